@@ -1,0 +1,3 @@
+"""Headwater: continuous questions about data that is born in many places."""
+
+__version__ = "0.1.0"

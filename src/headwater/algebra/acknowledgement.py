@@ -1,0 +1,58 @@
+"""What the root holds, told to the sites: the acknowledgement is the request.
+
+A site re-sends an update only when an acknowledgement that was cut more than ``summary_life_s``
+after the sending lacks it, so there are no retransmission timers, and what is not listed is not
+asked for. A pane is listed in one of three ways, and an acknowledgement may leave panes out (they
+come with a later one)::
+
+    done_through   everything below: final or past the horizon; not wanted any more
+    held           ranges of panes with the first update or empty close of every expected site
+    panes          one by one: the sites whose first update or empty close is in, as a bitmap
+
+``extra`` lists what is held beyond a first update. So update *n* > 1 of (pane, site) is held only
+if ``extra`` says so.
+
+``listed`` is the range of its word: a pane in there that stands neither in ``held`` nor in
+``panes`` is held from nobody. Without it a site whose only copy was lost on the way, of a pane
+that no other site has rows for, would never be asked: the root has not heard of that pane.
+"""
+
+import msgspec
+
+from headwater.algebra.ranges import Ranges
+
+
+class PaneHeld(msgspec.Struct, frozen=True, array_like=True):
+    pane: int
+    sites: int
+    """A bitset: closed empty, or update 1 is held, or the root knows it is declined."""
+
+
+class ExtraHeld(msgspec.Struct, frozen=True, array_like=True):
+    pane: int
+    ordinal: int
+    incarnation: int
+    updates: Ranges
+
+
+class Greeting(msgspec.Struct, frozen=True, array_like=True):
+    """The root has this site's state up to ``number`` and knows its incarnation."""
+
+    ordinal: int
+    incarnation: int
+    number: int
+
+
+class Acknowledgement(msgspec.Struct, frozen=True):
+    query: str
+    root_incarnation: int
+    number: int
+    done_through: int
+    held: Ranges = ()
+    panes: tuple[PaneHeld, ...] = ()
+    extra: tuple[ExtraHeld, ...] = ()
+    greetings: tuple[Greeting, ...] = ()
+    listed: Ranges = ()
+    """Panes on which this acknowledgement is complete; it lacks what it does not list of them."""
+    age_s: float = 0.0
+    """Since it was cut; grows by holding and by travelling."""

@@ -1,0 +1,88 @@
+"""What a site says about its panes beside the summaries themselves, as one small snapshot.
+
+Summaries carry rows and the closes that belong to them. All that is true of whole stretches of
+panes goes here instead: where the site began, what it will never send, what it closed empty in
+bulk while catching up, up to where nothing can change any more. A snapshot replaces the former
+one of the same site, incarnation and query if its number is higher, so copies, losses and
+disorder do no harm: the site repeats it until the root has acknowledged that number.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from headwater.algebra.ranges import Ranges
+
+FOREVER = 1 << 62
+"""A pane number beyond all panes: what an input that has ended is sealed through."""
+
+
+class Reason(StrEnum):
+    """Why a pane will never come (declined), or not now (deferred)."""
+
+    SHED = "shed"
+    FAILED = "failed"
+    NOT_INSTALLED = "not installed"
+    LOST = "lost"
+    EXPIRED = "expired"
+    SCHEMA = "schema"
+    REFUSED = "refused"
+    BACKLOG = "backlog"
+
+
+class PaneState(StrEnum):
+    """What the root knows of one pane of one site: nothing, not now, never, or all."""
+
+    UNKNOWN = "unknown"
+    OPEN = "open"
+    DEFERRED = "deferred"
+    CLOSED = "closed"
+    DECLINED = "declined"
+
+
+class Declined(msgspec.Struct, frozen=True, array_like=True):
+    """Panes first … last (closed range) never come, or not beyond what was sent of them."""
+
+    first: int
+    last: int
+    reason: Reason
+
+
+class Tally(msgspec.Struct, frozen=True, array_like=True):
+    """Records that the site saw and could not count, since the query began."""
+
+    unparsed: int = 0
+    too_late: int = 0
+    fenced: int = 0
+    lost_bytes: int = 0
+
+
+class SiteState(msgspec.Struct, frozen=True):
+    """One site's word on one query. ``number`` rises with every change."""
+
+    query: str
+    ordinal: int
+    incarnation: int
+    number: int
+    first_pane: int | None
+    """The first pane it answers for; earlier ones are declined. None: not installed (refused)."""
+    status: str = "running"
+    """running, refused, suspended: with ``message`` for people."""
+    message: str = ""
+    catching_up: bool = False
+    """While true the root sets no deadline for windows that were over when the query began."""
+    ended: bool = False
+    """The input is finite and has been read: no window beyond the newest data will come."""
+    sealed_through: int = -FOREVER
+    """Panes below this number are sealed: nothing more can come."""
+    empty: Ranges = ()
+    """Panes closed with no update, in bulk (runs too long to send one by one)."""
+    declined: tuple[Declined, ...] = ()
+    damaged: Ranges = ()
+    """Panes whose input bytes were lost: they are never exact."""
+    counts: tuple[tuple[int, int], ...] = ()
+    """(pane, updates) of panes with two or more updates, or whose first came after an empty close
+    (an acknowledgement's bit alone could not tell the two apart); until the root is done."""
+    tally: Tally = Tally()

@@ -1,0 +1,56 @@
+"""Merging summaries: rows by the query's merger, coverage as a set, the larger age."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Lane, Summary, merge_summaries
+from headwater.errors import OverlapError
+
+
+class Bags:
+    """Rows are sorted tuples; nothing is merged away, so what was merged can be seen."""
+
+    def none(self) -> tuple[int, ...]:
+        return ()
+
+    def merge(self, parts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        return tuple(sorted(number for part in parts for number in part))
+
+    def size_bytes(self, rows: tuple[int, ...]) -> int:
+        return len(rows)
+
+
+def summary(ordinal: int, *, rows: tuple[int, ...] | None, age_s: float = 0.0) -> Summary:
+    coverage = Coverage.of_whole(ordinal, 1) if rows else Coverage.of_empty(ordinal, 1)
+    return Summary("q@a#1", 5, coverage, rows, age_s=age_s, roster_version=ordinal)
+
+
+def test_rows_coverage_and_age_of_both_are_in_the_merge() -> None:
+    merged = merge_summaries(
+        summary(1, rows=(1, 2), age_s=3.0), summary(2, rows=(7,), age_s=5.0), Bags()
+    )
+    assert merged.rows == (1, 2, 7)
+    assert merged.coverage == Coverage.of_whole(1, 1).merge(Coverage.of_whole(2, 1))
+    assert (merged.age_s, merged.roster_version) == (5.0, 2)
+
+
+def test_no_rows_on_one_side_leave_the_other_as_it_is() -> None:
+    assert merge_summaries(summary(1, rows=(4,)), summary(2, rows=None), Bags()).rows == (4,)
+    assert merge_summaries(summary(1, rows=None), summary(2, rows=(4,)), Bags()).rows == (4,)
+    assert merge_summaries(summary(1, rows=None), summary(2, rows=None), Bags()).rows is None
+
+
+def test_a_site_in_both_is_refused() -> None:
+    with pytest.raises(OverlapError):
+        merge_summaries(summary(1, rows=(1,)), summary(1, rows=(2,)), Bags())
+
+
+def test_a_spare_and_another_pane_are_never_merged() -> None:
+    spare = Summary("q@a#1", 5, Coverage.of_whole(2, 1), (1,), lane=Lane.SPARE)
+    with pytest.raises(AssertionError, match="spare"):
+        merge_summaries(summary(1, rows=(1,)), spare, Bags())
+    elsewhere = Summary("q@a#1", 6, Coverage.of_whole(2, 1), (1,))
+    with pytest.raises(AssertionError, match="one query, pane"):
+        merge_summaries(summary(1, rows=(1,)), elsewhere, Bags())
