@@ -1,0 +1,140 @@
+"""What a site lets in: its own check of a query that came over the wire.
+
+A query is data made elsewhere. Before anything of it runs, the site checks that its parts agree
+with each other and with the site's policy, and that its SQL is of the admitted kind. A refusal is
+a sentence for the operator; the site declines with it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from headwater.algebra.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
+from headwater.errors import QueryRefused
+from headwater.frontend.admit_sql import check_root_sql, check_site_sql
+from headwater.frontend.find_window import PANE_US_MIN, PANES_PER_WINDOW_MAX
+from headwater.frontend.sources import FORMAT_OPTIONS, PATTERN_LENGTH_MAX, path_fault
+from headwater.frontend.statements import COLUMNS_MAX, NAME_PATTERN
+from headwater.plan.query import Column, Partial, Query, Source, SourceFormat
+from headwater.plan.regex_groups import group_numbers
+
+SQL_LENGTH_MAX = 200_000
+PARTIALS_MAX = 1000
+SITES_MAX = 100_000
+OPTION_LENGTH_MAX = 1000
+SETTINGS = (
+    ("spark.sql.ansi.enabled", "true"),
+    ("spark.sql.groupByOrdinal", "true"),
+    ("spark.sql.parser.escapedStringLiterals", "false"),
+    ("spark.sql.session.timeZone", "UTC"),
+    ("spark.sql.variable.substitute", "false"),
+)
+"""What both parts run under: the settings that change what SQL means, the same everywhere."""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What one site lets others ask."""
+
+    installers: tuple[str, ...] = ()
+    """Sites whose queries are admitted; empty: those of all."""
+    denied_columns: tuple[str, ...] = ()
+    """Columns that no query may read: ``column``, or ``source.column`` for one source."""
+
+
+def check_query(query: Query, policy: Policy | None = None) -> None:
+    """Raises ``QueryRefused`` with the reason; returns if the query may run here.
+
+    Without a policy, only that it is sound: what a compiler can say before it knows any site.
+    """
+    _check_names(query)
+    _check_limits(query)
+    _check_source(query.source)
+    _check_settings(query)
+    check_site_sql(query)
+    check_root_sql(query)
+    if policy is not None:
+        _check_policy(query, policy)
+
+
+def _check_names(query: Query) -> None:
+    if re.fullmatch(NAME_PATTERN, query.id.name) is None:
+        raise QueryRefused(f"stream: {query.id.name[:60]!r} is not a name")
+    columns: tuple[Column | Partial, ...] = (*query.keys, *query.partials)
+    _check_columns("summary", columns, reserved={PANE_COLUMN, WINDOW_COLUMN})
+    _check_columns("answer", query.output, reserved={WINDOW_COLUMN})
+    _check_columns("source", query.source.columns, reserved={WINDOW_COLUMN})
+
+
+def _check_columns(
+    what: str, columns: tuple[Column | Partial, ...] | tuple[Column, ...], *, reserved: set[str]
+) -> None:
+    if not 1 <= len(columns) <= COLUMNS_MAX:
+        raise QueryRefused(f"{what}: wanted 1 to {COLUMNS_MAX} columns, got {len(columns)}")
+    seen = set(reserved)
+    for column in columns:
+        name = column.name.lower()
+        if re.fullmatch(NAME_PATTERN, column.name) is None or name in seen:
+            raise QueryRefused(f"{what}: {column.name[:60]!r} is not a name, or is taken")
+        seen.add(name)
+        try:
+            arrow_type(column.type)
+        except ValueError as error:
+            raise QueryRefused(f"{what}: column {column.name}: {error}") from error
+
+
+def _check_limits(query: Query) -> None:
+    texts = (query.text, query.site_sql, query.root_sql, query.central_sql, query.source.text)
+    if max(len(text) for text in texts) > SQL_LENGTH_MAX:
+        raise QueryRefused(f"a text is longer than {SQL_LENGTH_MAX} characters")
+    if len(query.sites) > SITES_MAX:
+        raise QueryRefused(f"more than {SITES_MAX} sites")
+    if query.window.pane_us < PANE_US_MIN or query.window.panes_per_window > PANES_PER_WINDOW_MAX:
+        raise QueryRefused(
+            f"window: wanted panes of at least {PANE_US_MIN} us and at most "
+            f"{PANES_PER_WINDOW_MAX} of them, got {query.window.panes_per_window} of "
+            f"{query.window.pane_us} us"
+        )
+    times = msgspec.structs.astuple(query.timing)
+    if any(time is not None and not 0 <= time < float("inf") for time in times):
+        raise QueryRefused(f"timing: wanted lengths of time from 0, got {times}")
+
+
+def _check_source(source: Source) -> None:
+    if re.fullmatch(NAME_PATTERN, source.name) is None:
+        raise QueryRefused(f"source: {source.name[:60]!r} is not a name")
+    types = {column.name: column.type for column in source.columns}
+    if types.get(source.time_column) != "timestamp":
+        raise QueryRefused(
+            f"source: wanted a time column of type timestamp, got {source.time_column!r}"
+        )
+    fault = path_fault(source.path)
+    if fault is not None:
+        raise QueryRefused(f"source: {fault}")
+    if len(dict(source.options)) != len(source.options):
+        raise QueryRefused("source: an option occurs twice")
+    for name, value in source.options:
+        limit = PATTERN_LENGTH_MAX if name == "pattern" else OPTION_LENGTH_MAX
+        if name not in FORMAT_OPTIONS[source.format] or len(value) > limit:
+            raise QueryRefused(f"source: option {name[:60]!r} is not admitted, or is too long")
+    if source.format is SourceFormat.REGEX:
+        try:
+            group_numbers(dict(source.options).get("pattern", ""), [*types])
+        except ValueError as error:
+            raise QueryRefused(f"source: {error}") from error
+
+
+def _check_settings(query: Query) -> None:
+    if query.settings != SETTINGS:
+        raise QueryRefused(f"settings: wanted {dict(SETTINGS)}, got {str(query.settings)[:200]}")
+
+
+def _check_policy(query: Query, policy: Policy) -> None:
+    if policy.installers and query.id.installer not in policy.installers:
+        raise QueryRefused(f"policy: queries of {query.id.installer!r} are not admitted here")
+    denied = {name.lower() for name in policy.denied_columns}
+    for column in query.columns_used:
+        names = {column.lower(), f"{query.source.name}.{column}".lower()}
+        if names & denied:
+            raise QueryRefused(f"policy: column {column!r} may not be read here")

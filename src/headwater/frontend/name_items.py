@@ -1,0 +1,37 @@
+"""Names for columns of an answer that the user gave none."""
+
+import re
+
+from sqlglot import exp
+
+from headwater.algebra.aggregates import AGGREGATES
+from headwater.frontend.call_types import name_of
+from headwater.frontend.objection import Objection
+from headwater.frontend.statements import NAME_LENGTH_MAX, NAME_PATTERN
+
+
+def item_name(item: exp.Expr, position: int) -> str:
+    """The alias, else the column's own name, else one made of an aggregate and its column.
+
+    ``count(*)`` is ``count``, ``sum(bytes)`` is ``sum_bytes``, anything else ``column_3``.
+    """
+    if isinstance(item, exp.Alias):
+        if re.fullmatch(NAME_PATTERN, item.alias) is None:
+            raise Objection(
+                item.args["alias"],
+                f"wanted an alias of letters a-z, digits and _, at most {NAME_LENGTH_MAX} of them",
+            )
+        return item.alias
+    if isinstance(item, exp.Column | exp.Dot):
+        return item.name or item.expression.name
+    call = item.this if isinstance(item, exp.Filter) else item
+    if isinstance(call, exp.Anonymous):
+        name = name_of(call)
+        if name == "window":
+            return name
+        argument = call.expressions[0] if len(call.expressions) == 1 else None
+        if name in AGGREGATES and isinstance(argument, exp.Column) and item is call:
+            return f"{name}_{argument.name}"
+        if name in AGGREGATES and isinstance(argument, exp.Star) and item is call:
+            return name
+    return f"column_{position}"

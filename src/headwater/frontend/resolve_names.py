@@ -1,0 +1,119 @@
+"""Names of columns, made one way of writing: without qualifier, as the source declares them.
+
+Names are looked up as Spark does, without regard to case. An alias may stand for its expression in
+GROUP BY, HAVING, ORDER BY and later items. Where a name could be a column or an alias of something
+else, Spark's choice differs from clause to clause, so it is refused.
+"""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from headwater.algebra.types import WINDOW_COLUMN
+from headwater.frontend.find_window import is_window_call
+from headwater.frontend.objection import Objection
+from headwater.frontend.refusal import choices
+from headwater.frontend.refused_functions import advice
+from headwater.plan.query import Source
+from headwater.plan.sql_text import column, offset_of, sql_of
+
+Aliases = Mapping[str, exp.Expr]
+"""By name in lower case, the resolved expression."""
+
+WINDOW_FIELDS = ("start", "end")
+
+
+class Names:
+    """What a name in the SELECT of one stream can mean."""
+
+    def __init__(self, source: Source, table_alias: str) -> None:
+        self._source = source
+        self._qualifiers = {source.name.lower(), table_alias.lower()}
+        if table_alias.lower() != source.name.lower():
+            self._qualifiers = {table_alias.lower()}
+        self._columns = {column.name.lower(): column for column in source.columns}
+
+    def resolved(self, tree: exp.Expr, aliases: Aliases, *, alias_first: bool) -> exp.Expr:
+        """A new tree over the source's columns and the window. Raises ``Objection``.
+
+        ``alias_first`` is for clauses in which Spark looks at the SELECT list before the source;
+        there a name that means two things is refused.
+        """
+
+        def resolve(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Dot) and is_window_call(node.this):
+                return self._window_field(node.expression, node)
+            if is_window_call(node):
+                return _placed(column(WINDOW_COLUMN), node)
+            if isinstance(node, exp.Column):
+                return self._column(node, aliases, alias_first=alias_first)
+            return node
+
+        return tree.transform(resolve)
+
+    def type_of(self, node: exp.Column) -> str:
+        """For ``type_of`` over records, where there is no window yet."""
+        found = self._columns.get(node.name.lower())
+        if node.table or found is None:
+            raise Objection(node, f"{sql_of(node)} can't stand here; it is not part of a record")
+        return found.type
+
+    def _column(self, node: exp.Column, aliases: Aliases, *, alias_first: bool) -> exp.Expr:
+        name, qualifier = node.name.lower(), node.table.lower()
+        if not isinstance(node.this, exp.Identifier) or node.args.get("db"):
+            raise Objection(node, f"`{sql_of(node)}` is no column")
+        if qualifier == WINDOW_COLUMN:
+            return self._window_field(node.this, node)
+        if qualifier and qualifier not in self._qualifiers:
+            raise Objection(
+                node, f"no source `{node.table}`{choices('sources', sorted(self._qualifiers))}"
+            )
+        alias = aliases.get(name) if not qualifier else None
+        found = self._columns.get(name)
+        if found is not None and alias is not None and alias_first:
+            self._check_unambiguous(node, alias, column(found.name))
+        if found is not None:
+            return _placed(column(found.name), node)
+        if name == WINDOW_COLUMN and not qualifier:
+            return _placed(column(WINDOW_COLUMN), node)
+        if alias is None:
+            raise Objection(node, self._unknown(node))
+        return _in_brackets(alias, node)
+
+    def _check_unambiguous(self, node: exp.Column, alias: exp.Expr, found: exp.Column) -> None:
+        if sql_of(alias) != sql_of(found):
+            raise Objection(
+                node,
+                f"`{node.name}` is a column of the source and also the alias of "
+                f"`{sql_of(alias)[:60]}`; give the alias another name",
+            )
+
+    def _window_field(self, name: exp.Expr, node: exp.Expr) -> exp.Expr:
+        field = name.name.lower()
+        if field not in WINDOW_FIELDS:
+            raise Objection(
+                node, f"a window has no `{name.name}`; write window.start or window.end"
+            )
+        return _placed(column(field, WINDOW_COLUMN), node)
+
+    def _unknown(self, node: exp.Column) -> str:
+        refused = advice(node.name.lower())
+        if refused is not None:
+            return refused
+        names = [found.name for found in self._source.columns]
+        known = choices("columns", names, near=node.name)
+        return f"no column `{node.name}` in source `{self._source.name}`{known}"
+
+
+def _placed(new: exp.Expr, old: exp.Expr) -> exp.Expr:
+    """The new node remembers the old one's place in the text."""
+    start = offset_of(old)
+    if start is not None:
+        new.meta["start"] = start
+    return new
+
+
+def _in_brackets(alias: exp.Expr, old: exp.Expr) -> exp.Expr:
+    copy = alias.copy()
+    is_inside = old.parent is not None and isinstance(copy, exp.Binary | exp.Unary)
+    return _placed(exp.Paren(this=copy) if is_inside else copy, old)

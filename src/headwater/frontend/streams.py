@@ -1,0 +1,87 @@
+"""CREATE STREAM: its options, as the timing and the places of a query."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from headwater.algebra.panes import WindowSpec
+from headwater.frontend.options import Options
+from headwater.frontend.refusal import choices
+from headwater.frontend.statements import StreamStatement
+from headwater.plan.query import Timing
+
+STREAM_OPTIONS = {
+    "deadline": "a window is answered at the latest so long after its end",
+    "disorder": "how much later than its time a record may appear and be on time",
+    "lateness": "after which nothing more can come for a pane",
+    "revise_every": "how often an answer is revised at most",
+    "revise_for": "how long answers are revised",
+    "begin": "the first window: earliest, now, or a point in time",
+    "root": "the site that answers",
+    "sites": "the sites that are asked, with commas between them",
+}
+BEGIN_WORDS = ("earliest", "now")
+INSTALL_SLACK_US = 15_000_000
+"""What begins now begins with the first window this much later: it must reach the sites first."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    root: str
+    sites: tuple[str, ...]
+
+
+def stream_options(statement: StreamStatement, text: str) -> Options:
+    return Options(text, statement.options, known=STREAM_OPTIONS, offset=statement.offset)
+
+
+def read_timing(options: Options) -> Timing:
+    """Raises ``QueryRefused``."""
+    default = Timing()
+    lateness = options.duration_s("lateness", -1.0)
+    timing = Timing(
+        deadline_s=options.duration_s("deadline", default.deadline_s),
+        disorder_s=options.duration_s("disorder", default.disorder_s),
+        lateness_s=lateness if lateness >= 0 else None,
+        revise_every_s=options.duration_s("revise_every", default.revise_every_s),
+        revise_for_s=options.duration_s("revise_for", default.revise_for_s),
+    )
+    if timing.lateness_s is not None and timing.lateness_s < timing.disorder_s:
+        raise options.refused(
+            "lateness", "lateness is shorter than disorder; nothing could be late"
+        )
+    return timing
+
+
+def read_places(options: Options, *, root: str, known: Collection[str]) -> Places:
+    """``known`` are the sites of the roster; empty where there is no roster to check against."""
+    named = options.text("sites", "") or ""
+    sites = tuple(dict.fromkeys(name.strip() for name in named.split(",") if name.strip()))
+    places = Places(options.text("root") or root, sites)
+    for option, names in (("root", (places.root,)), ("sites", places.sites)):
+        for name in names:
+            if known and name not in known:
+                raise options.refused(
+                    option, f"no site `{name[:60]}`{choices('sites', known, near=name)}"
+                )
+    return places
+
+
+def read_begin_pane(
+    options: Options,
+    window: WindowSpec,
+    *,
+    default: str,
+    now_us: int,
+    slack_us: int = INSTALL_SLACK_US,
+) -> int | None:
+    """The first pane of the first window; None: from the earliest record on."""
+    word = (options.text("begin") or default).strip().lower()
+    if word == "earliest":
+        return None
+    if word == "now":
+        begin_us = now_us + slack_us
+    elif "begin" in options.names():
+        begin_us = options.moment_us("begin")
+    else:
+        raise ValueError(f"begin: wanted one of {BEGIN_WORDS}, got {default!r}")
+    return window.panes_of(window.first_window_from(begin_us)).start

@@ -1,0 +1,113 @@
+"""What a query means, as frozen values that travel as data: no code, no pickles.
+
+A statement is split once, by the agent that installs it. Sites and root run the two texts as they
+are, after checking them; nobody plans again, so all of them run the same question.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+from headwater.algebra.columns import Column, MergeRule, Partial
+from headwater.algebra.panes import WindowSpec
+
+__all__ = [
+    "Column",
+    "MergeRule",
+    "Partial",
+    "Query",
+    "QueryId",
+    "Source",
+    "SourceFormat",
+    "Timing",
+]
+
+
+class QueryId(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """(name, installing site, that site's durable command counter); never the name alone."""
+
+    name: str
+    installer: str
+    counter: int
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.installer}#{self.counter}"
+
+    @classmethod
+    def parse(cls, text: str) -> QueryId:
+        match = re.fullmatch(r"([A-Za-z_]\w*)@([\w.-]+)#(\d+)", text)
+        if match is None:
+            raise ValueError(f"query id: wanted name@site#counter, got {text[:80]!r}")
+        return cls(match[1], match[2], int(match[3]))
+
+
+class SourceFormat(StrEnum):
+    CSV = "csv"
+    TSV = "tsv"
+    JSON = "json"
+    REGEX = "regex"
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A named stream of records at sites: a schema and how Spark reads it."""
+
+    name: str
+    columns: tuple[Column, ...]
+    format: SourceFormat
+    path: str
+    """A glob, relative to the site's data directory or under one of its open directories."""
+    time_column: str
+    options: tuple[tuple[str, str], ...] = ()
+    """What the format needs: delimiter, header, quote, pattern, timestamp_format, …"""
+    text: str = ""
+    """The statement, as the user wrote it."""
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """When panes close, windows are answered, and answers end."""
+
+    deadline_s: float = 10.0
+    """A window is answered at the latest this long after its end, whoever is silent."""
+    disorder_s: float = 2.0
+    """How much later than its timestamp a record may appear in the log and still be on time."""
+    lateness_s: float | None = None
+    """After which a pane is sealed; None: the cube's retention."""
+    revise_every_s: float = 1.0
+    revise_for_s: float = 86_400.0
+
+
+class Query(msgspec.Struct, frozen=True):
+    """A continuous question, split into its site part and its root part."""
+
+    id: QueryId
+    text: str
+    source: Source
+    window: WindowSpec
+    keys: tuple[Column, ...]
+    partials: tuple[Partial, ...]
+    site_sql: str
+    """Over the view ``records`` (the source's columns): yields ``pane`` bigint, keys, partials."""
+    root_sql: str
+    """Over the view ``panes`` (``window`` struct<start,end>, keys, partials), which may hold many
+    windows: yields ``window`` first, then the columns of ``output``, one answer for each window."""
+    central_sql: str
+    """Over the view ``records`` of all sites: the same rows by one Spark, for comparison; also
+    ``window`` first."""
+    columns_used: tuple[str, ...]
+    """The source's columns that the site part reads, the time column among them."""
+    output: tuple[Column, ...]
+    """The answer's columns in order, without the leading ``window``."""
+    root: str
+    """The site that answers."""
+    sites: tuple[str, ...] = ()
+    """The node set; empty: every site of the roster that has data."""
+    begin_pane: int | None = None
+    """The first pane; None: from the earliest record on."""
+    ends: bool = False
+    """The input is finite: sites close and seal when it is exhausted (``headwater try``)."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Spark session settings that both parts run under."""
+    timing: Timing = Timing()

@@ -1,0 +1,54 @@
+"""Who there is: the static list of sites that know each other, numbered for ever."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.errors import ConfigurationError
+
+
+class Site(msgspec.Struct, frozen=True):
+    """One place. An ordinal is never used again, also not after the site has left."""
+
+    ordinal: int
+    """Its number, for ever."""
+    name: str
+    host: str = ""
+    """Where others dial it."""
+    port: int = 0
+    region: str = ""
+    """Sites of one region are near each other: trees keep them together."""
+    dialable: bool = True
+    """False: it dials others, and nobody dials it."""
+    has_data: bool = True
+    """False: a relay, which carries and merges but originates nothing."""
+
+
+class Roster(msgspec.Struct, frozen=True):
+    version: int
+    sites: tuple[Site, ...]
+    home: str
+    """The site at which commands meet and where queries are answered unless they say otherwise."""
+
+    def __post_init__(self) -> None:
+        names = [site.name for site in self.sites]
+        ordinals = [site.ordinal for site in self.sites]
+        if len(set(names)) != len(names) or len(set(ordinals)) != len(ordinals):
+            raise ConfigurationError("roster: wanted each name and ordinal once; one occurs twice")
+        if self.home not in names:
+            raise ConfigurationError(
+                f"roster: home {self.home!r} is not a site; sites: {names[:20]}"
+            )
+
+    def site(self, name: str) -> Site:
+        found = next((site for site in self.sites if site.name == name), None)
+        if found is None:
+            known = [site.name for site in self.sites][:20]
+            raise ConfigurationError(f"roster: no site {name!r}; sites: {known}")
+        return found
+
+    def by_ordinal(self, ordinal: int) -> Site:
+        found = next((site for site in self.sites if site.ordinal == ordinal), None)
+        if found is None:
+            raise ConfigurationError(f"roster: no site with ordinal {ordinal}")
+        return found
