@@ -1,0 +1,148 @@
+"""Summaries on their way up: checked, held and merged, or passed on as they are.
+
+A summary is handed to one next hop, once. Its age grows by what it spends here and by half a
+round trip on each link, and beyond ``summary_life_s`` it is dropped, for by then its site may
+have begun to repair it. A query that is not known here is passed unmerged up the federation's
+tree while its install is asked for; one that is known to be removed ends here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.command_log import CommandLog
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.messages import SummaryMessage
+from headwater.overlay.neighbours import Neighbours
+from headwater.overlay.outputs import LATER, LIVE, Delivered
+from headwater.overlay.reconciliation import Reconciliation
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.router import Router
+from headwater.overlay.summary_entry import rows_bytes
+from headwater.overlay.time_space_list import TimeSpaceList
+from headwater.overlay.tray import Tray
+from headwater.overlay.trust import problem_with_summary
+
+UNKNOWN_HOP_AGE_S = 0.001
+"""A summary of an unknown query ages at least this much at every hop. While installs are still
+spreading, the federation's tree and the query's tree can together form a ring; so it ends."""
+
+
+class Carrier:
+    def __init__(
+        self,
+        site: str,
+        *,
+        roster: RosterIndex,
+        config: OverlayConfig,
+        router: Router,
+        neighbours: Neighbours,
+        log: CommandLog,
+        reconciliation: Reconciliation,
+        tray: Tray,
+    ) -> None:
+        self._site = site
+        self._roster = roster
+        self._config = config
+        self._router = router
+        self._neighbours = neighbours
+        self._log = log
+        self._reconciliation = reconciliation
+        self._tray = tray
+        self.list = TimeSpaceList(
+            config, way_is_open=lambda query_id: router.next_hop(query_id) is not None
+        )
+
+    def originate(self, summary: Summary, *, now_s: float) -> None:
+        """From this site's own edge."""
+        self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)
+
+    def receive(self, sender: str, summary: Summary, *, one_way_s: float, now_s: float) -> None:
+        self._accept(sender, summary, birth_s=now_s - summary.age_s - one_way_s, now_s=now_s)
+
+    def unsent(self, summary: Summary, *, now_s: float) -> None:
+        """It comes back from a lost link and was surely not taken: on with it, as it is."""
+        query = self._router.query(summary.query)
+        if query is None and self._log.is_removed(summary.query):
+            return
+        self._insert(summary, query, birth_s=now_s - summary.age_s, now_s=now_s, trains=False)
+
+    def tick(self, *, now_s: float) -> None:
+        self._send(self.list.tick(now_s=now_s, note=self._tray.note))
+
+    def way_opened(self, *, now_s: float) -> None:
+        self._send(self.list.way_opened(now_s=now_s, note=self._tray.note))
+
+    def room_bytes(self, query_id: str) -> int:
+        """How much this site may originate now; 0 while there is no way up."""
+        if self._router.query(query_id) is None:
+            return 0
+        in_list = max(0, self._config.bytes_max - self.list.size_bytes)
+        if self._router.is_root_of(query_id):
+            return in_list
+        hop = self._router.next_hop(query_id)
+        return 0 if hop is None else min(in_list, self._neighbours.link(hop).room_bytes)
+
+    def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
+        query = self._router.query(summary.query)
+        problem = problem_with_summary(summary, query, self._roster)
+        if problem is not None:
+            self._tray.note("refused", f"{sender}: {problem}")
+        elif now_s - birth_s > self._config.summary_life_s:
+            self._tray.note("expired", f"summary of {summary.query} from {sender}: too old")
+        elif query is None:
+            self._pass_on(sender, summary, birth_s=birth_s - UNKNOWN_HOP_AGE_S, now_s=now_s)
+        elif query.place is not None and query.place.is_root:
+            self._deliver(sender, summary, birth_s=birth_s, now_s=now_s)
+        else:
+            self._insert(summary, query, birth_s=birth_s, now_s=now_s, trains=True)
+
+    def _deliver(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
+        if isinstance(summary.rows, bytes):
+            self._tray.note(
+                "undecoded", f"summary of {summary.query} from {sender}: came before its query"
+            )
+            return
+        age_s = max(0.0, now_s - birth_s)
+        self._tray.put(Delivered(msgspec.structs.replace(summary, age_s=age_s), sender))
+
+    def _pass_on(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
+        """The query is not known here: up the federation's tree, where somebody knows it."""
+        if self._log.is_removed(summary.query):
+            self._tray.note("removed", f"summary of {summary.query} from {sender}: query removed")
+            return
+        if sender != self._site:
+            self._tray.put(*self._reconciliation.ask(sender, summary.query, now_s=now_s))
+        place = self._router.federation
+        if place is None or place.parent in (None, sender):
+            self._tray.note("no-way", f"summary of {summary.query} from {sender}: query unknown")
+            return
+        self._insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False)
+
+    def _insert(
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        *,
+        birth_s: float,
+        now_s: float,
+        trains: bool,
+    ) -> None:
+        left = self.list.insert(
+            summary, query, birth_s=birth_s, now_s=now_s, note=self._tray.note, trains=trains
+        )
+        if left:
+            self._send(left)
+
+    def _send(self, summaries: list[Summary]) -> None:
+        for summary in summaries:
+            hop = self._router.next_hop(summary.query)
+            assert hop is not None, "only what has a way leaves the time-space list"
+            link = self._neighbours.link(hop)
+            if link.load_is_told:
+                query = self._router.query(summary.query)
+                link.handed_bytes += rows_bytes(summary.rows, query)
+            priority = LIVE if summary.lane is Lane.LIVE else LATER
+            self._tray.transmit(hop, SummaryMessage(summary), priority)

@@ -1,0 +1,77 @@
+"""The tuning of a peer: every hold, limit and period of the overlay, with its reason."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.errors import ConfigurationError
+
+MEBIBYTE = 1 << 20
+
+
+class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checked when made; the defaults suit a federation over the Internet."""
+
+    heartbeat_every_s: float = 1.0
+    """Mortar used 2 s; ours are 60 bytes on a connection of their own, and a silent parent should
+    be noticed within a few seconds."""
+    silent_floor_s: float = 3.0
+    """A neighbour is never called silent earlier than this, however regular it was before."""
+    silent_ceiling_s: float = 15.0
+    """And always after this, however irregular it was."""
+    reconcile_every_s: float = 1.0
+    """How often, at most, two neighbours compare their commands while their digests differ."""
+
+    summary_life_s: float = 30.0
+    """A summary older than this is dropped; sites repair only what is older, so that a repair
+    and its original are not under way together."""
+    net_dist_alpha: float = 0.1
+    """The weight of a new sample in netDist (Mortar, section 4.3: 10%)."""
+    net_dist_initial_s: float = 1.0
+    """netDist before the first sample."""
+    net_dist_ceiling_s: float = 5.0
+    """A straggler can't teach a relay to wait longer than this."""
+    hold_factor: float = 1.25
+    """Holds are proportional to netDist; more than 1, since netDist averages the largest age and
+    half of the panes are slower than an average."""
+    backlog_hold_s: float = 0.25
+    """Backlog comes in the same order from all sites, so its panes meet within a short time."""
+
+    entries_max: int = 10_000
+    """Entries of the time-space list, over all queries; beyond, the oldest leaves early."""
+    bytes_max: int = 256 * MEBIBYTE
+    """Bytes of rows in the time-space list; beyond, the oldest leaves early."""
+    parts_max: int = 64
+    """Rows are merged when an entry leaves, all at once, or when it has gathered this many
+    summaries: more than a tree branches, so that it seldom happens twice."""
+    link_queue_bytes_max: int = 4 * MEBIBYTE
+    """Summaries wait here, where they can still merge, while a link has this much to send."""
+
+    states_hold_s: float = 0.1
+    """Site states are collected for this long and travel on in one message."""
+    states_max: int = 100_000
+    """Site states that wait for the way up, over all queries."""
+    queries_max: int = 1_000
+    """Live queries in the federation."""
+
+    dial_first_s: float = 0.5
+    """The pause after the first failed dial; it doubles."""
+    dial_last_s: float = 30.0
+    """The longest pause between two dials."""
+    notice_every_s: float = 1.0
+    """How often, at most, one kind of notice is given; what is left out is counted."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if getattr(self, name) <= 0:
+                raise ConfigurationError(f"overlay: wanted {name} > 0, got {getattr(self, name)}")
+        if self.net_dist_alpha > 1.0:
+            raise ConfigurationError(
+                f"overlay: wanted net_dist_alpha <= 1, got {self.net_dist_alpha}"
+            )
+        longest_hold_s = self.net_dist_ceiling_s * self.hold_factor
+        if longest_hold_s >= self.summary_life_s:
+            raise ConfigurationError(
+                f"overlay: wanted net_dist_ceiling_s x hold_factor ({longest_hold_s} s) below "
+                f"summary_life_s ({self.summary_life_s} s), or held summaries die at one hop"
+            )

@@ -1,0 +1,152 @@
+"""One neighbour as seen from here: is it there, how far away is it, how much waits for it.
+
+Silence is told apart from slowness by habit. The intervals between signs of life are averaged
+together with their deviation (as TCP does for its retransmission timer), and a neighbour is
+silent when the present interval is far outside of that. A fixed floor keeps a very regular
+neighbour from being accused for one late heartbeat, a ceiling keeps an irregular one from never
+being.
+
+The round trip comes from echoes: own clock now, minus own clock when the heartbeat left, minus
+how long the other side held it. No clock is compared with another.
+"""
+
+from __future__ import annotations
+
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import Heartbeat
+
+RTT_WEIGHT = 1 / 8
+"""Of a new round trip in the average (RFC 6298)."""
+INTERVAL_WEIGHT = 1 / 8
+DEVIATION_WEIGHT = 1 / 4
+DEVIATIONS_ALLOWED = 4.0
+BEATS_ALLOWED = 2.0
+"""Whole intervals that may go missing before a neighbour is silent: one lost, one late."""
+RTT_MAX_S = 60.0
+"""A longer round trip is a clock that was set, not a network."""
+
+
+class Link:
+    def __init__(self, site: str, config: OverlayConfig) -> None:
+        self.site = site
+        self.is_up = False
+        self.is_silent = False
+        self.rtt_s: float | None = None
+        self.queued_bytes = 0
+        """What the driver has yet to send, as it told us last."""
+        self.handed_bytes = 0
+        """What we have handed over since then."""
+        self.load_is_told = False
+        self.has_been_heard = False
+        """Since the link came up: only then is a failed dial forgiven."""
+        self._config = config
+        self._heard_s = 0.0
+        self._interval_s = config.heartbeat_every_s
+        self._deviation_s = config.heartbeat_every_s / 2
+        self._echo_s: float | None = None
+        self._echo_came_s = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """A summary may be put on it now."""
+        return self.is_up and not self.is_silent and not self.is_congested
+
+    @property
+    def has_beat(self) -> bool:
+        """A heartbeat has come since the link is up."""
+        return self._echo_s is not None
+
+    @property
+    def is_congested(self) -> bool:
+        return self.queued_bytes >= self._config.link_queue_bytes_max
+
+    @property
+    def room_bytes(self) -> int:
+        """How much more may be handed over."""
+        if not self.is_open:
+            return 0
+        return max(0, self._config.link_queue_bytes_max - self.queued_bytes - self.handed_bytes)
+
+    @property
+    def one_way_s(self) -> float:
+        """How much older a message has grown on this link."""
+        return 0.0 if self.rtt_s is None else self.rtt_s / 2
+
+    def up(self, *, now_s: float) -> None:
+        self.is_up = True
+        self.is_silent = False
+        self.has_been_heard = False
+        self._heard_s = now_s
+        self._echo_s = None
+        self._forget_load()
+
+    def down(self) -> None:
+        self.is_up = False
+        self.is_silent = False
+        self._forget_load()
+
+    def load(self, queued_bytes: int) -> bool:
+        """The driver tells what waits on this link. True where it is no longer congested."""
+        was_congested = self.is_congested
+        self.queued_bytes = queued_bytes
+        self.handed_bytes = 0
+        self.load_is_told = True
+        return was_congested and not self.is_congested
+
+    def _forget_load(self) -> None:
+        self.queued_bytes = 0
+        self.handed_bytes = 0
+
+    def heard(self, *, now_s: float) -> bool:
+        """Any message is a sign of life. True where it ends a silence."""
+        was_silent = self.is_silent
+        self.is_silent = False
+        self.has_been_heard = True
+        self._heard_s = now_s
+        return was_silent
+
+    def receive(self, beat: Heartbeat, *, now_s: float) -> None:
+        """Intervals are learned from heartbeats alone: data comes in bursts."""
+        if self._echo_s is not None:
+            self._learn_interval(now_s - self._echo_came_s)
+        self._echo_s = beat.sent_s
+        self._echo_came_s = now_s
+        if beat.echo_s is not None:
+            rtt_s = now_s - beat.echo_s - beat.echo_held_s
+            if 0.0 <= rtt_s <= RTT_MAX_S:
+                known_s = rtt_s if self.rtt_s is None else self.rtt_s
+                self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
+
+    def beat(self, *, now_s: float, digest: int) -> Heartbeat:
+        """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
+        and was never told of has left, and must not be held against the link for ever."""
+        self.handed_bytes = 0
+        held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
+        return Heartbeat(now_s, self._echo_s, held_s, digest)
+
+    def silent_after_s(self) -> float:
+        usual_s = BEATS_ALLOWED * self._interval_s + DEVIATIONS_ALLOWED * self._deviation_s
+        config = self._config
+        return min(max(usual_s, config.silent_floor_s), config.silent_ceiling_s)
+
+    def check(self, *, now_s: float) -> bool:
+        """True when the neighbour falls silent by this."""
+        if now_s < self._heard_s:  # the clock was set back
+            self._heard_s = now_s
+        if not self.is_up or self.is_silent or now_s - self._heard_s <= self.silent_after_s():
+            return False
+        self.is_silent = True
+        return True
+
+    def forgive(self, *, now_s: float) -> None:
+        """We were asleep ourselves: what was not heard meanwhile proves nothing."""
+        self._heard_s = now_s
+        self._echo_came_s = now_s
+        self._echo_s = None
+
+    def _learn_interval(self, interval_s: float) -> None:
+        if interval_s <= 0.0:
+            return
+        off_s = abs(interval_s - self._interval_s)
+        self._deviation_s += DEVIATION_WEIGHT * (off_s - self._deviation_s)
+        self._interval_s += INTERVAL_WEIGHT * (interval_s - self._interval_s)

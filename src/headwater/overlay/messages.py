@@ -1,0 +1,105 @@
+"""What peers say to each other: one struct for each kind of message, and nothing else travels.
+
+Messages are frozen values. How they become bytes is the driver's business; here is only what they
+mean. ``Message`` is the union of all of them, told apart by their tag.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Summary
+from headwater.plan.command import Install, Remove
+
+
+class Heartbeat(msgspec.Struct, frozen=True, tag=True):
+    """One for each pair of linked peers, whatever the number of queries and trees between them.
+
+    The sender repeats the time of the newest heartbeat it has from the other side and how long
+    ago that came, so the other side learns the round trip without any common clock.
+    """
+
+    sent_s: float
+    """The sender's clock; only ever compared with the sender's own clock, by its echo."""
+    echo_s: float | None
+    """``sent_s`` of the newest heartbeat that came from the receiver; None: none yet."""
+    echo_held_s: float
+    """How long the sender held that heartbeat before this echo."""
+    digest: int
+    """64 bits that stand for all commands the sender knows; different: reconcile."""
+
+
+class SummaryMessage(msgspec.Struct, frozen=True, tag=True):
+    summary: Summary
+
+
+class StatesMessage(msgspec.Struct, frozen=True, tag=True):
+    """What sites say about their panes, collected by a relay on the way to the root."""
+
+    states: tuple[SiteState, ...]
+
+
+class AckMessage(msgspec.Struct, frozen=True, tag=True):
+    """From the root down the query's tree."""
+
+    ack: Acknowledgement
+
+
+class CommandMessage(msgspec.Struct, frozen=True, tag=True):
+    """A command on its way through the federation, or the answer to ``AskInstall``."""
+
+    command: Install | Remove
+
+
+class CommandsKnown(msgspec.Struct, frozen=True, tag=True):
+    """All that a peer knows about commands, in its shortest form.
+
+    "Of each installer I know every command up to this number; of those, these queries are live."
+    What is at or below the vector and not live has been removed, so removals need no tombstones.
+    """
+
+    vector: dict[str, int]
+    live: tuple[str, ...]
+
+
+class AskInstall(msgspec.Struct, frozen=True, tag=True):
+    """Wanted: the installs of these query ids."""
+
+    ids: tuple[str, ...]
+
+
+Message = (
+    Heartbeat
+    | SummaryMessage
+    | StatesMessage
+    | AckMessage
+    | CommandMessage
+    | CommandsKnown
+    | AskInstall
+)
+
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+
+def aged(message: AnyMessage, by_s: float) -> AnyMessage:
+    """The same message, older. A driver calls it for what waited in its queue before writing."""
+    if by_s <= 0.0:
+        return message
+    if isinstance(message, SummaryMessage):
+        return _with(message, "summary", message.summary, by_s)
+    if isinstance(message, AckMessage):
+        return _with(message, "ack", message.ack, by_s)
+    if isinstance(message, CommandMessage) and isinstance(message.command, Install):
+        return _with(message, "command", message.command, by_s)
+    return message
+
+
+def _with(
+    message: AnyMessage, field: str, content: Summary | Acknowledgement | Install, by_s: float
+) -> AnyMessage:
+    older = msgspec.structs.replace(content, age_s=content.age_s + by_s)
+    return msgspec.structs.replace(message, **{field: older})

@@ -1,0 +1,144 @@
+"""The neighbours of a peer: links kept, heartbeats exchanged, silence noticed.
+
+A neighbour is whoever is parent or child in any tree, counted once: one link, one heartbeat,
+whatever the number of queries and trees between the two (Mortar, section 3.3). All heartbeats of
+a peer leave at one time, and silence is looked for then too, so there is one deadline to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.dialling import Backoff, is_dialler
+from headwater.overlay.link import Link
+from headwater.overlay.messages import Heartbeat
+from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
+from headwater.overlay.roster_index import RosterIndex
+
+Note = Callable[[str, str], None]
+
+
+class Neighbours:
+    def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
+        self.names: set[str] = set()
+        self._site = site
+        self._roster = roster
+        self._config = config
+        self._links: dict[str, Link] = {}
+        self._backoffs: dict[str, Backoff] = {}
+        self._diallable: list[str] = []
+        self._next_beat_s = 0.0
+        self._ticked_s: float | None = None
+
+    def set_relations(self, *, parents: set[str], children: set[str]) -> None:
+        """Called whenever a tree comes or goes."""
+        self.names = parents | children
+        self._diallable = [
+            other
+            for other in sorted(self.names)
+            if is_dialler(
+                self._site,
+                other,
+                dialable=self._roster.dialable,
+                is_parent=other in parents,
+                is_child=other in children,
+            )
+        ]
+        for gone in self._backoffs.keys() - self.names:
+            del self._backoffs[gone]
+
+    def unreachable(self) -> list[str]:
+        """Neighbours with whom neither side can open a connection: the plan is wrong."""
+        dialable = self._roster.dialable
+        return sorted(
+            name for name in self.names if name not in dialable and self._site not in dialable
+        )
+
+    def link(self, site: str) -> Link:
+        link = self._links.get(site)
+        if link is None:
+            link = self._links[site] = Link(site, self._config)
+        return link
+
+    def links_up(self) -> Iterator[Link]:
+        return (link for link in self._links.values() if link.is_up)
+
+    def is_up(self, site: str) -> bool:
+        link = self._links.get(site)
+        return link is not None and link.is_up
+
+    def is_open(self, site: str) -> bool:
+        link = self._links.get(site)
+        return link is not None and link.is_open
+
+    def link_up(self, site: str, *, now_s: float, digest: int) -> list[Output]:
+        """The first heartbeat goes at once, so that the distance is soon known."""
+        link = self.link(site)
+        link.up(now_s=now_s)
+        return [Transmit(site, link.beat(now_s=now_s, digest=digest), CONTROL)]
+
+    def link_down(self, site: str) -> None:
+        self.link(site).down()
+
+    def receive(self, site: str, beat: Heartbeat, *, now_s: float, digest: int) -> list[Output]:
+        """The first heartbeat of a link is answered at once, later ones by the next beat."""
+        link = self.link(site)
+        is_first = not link.has_beat
+        link.receive(beat, now_s=now_s)
+        if is_first and link.is_up and beat.echo_s is None:
+            return [Transmit(site, link.beat(now_s=now_s, digest=digest), CONTROL)]
+        return []
+
+    def heard(self, site: str, *, now_s: float) -> bool:
+        """Any message is a sign of life. True where it ends a silence."""
+        link = self.link(site)
+        if not link.has_been_heard and site in self._backoffs:
+            self._backoffs[site].reached()
+        return link.heard(now_s=now_s)
+
+    def tick(self, *, now_s: float, digest: int, note: Note) -> list[Output]:
+        self._forgive_own_sleep(now_s)
+        outputs: list[Output] = []
+        if now_s >= self._next_beat_s or self._next_beat_s - now_s > self._config.heartbeat_every_s:
+            self._next_beat_s = now_s + self._config.heartbeat_every_s
+            for link in self._links.values():
+                if link.check(now_s=now_s):
+                    note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
+                    outputs.append(Hangup(link.site))
+                if link.is_up:
+                    beat = link.beat(now_s=now_s, digest=digest)
+                    outputs.append(Transmit(link.site, beat, CONTROL))
+        outputs += self._dials(now_s)
+        return outputs
+
+    def next_deadline_s(self) -> float:
+        dials_s = (self._backoff(site).next_s for site in self._missing())
+        return min(self._next_beat_s, min(dials_s, default=float("inf")))
+
+    def _forgive_own_sleep(self, now_s: float) -> None:
+        """A peer that was stopped for a while must not accuse all its neighbours at once."""
+        before_s = self._ticked_s
+        self._ticked_s = now_s
+        if before_s is not None and now_s - before_s >= self._config.silent_floor_s:
+            for link in self._links.values():
+                link.forgive(now_s=now_s)
+
+    def _dials(self, now_s: float) -> list[Output]:
+        due = [site for site in self._missing() if self._backoff(site).is_due(now_s=now_s)]
+        for site in due:
+            self._backoff(site).dialled(now_s=now_s)
+        return [Dial(site) for site in due]
+
+    def _missing(self) -> Iterator[str]:
+        return (site for site in self._diallable if not self.is_up(site))
+
+    def _backoff(self, site: str) -> Backoff:
+        backoff = self._backoffs.get(site)
+        if backoff is None:
+            backoff = self._backoffs[site] = Backoff(
+                f"{self._site}>{site}",
+                first_s=self._config.dial_first_s,
+                last_s=self._config.dial_last_s,
+            )
+        return backoff

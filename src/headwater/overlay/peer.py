@@ -1,0 +1,290 @@
+"""A peer of the overlay: the machine that carries and merges, for all queries of one agent.
+
+One drives it. The driver calls ``receive`` for what came, ``tick`` when ``next_deadline_s`` has
+come, tells of links that opened and closed, and does what it finds in ``take()``, in order. There
+is no clock and no socket in here, so the same object runs in an agent and, by the hundreds, in
+the simulator::
+
+        edge ── originate, report ──►┌──────────────────────┐── Delivered, StatesDelivered ──► root
+        root ── acknowledge ────────►│ commands   carrier   │── AckDelivered ──► edge
+    operator ── command ────────────►│ states     acks      │── CommandAccepted ──► disk
+                                     │ neighbours           │
+    children ── receive ────────────►└──────────────────────┘── Transmit, Dial ──► parent, children
+
+Nothing that a message says can raise out of here: what breaks the rules is dropped with a notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Merger, Summary
+from headwater.overlay.ack_relay import AckRelay
+from headwater.overlay.carrier import Carrier
+from headwater.overlay.commands import Commands
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.live_query import open_query
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.overlay.neighbours import Neighbours
+from headwater.overlay.outputs import Output
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.router import Router
+from headwater.overlay.state_relay import StateRelay
+from headwater.overlay.tray import Tray
+from headwater.overlay.tree_place import find_place
+from headwater.overlay.trust import problem_with_heartbeat
+from headwater.plan.command import Command, Install
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.plan.tree import Tree
+
+
+class Peer:
+    def __init__(
+        self,
+        *,
+        site: str,
+        roster: Roster,
+        tree: Tree,
+        config: OverlayConfig,
+        merger_of: Callable[[Query], Merger],
+    ) -> None:
+        """``tree`` is the federation's own; queries bring theirs with them."""
+        self.site = site
+        self._roster = RosterIndex(roster)
+        self._ordinal = self._roster.ordinal_of[site]
+        self._merger_of = merger_of
+        self._tray = Tray(notice_every_s=config.notice_every_s)
+        federation = find_place(tree, self._ordinal, roster=self._roster, node_set=0)
+        self._neighbours = Neighbours(site, roster=self._roster, config=config)
+        self._router = Router(federation, is_open=self._neighbours.is_open)
+        self._commands = Commands(
+            site,
+            roster=self._roster,
+            config=config,
+            federation=federation,
+            neighbours=self._neighbours,
+            tray=self._tray,
+            on_installed=self._installed,
+            on_removed=self._removed,
+        )
+        self._carrier = Carrier(
+            site,
+            roster=self._roster,
+            config=config,
+            router=self._router,
+            neighbours=self._neighbours,
+            log=self._commands.log,
+            reconciliation=self._commands.reconciliation,
+            tray=self._tray,
+        )
+        self._states = StateRelay(config=config, router=self._router, tray=self._tray)
+        self._acks = AckRelay(
+            router=self._router,
+            neighbours=self._neighbours,
+            reconciliation=self._commands.reconciliation,
+            tray=self._tray,
+        )
+        self._relate()
+
+    # What the driver tells.
+
+    def restore(self, commands: Iterable[Install], vector: Mapping[str, int]) -> None:
+        """What was durable when the agent ended; before anything else."""
+        self._commands.restore(commands, vector)
+        self._relate()
+
+    def link_up(self, site: str, *, now_s: float) -> None:
+        """A link to this site is open, whoever opened it."""
+        self._tray.now_s = now_s
+        if not self._is_member(site):
+            return
+        digest = self._commands.log.digest
+        self._tray.put(*self._neighbours.link_up(site, now_s=now_s, digest=digest))
+        self._way_opened(site, now_s=now_s)
+
+    def link_down(self, site: str, *, unsent: Sequence[Message], now_s: float) -> None:
+        """The link is lost. ``unsent`` was surely not taken; all else may have been."""
+        self._tray.now_s = now_s
+        if not self._is_member(site):
+            return
+        self._neighbours.link_down(site)
+        self._commands.reconciliation.link_down(site)
+        self._acks.link_down(site)
+        for message in unsent:
+            if isinstance(message, SummaryMessage):
+                self._carrier.unsent(message.summary, now_s=now_s)
+            elif isinstance(message, StatesMessage):
+                self._states.unsent(message.states, now_s=now_s)
+
+    def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
+        """How much waits on this link, told whenever it has changed much.
+
+        A driver that never tells has links that are never full.
+        """
+        self._tray.now_s = now_s
+        if self._is_member(site) and self._neighbours.link(site).load(queued_bytes):
+            self._way_opened(site, now_s=now_s)
+
+    def receive(self, sender: str, message: Message, *, now_s: float) -> None:
+        self._tray.now_s = now_s
+        if not self._is_member(sender):
+            return
+        if self._neighbours.heard(sender, now_s=now_s):
+            self._tray.note("heard-again", f"{sender} is heard again")
+            self._way_opened(sender, now_s=now_s)
+        one_way_s = self._neighbours.link(sender).one_way_s
+        match message:
+            case SummaryMessage(summary):
+                self._carrier.receive(sender, summary, one_way_s=one_way_s, now_s=now_s)
+            case Heartbeat():
+                self._receive_heartbeat(sender, message, now_s=now_s)
+            case StatesMessage(states):
+                self._states.receive(sender, states, now_s=now_s)
+            case AckMessage(ack):
+                self._acks.receive(sender, ack, one_way_s=one_way_s, now_s=now_s)
+            case CommandMessage(command):
+                self._commands.receive(sender, command, one_way_s=one_way_s, now_s=now_s)
+            case CommandsKnown():
+                self._commands.receive_known(sender, message, now_s=now_s)
+            case AskInstall():
+                self._commands.receive_ask(sender, message, now_s=now_s)
+
+    def tick(self, *, now_s: float) -> None:
+        self._tray.now_s = now_s
+        digest = self._commands.log.digest
+        self._tray.put(*self._neighbours.tick(now_s=now_s, digest=digest, note=self._tray.note))
+        self._carrier.tick(now_s=now_s)
+        self._states.tick(now_s=now_s)
+
+    def next_deadline_s(self) -> float:
+        """When ``tick`` is wanted at the latest; in the past where it is wanted now."""
+        return min(
+            self._neighbours.next_deadline_s(),
+            self._carrier.list.next_deadline_s(),
+            self._states.next_deadline_s(),
+        )
+
+    def take(self) -> list[Output]:
+        """What is to be done, in order; each output is given once."""
+        return self._tray.take()
+
+    # What this agent's own edge, root and operators say.
+
+    def command(self, command: Command, *, now_s: float) -> None:
+        """Given by a local operator, numbered by this site: accept it and flood it."""
+        self._tray.now_s = now_s
+        self._commands.give(command, now_s=now_s)
+
+    def next_counter(self) -> int:
+        """The number of this site's next command, also after its own count was lost."""
+        return self._commands.log.vector.get(self.site, 0) + 1
+
+    def originate(self, summary: Summary, *, now_s: float) -> None:
+        """From this site's edge, once for each update; only into ``room_bytes``."""
+        self._tray.now_s = now_s
+        self._carrier.originate(summary, now_s=now_s)
+
+    def room_bytes(self, query_id: str) -> int:
+        """How much the edge may originate now; 0 while the way up is down or full."""
+        return self._carrier.room_bytes(query_id)
+
+    def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
+        """This site's states towards the roots of their queries."""
+        self._tray.now_s = now_s
+        self._states.report(states, now_s=now_s)
+
+    def acknowledge(self, ack: Acknowledgement, *, now_s: float) -> None:
+        """This agent is the root of ``ack.query``: to all its sites, this one included."""
+        self._tray.now_s = now_s
+        self._acks.give(ack, now_s=now_s)
+
+    # What can be seen from outside.
+
+    def neighbours(self) -> set[str]:
+        """The sites to keep links with."""
+        return set(self._neighbours.names)
+
+    def live_queries(self) -> dict[str, Install]:
+        return dict(self._commands.log.live)
+
+    def counts(self) -> dict[str, int]:
+        """How often each kind of notice has happened, given or not."""
+        return dict(self._tray.board.counts)
+
+    def net_dist_s(self, query_id: str) -> float:
+        return self._carrier.list.net_dist_s(query_id)
+
+    def rtt_s(self, site: str) -> float | None:
+        return self._neighbours.link(site).rtt_s
+
+    def describe(self) -> str:
+        """One line for a transcript."""
+        links = sorted(link.site for link in self._neighbours.links_up())
+        held = self._carrier.list
+        return (
+            f"{self.site}: links {' '.join(links) or '-'} · queries "
+            f"{' '.join(sorted(self._commands.log.live)) or '-'} · holds {len(held)} entries, "
+            f"{held.size_bytes} bytes, {len(self._states.batch)} states"
+        )
+
+    # How the parts hang together.
+
+    def _receive_heartbeat(self, sender: str, beat: Heartbeat, *, now_s: float) -> None:
+        problem = problem_with_heartbeat(beat)
+        if problem is not None:
+            self._tray.note("refused", f"{sender}: {problem}")
+            return
+        is_first = not self._neighbours.link(sender).has_beat
+        digest = self._commands.log.digest
+        reconciliation = self._commands.reconciliation
+        self._tray.put(
+            *self._neighbours.receive(sender, beat, now_s=now_s, digest=digest),
+            *reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s),
+        )
+
+    def _way_opened(self, site: str, *, now_s: float) -> None:
+        """The link to this site can take messages (again): what waited for it goes."""
+        self._carrier.way_opened(now_s=now_s)
+        self._states.flush()
+        self._acks.way_opened(site, now_s=now_s)
+
+    def _is_member(self, site: str) -> bool:
+        if site in self._roster.ordinal_of and site != self.site:
+            return True
+        self._tray.note("stranger", f"{site[:80]!r} is not another site of the roster")
+        return False
+
+    def _installed(self, install: Install) -> None:
+        query, problem = open_query(
+            install, ordinal=self._ordinal, roster=self._roster, merger_of=self._merger_of
+        )
+        if problem is not None:
+            self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}")
+        self._router.add(query)
+        self._relate()
+
+    def _removed(self, query_id: str) -> None:
+        self._router.discard(query_id)
+        self._carrier.list.discard_query(query_id)
+        self._states.batch.discard_query(query_id)
+        self._acks.discard_query(query_id)
+        self._relate()
+
+    def _relate(self) -> None:
+        parents, children = self._router.neighbours()
+        self._neighbours.set_relations(parents=parents, children=children)
+        unreachable = self._neighbours.unreachable()
+        if unreachable:
+            self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")

@@ -1,0 +1,24 @@
+"""The roster, prepared for being asked: names, ordinals and sets without a walk over all sites."""
+
+from __future__ import annotations
+
+from headwater.algebra import bitset
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+
+
+class RosterIndex:
+    """Made once for a roster; every lookup is one step."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.ordinal_of = {site.name: site.ordinal for site in roster.sites}
+        self.name_of = {site.ordinal: site.name for site in roster.sites}
+        self.dialable = frozenset(site.name for site in roster.sites if site.dialable)
+        self.ordinal_max = max(self.name_of)
+        self.data_sites = bitset.of(site.ordinal for site in roster.sites if site.has_data)
+
+    def node_set(self, query: Query) -> int:
+        """The sites whose panes the query is about, as a bitset; unknown names are left out."""
+        if not query.sites:
+            return self.data_sites
+        return bitset.of(self.ordinal_of[name] for name in query.sites if name in self.ordinal_of)

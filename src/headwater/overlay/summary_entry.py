@@ -1,0 +1,95 @@
+"""An entry of the time-space list: one summary in the making, kept as its parts."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import msgspec
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Lane, Rows, Summary
+from headwater.overlay.live_query import LiveQuery
+
+Key = tuple[str, Lane, int, int]
+"""(query, lane, pane, plan version): the index of an entry."""
+
+
+class SummaryEntry:
+    __slots__ = (
+        "birth_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query", "sites",
+        "size_bytes",
+    )  # fmt: skip
+
+    def __init__(self, number: int, key: Key, query: LiveQuery | None, *, may_merge: bool) -> None:
+        self.number = number
+        self.key = key
+        self.query = query
+        self.may_merge = may_merge
+        self.parts: list[Summary] = []
+        self.sites = 0
+        """The sites of all parts, as a bitset: what a further part must not touch."""
+        self.size_bytes = 0
+        self.birth_s = float("inf")
+        """The first send of the oldest part, on this peer's clock."""
+        self.is_due = False
+        """Its hold is over, and it waits for a way."""
+        self.is_gone = False
+
+    def add(self, summary: Summary, sites: int, *, size_bytes: int, birth_s: float) -> None:
+        self.parts.append(summary)
+        self.sites |= sites
+        self.size_bytes += size_bytes
+        self.birth_s = min(self.birth_s, birth_s)
+
+    @property
+    def is_complete(self) -> bool:
+        """Nobody of this peer's subtree is missing; without a place nobody is waited for."""
+        place = None if self.query is None else self.query.place
+        return place is None or (self.sites & place.awaited) == place.awaited
+
+    def compact(self) -> None:
+        """All parts as one. Raises whatever the rows raise, and then nothing has changed."""
+        if len(self.parts) > 1 and self.query is not None:
+            self.parts = [_merge_all(self.parts, self.query)]
+            self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
+
+    def leave(self, *, now_s: float) -> list[Summary]:
+        """The parts with the age of the oldest."""
+        age_s = max(0.0, now_s - self.birth_s)
+        return [msgspec.structs.replace(part, age_s=age_s) for part in self.parts]
+
+    def __str__(self) -> str:
+        query_id, lane, pane, _ = self.key
+        return f"{lane} pane {pane} of {query_id} with {self.sites.bit_count()} sites"
+
+
+def can_merge(summary: Summary, query: LiveQuery | None) -> bool:
+    """Not a spare, the query known, and its rows decoded (``bytes`` are rows still encoded)."""
+    return (
+        summary.lane is not Lane.SPARE
+        and query is not None
+        and query.merger is not None
+        and query.place is not None
+        and not isinstance(summary.rows, bytes)
+    )
+
+
+def rows_bytes(rows: Rows, query: LiveQuery | None) -> int:
+    """About what these rows take in memory."""
+    if rows is None:
+        return 0
+    if isinstance(rows, bytes):
+        return len(rows)
+    return query.merger.size_bytes(rows) if query is not None and query.merger is not None else 0
+
+
+def _merge_all(parts: list[Summary], query: LiveQuery) -> Summary:
+    """Disjointness is checked again by ``Coverage.merge``, at every merge."""
+    assert query.merger is not None, "entries of queries without a merger have one part"
+    rows = [part.rows for part in parts if part.rows is not None]
+    return msgspec.structs.replace(
+        parts[0],
+        coverage=reduce(Coverage.merge, (part.coverage for part in parts)),
+        rows=query.merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
+        roster_version=max(part.roster_version for part in parts),
+    )

@@ -1,0 +1,227 @@
+"""The time-space list: summaries of one pane meet here, become one, and leave (Mortar, 4.2, 4.3).
+
+Panes lie on one grid per query, so an index matches exactly or not at all, and an entry is found
+by (query, lane, pane, plan version). Space is the other half: a summary joins the first entry
+with its index whose sites are all others, for two summaries with a site in common are never
+merged. Where there is none it becomes a further entry, and both go on apart; only the root
+decides on overlap::
+
+    arrives      entries of pane 7                 then
+    {a, b}       (none)                            7: {a, b}
+    {c}          7: {a, b}                         7: {a, b, c}
+    {b, d}       7: {a, b, c}                      7: {a, b, c}   7: {b, d}
+
+An entry leaves when it covers all data sites of the peer's subtree, or when its hold is over: for
+live panes netDist after the first send of its oldest part, for backlog a short fixed time. Spares
+and rows that can't be merged here are entries of their own that leave at once. What should leave
+while there is no way stays, and goes on merging, until the way opens or its life is over.
+
+Rows are merged when an entry leaves, all in one call, because merging k tables at once costs the
+same as the last of k - 1 pairwise merges. Only an entry that has gathered ``parts_max`` is merged
+earlier, to bound what is kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.net_dist import NetDist
+from headwater.overlay.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
+
+Note = Callable[[str, str], None]
+"""Called with the kind and text of a notice."""
+
+TIMERS_SPARE = 1_024
+"""Timers of entries that have left are swept out when they outnumber the others by this many."""
+
+
+class TimeSpaceList:
+    """Returns what leaves from every call; ``way_is_open`` says of a query whether it may."""
+
+    def __init__(self, config: OverlayConfig, *, way_is_open: Callable[[str], bool]) -> None:
+        self.size_bytes = 0
+        self._config = config
+        self._way_is_open = way_is_open
+        self._entries: dict[int, SummaryEntry] = {}
+        self._by_key: dict[Key, list[SummaryEntry]] = {}
+        self._timers: list[tuple[float, int]] = []
+        self._net_dists: dict[str, NetDist] = {}
+        self._waiting_count = 0
+        self._last_number = 0
+        self._ticked_s = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def insert(
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        *,
+        birth_s: float,
+        now_s: float,
+        note: Note,
+        trains: bool = True,
+    ) -> list[Summary]:
+        """``trains`` is False for what comes back from a link and has been here before."""
+        may_merge = can_merge(summary, query)
+        sites = summary.coverage.sites
+        entry = self._entry_for(summary, query, sites, may_merge=may_merge)
+        size_bytes = rows_bytes(summary.rows, query)
+        entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+        self.size_bytes += size_bytes
+        if may_merge:
+            hold_until_s = self._hold_until_s(summary, birth_s, now_s, trains=trains)
+        else:
+            hold_until_s = now_s
+        left: list[Summary] = []
+        if hold_until_s <= now_s or entry.is_complete:
+            left = self._let_go(entry, now_s=now_s, note=note)
+        elif len(entry.parts) == 1:
+            self._set_timer(entry, hold_until_s)
+        if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
+            self._compact(entry, note)
+        if len(self._entries) > self._config.entries_max or (
+            self.size_bytes > self._config.bytes_max
+        ):
+            left += self._make_room(now_s=now_s, note=note)
+        return left
+
+    def tick(self, *, now_s: float, note: Note) -> list[Summary]:
+        """Entries whose hold is over leave; those whose life is over are dropped."""
+        if now_s < self._ticked_s:
+            self._clock_set_back(self._ticked_s - now_s)
+        self._ticked_s = now_s
+        left: list[Summary] = []
+        while self._timers and self._timers[0][0] <= now_s:
+            _, number = heapq.heappop(self._timers)
+            entry = self._entries.get(number)
+            if entry is not None:
+                left += self._let_go(entry, now_s=now_s, note=note)
+        return left
+
+    def way_opened(self, *, now_s: float, note: Note) -> list[Summary]:
+        """A way may have opened: what waited for it leaves, the oldest first."""
+        if not self._waiting_count:
+            return []
+        waiting = [entry for entry in self._entries.values() if entry.is_due]
+        return [
+            summary for entry in waiting for summary in self._let_go(entry, now_s=now_s, note=note)
+        ]
+
+    def discard_query(self, query_id: str) -> int:
+        """The query was removed; how many entries went with it."""
+        gone = [entry for entry in self._entries.values() if entry.key[0] == query_id]
+        for entry in gone:
+            self._remove(entry)
+        self._net_dists.pop(query_id, None)
+        return len(gone)
+
+    def next_deadline_s(self) -> float:
+        return self._timers[0][0] if self._timers else float("inf")
+
+    def net_dist_s(self, query_id: str) -> float:
+        net_dist = self._net_dists.get(query_id)
+        return self._config.net_dist_initial_s if net_dist is None else net_dist.estimate_s
+
+    def _entry_for(
+        self, summary: Summary, query: LiveQuery | None, sites: int, *, may_merge: bool
+    ) -> SummaryEntry:
+        key = (summary.query, summary.lane, summary.pane, summary.plan_version)
+        same_index = self._by_key.setdefault(key, [])
+        if may_merge:
+            for entry in same_index:
+                if entry.may_merge and not entry.sites & sites:
+                    return entry
+        self._last_number += 1
+        entry = SummaryEntry(self._last_number, key, query, may_merge=may_merge)
+        self._entries[entry.number] = entry
+        same_index.append(entry)
+        return entry
+
+    def _hold_until_s(
+        self, summary: Summary, birth_s: float, now_s: float, *, trains: bool
+    ) -> float:
+        if summary.lane is Lane.BACKLOG:
+            return now_s + self._config.backlog_hold_s
+        net_dist = self._net_dist(summary.query)
+        if trains:
+            birth_s = net_dist.observe(summary.pane, birth_s=birth_s, now_s=now_s)
+        return birth_s + self._config.hold_factor * net_dist.estimate_s
+
+    def _net_dist(self, query_id: str) -> NetDist:
+        net_dist = self._net_dists.get(query_id)
+        if net_dist is None:
+            config = self._config
+            net_dist = self._net_dists[query_id] = NetDist(
+                alpha=config.net_dist_alpha,
+                initial_s=config.net_dist_initial_s,
+                ceiling_s=config.net_dist_ceiling_s,
+            )
+        return net_dist
+
+    def _let_go(self, entry: SummaryEntry, *, now_s: float, note: Note) -> list[Summary]:
+        if now_s - entry.birth_s > self._config.summary_life_s:
+            self._remove(entry)
+            note("expired", f"{entry}: older than summary_life_s, dropped")
+            return []
+        if self._way_is_open(entry.key[0]):
+            self._compact(entry, note)
+            self._remove(entry)
+            return entry.leave(now_s=now_s)
+        if not entry.is_due:
+            entry.is_due = True
+            self._waiting_count += 1
+            self._set_timer(entry, entry.birth_s + self._config.summary_life_s)
+        return []
+
+    def _make_room(self, *, now_s: float, note: Note) -> list[Summary]:
+        """The oldest leave early; where they have no way, they are lost, and that is said."""
+        config = self._config
+        left: list[Summary] = []
+        while self._entries and (
+            len(self._entries) > config.entries_max or self.size_bytes > config.bytes_max
+        ):
+            oldest = next(iter(self._entries.values()))
+            way = "forwarded early" if self._way_is_open(oldest.key[0]) else "dropped, no way"
+            note("full", f"time-space list at its limit: {oldest} {way}")
+            left += self._let_go(oldest, now_s=now_s, note=note)
+            if not oldest.is_gone:
+                self._remove(oldest)
+        return left
+
+    def _compact(self, entry: SummaryEntry, note: Note) -> None:
+        """All parts as one; if their rows refuse to merge they stay apart, each as it came."""
+        before_bytes = entry.size_bytes
+        try:
+            entry.compact()
+        except Exception as error:  # rows come from the wire; whatever they break, we go on
+            entry.may_merge = False
+            note("merge-failed", f"{entry}: {type(error).__name__}: {error}")
+        self.size_bytes += entry.size_bytes - before_bytes
+
+    def _remove(self, entry: SummaryEntry) -> None:
+        entry.is_gone = True
+        self._waiting_count -= entry.is_due
+        self.size_bytes -= entry.size_bytes
+        del self._entries[entry.number]
+        same_index = self._by_key[entry.key]
+        same_index.remove(entry)
+        if not same_index:
+            del self._by_key[entry.key]
+
+    def _set_timer(self, entry: SummaryEntry, at_s: float) -> None:
+        if len(self._timers) > 2 * len(self._entries) + TIMERS_SPARE:
+            self._timers = [timer for timer in self._timers if timer[1] in self._entries]
+            heapq.heapify(self._timers)
+        heapq.heappush(self._timers, (at_s, entry.number))
+
+    def _clock_set_back(self, by_s: float) -> None:
+        """Holds and lives go on as if nothing had happened; else entries would be stuck."""
+        for entry in self._entries.values():
+            entry.birth_s -= by_s
+        self._timers = [(at_s - by_s, number) for at_s, number in self._timers]

@@ -1,0 +1,55 @@
+"""Messages as values, and the limits of the tuning."""
+
+import msgspec
+import pytest
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Summary
+from headwater.errors import ConfigurationError
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    Message,
+    SummaryMessage,
+    aged,
+)
+
+
+def test_what_has_an_age_grows_older_and_the_rest_stays(overlay):
+    summary = SummaryMessage(Summary("q@a#1", 1, Coverage.of_whole(1, 7), age_s=1.0))
+    ack = AckMessage(Acknowledgement("q@a#1", 1, 1, 0, age_s=2.0))
+    command = CommandMessage(overlay.an_install("q", "a", 1))
+    ask = AskInstall(("q@a#1",))
+    assert aged(summary, 0.5).summary.age_s == 1.5
+    assert aged(ack, 0.5).ack.age_s == 2.5
+    assert aged(command, 0.5).command.age_s == 0.5
+    assert aged(ask, 0.5) == ask
+    assert aged(summary, 0.0) is summary
+
+
+def test_messages_are_told_apart_by_their_tag():
+    for message in (
+        Heartbeat(1.0, None, 0.0, 5),
+        CommandsKnown({"a": 1}, ("q@a#1",)),
+        AskInstall(("q@a#1",)),
+    ):
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=Message) == message
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"heartbeat_every_s": 0.0}, "heartbeat_every_s > 0"),
+        ({"entries_max": -1}, "entries_max > 0"),
+        ({"net_dist_alpha": 1.5}, "net_dist_alpha <= 1"),
+        ({"summary_life_s": 6.0}, "below summary_life_s"),
+    ],
+)
+def test_a_tuning_that_cannot_work_is_refused(change, says):
+    with pytest.raises(ConfigurationError, match=says):
+        OverlayConfig(**change)

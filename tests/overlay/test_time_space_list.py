@@ -1,0 +1,128 @@
+"""The time-space list by itself: what meets, what leaves, what it costs."""
+
+import pytest
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.time_space_list import TIMERS_SPARE, TimeSpaceList
+from headwater.overlay.tree_place import TreePlace
+
+
+class Bench:
+    """A list with a query whose subtree is sites 0 … 99, and a way that can be closed."""
+
+    def __init__(self, merger, **config):
+        self.calls = []
+        bench = self
+
+        class Counting(type(merger)):
+            def merge(self, parts):
+                bench.calls.append(len(parts))
+                return super().merge(parts)
+
+        place = TreePlace("parent", (), {}, awaited=(1 << 100) - 1)
+        self.query = LiveQuery("q@a#1", (place,), (1 << 100) - 1, Counting())
+        self.is_open = True
+        self.notices = []
+        self.list = TimeSpaceList(OverlayConfig(**config), way_is_open=lambda _: self.is_open)
+
+    def insert(self, site, pane=0, *, now_s=0.0, lane=Lane.LIVE):
+        summary = Summary("q@a#1", pane, Coverage.of_whole(site, 7), (site,), lane)
+        return self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s, note=self.note)
+
+    def tick(self, now_s):
+        return self.list.tick(now_s=now_s, note=self.note)
+
+    def note(self, kind, text):
+        self.notices.append((kind, text))
+
+
+@pytest.fixture
+def make_bench(overlay):
+    return lambda **config: Bench(overlay.BagMerger(), **config)
+
+
+def test_rows_are_merged_once_when_the_entry_leaves(make_bench):
+    bench = make_bench(parts_max=1_000)
+    for site in range(99):
+        assert bench.insert(site) == []
+    assert bench.calls == []
+    (summary,) = bench.insert(99)
+    assert bench.calls == [100]
+    assert summary.rows == tuple(range(100))
+    assert (len(bench.list), bench.list.size_bytes) == (0, 0)
+
+
+def test_many_parts_are_merged_on_the_way_to_bound_what_is_kept(make_bench):
+    bench = make_bench(parts_max=10)
+    for site in range(99):
+        bench.insert(site)
+    (summary,) = bench.insert(99)
+    assert max(bench.calls) == 10
+    assert summary.rows == tuple(range(100))
+    assert summary.coverage.sites == (1 << 100) - 1
+
+
+def test_the_age_of_a_merged_summary_is_that_of_its_oldest_part(make_bench):
+    bench = make_bench()
+    bench.insert(0, now_s=10.0)
+    bench.insert(1, now_s=10.5)
+    (summary,) = bench.tick(bench.list.next_deadline_s())
+    assert summary.age_s == pytest.approx(
+        OverlayConfig().hold_factor * OverlayConfig().net_dist_initial_s
+    )
+
+
+def test_a_deadline_is_there_as_long_as_something_is_held(make_bench):
+    bench = make_bench()
+    assert bench.list.next_deadline_s() == float("inf")
+    bench.insert(0, now_s=10.0)
+    deadline_s = bench.list.next_deadline_s()
+    assert bench.tick(deadline_s - 0.01) == []
+    assert len(bench.tick(deadline_s)) == 1
+    assert bench.list.next_deadline_s() == float("inf")
+
+
+def test_lanes_and_panes_are_apart(make_bench):
+    bench = make_bench()
+    bench.insert(0, 1)
+    bench.insert(1, 2)
+    bench.insert(2, 1, lane=Lane.BACKLOG)
+    assert len(bench.list) == 3
+    bench.insert(3, 1)
+    assert len(bench.list) == 3
+
+
+def test_timers_of_what_has_left_are_swept_out(make_bench):
+    bench = make_bench()
+    for pane in range(3 * TIMERS_SPARE):
+        bench.insert(0, pane, now_s=0.0)
+        for entry in list(bench.list._entries.values()):
+            bench.list._let_go(entry, now_s=0.0, note=bench.note)
+    assert len(bench.list) == 0
+    assert len(bench.list._timers) <= TIMERS_SPARE + 2
+
+
+def test_a_closed_way_keeps_what_is_due_and_merges_on(make_bench):
+    bench = make_bench()
+    bench.is_open = False
+    bench.insert(0, now_s=0.0)
+    assert bench.tick(5.0) == []
+    bench.insert(1, now_s=5.0)
+    bench.is_open = True
+    (summary,) = bench.list.way_opened(now_s=6.0, note=bench.note)
+    assert (summary.rows, summary.age_s) == ((0, 1), 6.0)
+
+
+def test_a_removed_query_leaves_nothing_behind(make_bench):
+    bench = make_bench()
+    bench.is_open = False
+    for pane in range(5):
+        bench.insert(0, pane)
+    bench.tick(5.0)
+    assert bench.list.discard_query("q@a#1") == 5
+    bench.is_open = True
+    assert bench.list.way_opened(now_s=6.0, note=bench.note) == []
+    assert (len(bench.list), bench.list.size_bytes) == (0, 0)

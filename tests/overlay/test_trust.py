@@ -1,0 +1,205 @@
+"""A message that breaks the rules is dropped with a notice, and never raises."""
+
+import msgspec
+import pytest
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.overlay.outputs import Delivered, Transmit
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import QueryId
+from headwater.plan.tree import Tree
+
+TREE = """
+root
+  a
+    c
+    d
+  b
+"""
+
+
+@pytest.fixture
+def world(overlay):
+    world = overlay.World(TREE)
+    world.query = world.install(sites=("root", "a", "b", "c"))
+    world.run(1.0)
+    return world
+
+
+def is_refused(world, sender, to, message, kind="refused"):
+    """True where the message leaves nothing but a notice."""
+    world.run(2.0)
+    world.outputs[to].clear()
+    before = world.peers[to].counts().get(kind, 0)
+    world.hand(sender, to, message)
+    sent = [t for t in world.of(to, Transmit) if not isinstance(t.message, Heartbeat)]
+    return world.peers[to].counts().get(kind, 0) == before + 1 and not sent
+
+
+BAD_COVERAGE = {
+    "a site outside the node set": Coverage(whole=1 << 3),
+    "a bitmap beyond the roster": Coverage(whole=1 << 70),
+    "an ordinal far beyond the roster": Coverage.of_part(10**12, 1, updates=(), closed_at=None),
+    "an ordinal below zero": Coverage(parts=(SitePart(-1, 1, (), None),)),
+    "a bitmap below zero": Coverage(whole=-1),
+    "no site at all": Coverage(),
+    "one site in both bitmaps": Coverage(whole=1 << 2, empty=1 << 2),
+    "one site twice in parts": Coverage(parts=(SitePart(2, 1, (), 0), SitePart(2, 2, (), 0))),
+}
+
+
+@pytest.mark.parametrize("coverage", BAD_COVERAGE.values(), ids=BAD_COVERAGE.keys())
+@pytest.mark.parametrize("to", ["a", "root"])
+def test_a_summary_with_a_coverage_that_cannot_be_is_refused(world, coverage, to):
+    summary = Summary(world.query, 5, coverage, (1,))
+    sender = "c" if to == "a" else "b"
+    assert is_refused(world, sender, to, SummaryMessage(summary))
+    assert world.of("root", Delivered) == []
+
+
+@pytest.mark.parametrize("age_s", [-1.0, float("nan"), float("inf")])
+def test_a_summary_with_an_age_that_cannot_be_is_refused(world, age_s):
+    summary = Summary(world.query, 5, Coverage.of_whole(2, 1), (1,), age_s=age_s)
+    assert is_refused(world, "c", "a", SummaryMessage(summary))
+
+
+def test_a_spare_of_two_sites_is_refused(world):
+    summary = Summary(world.query, 5, Coverage(whole=0b110), (1,), Lane.SPARE)
+    assert is_refused(world, "c", "a", SummaryMessage(summary))
+
+
+def test_a_stranger_is_not_heard(world):
+    summary = Summary(world.query, 5, Coverage.of_whole(2, 1), (1,))
+    assert is_refused(world, "mallory", "a", SummaryMessage(summary), kind="stranger")
+    world.peers["a"].link_up("mallory", now_s=world.now_s)
+    world.peers["a"].link_down("mallory", unsent=[], now_s=world.now_s)
+    assert "mallory" not in world.peers["a"].describe()
+
+
+def test_a_state_passes_only_up_its_own_branch(world):
+    def state(ordinal):
+        return StatesMessage((SiteState(world.query, ordinal, 7, 1, first_pane=0),))
+
+    ordinal = world.ordinal
+    assert is_refused(world, "c", "a", state(ordinal["d"]))
+    assert is_refused(world, "b", "root", state(ordinal["a"]))
+    assert is_refused(world, "root", "a", state(ordinal["c"]))
+    assert is_refused(world, "c", "a", state(-1))
+    assert is_refused(world, "c", "a", state(10**12))
+    world.hand("a", "root", state(ordinal["c"]))
+    assert [s.ordinal for s in world.states()] == [ordinal["c"]]
+
+
+def test_a_state_of_an_unknown_query_goes_nowhere(world):
+    message = StatesMessage((SiteState("x@root#9", 2, 7, 1, first_pane=0),))
+    assert is_refused(world, "c", "a", message, kind="no-way")
+
+
+def test_an_acknowledgement_comes_from_the_parents_side_only(world):
+    message = AckMessage(Acknowledgement(world.query, 1, 1, done_through=10**6))
+    assert is_refused(world, "c", "a", message)
+    assert is_refused(world, "b", "root", message)
+    assert world.acks("a") == []
+
+
+def test_only_the_root_gives_acknowledgements(world):
+    world.peers["a"].acknowledge(
+        Acknowledgement(world.query, 1, 1, done_through=0), now_s=world.now_s
+    )
+    world.collect("a")
+    assert world.acks("a") == []
+    assert "refused" in world.notices("a")
+
+
+def bad_commands(world, a_query):
+    good = a_query("p", installer="root", root="root", counter=2)
+    replace = msgspec.structs.replace
+    tree = world.tree
+    return {
+        "an installer from elsewhere": Install(
+            replace(good, id=QueryId("p", "mallory", 1)), (tree,), 1
+        ),
+        "a counter of zero": Install(replace(good, id=QueryId("p", "root", 0)), (tree,), 1),
+        "a name that is no name": Install(replace(good, id=QueryId("p q", "root", 2)), (tree,), 1),
+        "no tree": Install(good, (), 1),
+        "a root from elsewhere": Install(replace(good, root="mallory"), (tree,), 1),
+        "a tree with another root": Install(good, (Tree(1, ()),), 1),
+        "a tree beyond the roster": Install(good, (Tree(0, ((99, 0),)),), 1),
+        "a remover from elsewhere": Remove(QueryId.parse(world.query), "mallory", 1),
+        "a removal numbered below zero": Remove(QueryId.parse(world.query), "b", -1),
+    }
+
+
+def test_commands_that_cannot_be_are_refused(world, overlay):
+    for what, command in bad_commands(world, overlay.a_query).items():
+        assert is_refused(world, "root", "a", CommandMessage(command)), what
+    assert world.live("a") == {world.query}
+
+
+def test_knowledge_that_cannot_be_is_refused(world):
+    for known in (
+        CommandsKnown({"mallory": 3}, ()),
+        CommandsKnown({"root": -3}, ()),
+        CommandsKnown({"root": 1 << 60}, ()),
+        CommandsKnown({"root": 1}, ("no id",)),
+        CommandsKnown({"root": 1}, ("q@root#01",)),
+        CommandsKnown({"root": 1}, tuple(f"q@root#{n}" for n in range(1, 2_000))),
+    ):
+        assert is_refused(world, "root", "a", known)
+    assert world.live("a") == {world.query}
+
+
+def test_asking_for_what_is_not_there_is_answered_with_nothing(world):
+    world.outputs["a"].clear()
+    world.hand("c", "a", AskInstall(("no id", "x@root#9")))
+    assert world.of("a", Transmit) == []
+
+
+def test_a_heartbeat_with_mad_times_is_refused(world):
+    assert is_refused(world, "c", "a", Heartbeat(float("nan"), None, 0.0, 0))
+    assert is_refused(world, "c", "a", Heartbeat(0.0, 0.0, -1e9, 0))
+
+
+def test_a_flood_of_bad_messages_is_not_a_flood_of_notices(world):
+    bad = SummaryMessage(Summary(world.query, 5, Coverage(), (1,)))
+    world.outputs["a"].clear()
+    for _ in range(1_000):
+        world.hand("c", "a", bad)
+    world.run(2.0)
+    world.hand("c", "a", bad)
+    texts = [n.text for n in world.outputs["a"] if type(n).__name__ == "Notice"]
+    assert len(texts) == 2
+    assert texts[1].endswith("(1000 of this kind)")
+    assert world.peers["a"].counts()["refused"] == 1_001
+
+
+def test_a_local_command_of_another_site_or_with_a_used_number_is_refused(world):
+    for at, counter in (("a", None), ("root", 1)):
+        world.outputs[at].clear()
+        installer = "root" if at == "a" else at
+        command = Remove(QueryId.parse(world.query), installer, counter or 2)
+        world.peers[at].command(command, now_s=world.now_s)
+        world.collect(at)
+        assert world.notices(at) == ["refused"]
+    assert world.live("root") == {world.query}
+
+
+def test_no_more_than_the_allowed_queries_are_installed(overlay):
+    config = overlay.OverlayConfig(queries_max=2)
+    world = overlay.World("root\n  a", config=config)
+    for name in ("p", "q", "r"):
+        world.install(name)
+    assert len(world.live("root")) == 2
+    assert "refused" in world.notices("root")
