@@ -1,0 +1,50 @@
+"""The tuning of a site's edge: every period and limit, with its reason."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.errors import ConfigurationError
+
+
+class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checked when made. Times are seconds of the site's own clock."""
+
+    summary_life_s: float = 30.0
+    """After which a summary that is still under way is dropped by relays; must be the same in the
+    whole federation, and equal to the overlay's. Nothing is repaired earlier."""
+    live_for_s: float = 30.0
+    """A first send within this time of the close is live, a later one is backlog."""
+    late_coalesce_s: float = 1.0
+    """Late records of a pane are collected this long, then cut into one further update."""
+    state_every_s: float = 5.0
+    """A state that the root has not acknowledged is repeated this often."""
+    tally_every_s: float = 10.0
+    """Counts of records that could not be used are news at most this often."""
+    seal_every_s: float = 60.0
+    """A growing seal is told at most this often, or every hundredth of the lateness if that is
+    longer: it is news to nobody but old answers."""
+    future_tolerance_s: float = 5.0
+    """How far in the future a record may be stamped and still be admitted. A query that is
+    installed late starts at a pane beyond this, since an earlier one may have lost such records."""
+    failures_max: int = 5
+    """So many failed batches in a row, and the query is suspended at this site."""
+
+    panes_per_cut_max: int = 256
+    """Panes that one tick cuts for one query; the rest waits for the next tick."""
+    sends_per_tick_max: int = 256
+    """First sends of backlog in one tick, over all queries, whatever the room."""
+    spares_per_tick_max: int = 64
+    """Repairs in one tick, over all queries, whatever the room."""
+    empty_ranges_max: int = 4_096
+    """Ranges of panes closed empty that a state may list; beyond, they are sent one by one."""
+    declined_ranges_max: int = 1_024
+    """Ranges of declined panes in a state; beyond, neighbours are joined (more is given up)."""
+    panes_waiting_max: int = 200_000
+    """Panes of one query that wait to be sent or acknowledged; beyond, the oldest expire."""
+    queries_max: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if getattr(self, name) <= 0:
+                raise ConfigurationError(f"edge: wanted {name} > 0, got {getattr(self, name)}")

@@ -1,0 +1,225 @@
+"""The edge of one site: all its queries, its sources, and what it hands to the overlay.
+
+Spark turns batches of input into partial rows and the cube commits them. The edge learns of it
+(``batch_committed``), decides which panes to close, has their updates cut (``Cut``, answered by
+``updates_cut``) and sends each of them once (``Send``). Acknowledgements tell it what arrived and
+what is asked for again. It is driven by ``tick``; outputs are taken in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import SiteState
+from headwater.edge.closing import SourceClock
+from headwater.edge.config import EdgeConfig
+from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report
+from headwater.edge.query_edge import QueryEdge
+from headwater.edge.read_ack import read_ack
+from headwater.edge.record import RUNNING, QueryKept
+from headwater.edge.report import BatchReport
+from headwater.edge.sending import Room, Sending, sends_of
+from headwater.edge.site_word import ALWAYS_S, NEVER_S
+from headwater.plan.query import Query
+
+SEND_EVERY_S = 0.2
+"""While something waits for room, room is asked for this often."""
+
+
+class EdgeProgress(msgspec.Struct, frozen=True):
+    """One query at this site, for people."""
+
+    query: str
+    status: str
+    message: str
+    first_pane: int | None
+    closed_through: int
+    sealed_through: int
+    done_through: int
+    catching_up: bool
+    open_panes: int
+    unsent_panes: int
+    unacked_panes: int
+    repairs: int
+    read_through_s: float | None
+    """Of its source; None: behind, or nothing reported yet."""
+
+
+class Edge:
+    """One for each site that has data."""
+
+    def __init__(
+        self,
+        *,
+        ordinal: int,
+        incarnation: int,
+        config: EdgeConfig,
+        retention_s: float,
+        born_s: float = NEVER_S,
+    ) -> None:
+        """``born_s`` is when the cube was made: panes before it are lost, not "not installed"."""
+        self._ordinal = ordinal
+        self._incarnation = incarnation
+        self._config = config
+        self._retention_s = retention_s
+        self._born_s = born_s
+        self._edges: dict[str, QueryEdge] = {}
+        self._kept: dict[str, QueryKept] = {}
+        self._clocks: dict[str, SourceClock] = {}
+        self._outputs: list[Output] = []
+        self._sent_s = NEVER_S
+
+    # Queries come and go
+
+    def restore(self, kept: Iterable[QueryKept]) -> None:
+        """What the cube has, before anything else; ``install`` takes it up query by query."""
+        self._kept = {one.query: one for one in kept}
+
+    def install(self, query: Query, *, now_s: float, refused: str | None = None) -> None:
+        """Answer for this query from now on, or decline all of it because it is ``refused``."""
+        query_id = str(query.id)
+        if query_id in self._edges:
+            return
+        edge = QueryEdge(
+            query,
+            ordinal=self._ordinal,
+            incarnation=self._incarnation,
+            config=self._config,
+            retention_s=self._retention_s,
+        )
+        kept = self._kept.pop(query_id, None)
+        if kept is not None:
+            edge.restore(kept, now_s=now_s)
+        elif refused is None and len(self._edges) >= self._config.queries_max:
+            refused = f"this site runs {self._config.queries_max} queries already"
+        if refused is not None:
+            edge.refuse(refused)
+        elif kept is None:
+            edge.begin(now_s=now_s, born_s=self._born_s)
+        self._edges[query_id] = edge
+
+    def remove(self, query_id: str) -> None:
+        if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
+            self._outputs.append(Forget(query_id))
+
+    def forget_uninstalled(self) -> None:
+        """After a restart and its installs: what is still kept was removed in between."""
+        for query_id in list(self._kept):
+            self.remove(query_id)
+
+    # What happens
+
+    def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
+        self._clocks.setdefault(report.source, SourceClock()).hear(report)
+        batches = {batch.query: batch for batch in report.queries}
+        for edge in self._edges.values():
+            if edge.query.source.name == report.source:
+                edge.batch_committed(batches.get(edge.id), report, now_s=now_s)
+
+    def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
+        """The answer to ``Cut``: what is marked as sent goes out here and now."""
+        for one in done:
+            edge = self._edges.get(one.query)
+            if edge is not None:
+                updates = edge.cut_done(one, now_s=now_s)
+                lane = edge.lane_of(one, now_s=now_s)
+                self._outputs += sends_of(edge, one.pane, updates, lane)
+
+    def receive_ack(self, ack: Acknowledgement, *, now_s: float) -> None:
+        edge = self._edges.get(ack.query)
+        if edge is not None:
+            life_s = self._config.summary_life_s
+            self._outputs += read_ack(edge, ack, summary_life_s=life_s, now_s=now_s)
+
+    def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
+        """They were handed to the overlay this moment, after loading: their life begins now."""
+        edge = self._edges.get(query_id)
+        flight = edge.book.flights.get(pane, {}) if edge is not None else {}
+        for first, last in updates:
+            for update in range(first, last + 1):
+                if update in flight:
+                    flight[update] = now_s
+
+    def rows_gone(self, query_id: str, pane: int) -> None:
+        """The cube can't give the rows of this pane any more: it is declined, not promised."""
+        edge = self._edges.get(query_id)
+        if edge is not None:
+            self._outputs += edge.expire([pane])
+            text = f"{query_id}: the rows of pane {pane} are gone from the cube; it is declined"
+            self._outputs.append(Notice("expired", text))
+
+    # Driving
+
+    def tick(self, *, now_s: float, room: Callable[[str], int]) -> None:
+        """Writes first, so that all of a tick can be one transaction; then what is said."""
+        left = Room(room)
+        states: list[SiteState] = []
+        for edge in self._edges.values():
+            edge.book.age_fresh(now_s - self._config.live_for_s)
+            clock = self._clocks.get(edge.query.source.name) or SourceClock()
+            has_room = left.is_left(edge.id)
+            self._outputs += edge.settle(clock, now_s=now_s, has_room=has_room)
+            if edge.word.is_due(now_s=now_s):
+                edge.word.told(now_s=now_s)
+                states.append(edge.word.snapshot())
+        self._send(left, states, now_s=now_s)
+
+    def _send(self, left: Room, states: list[SiteState], *, now_s: float) -> None:
+        sending = Sending(list(self._edges.values()), left, now_s=now_s)
+        sending.send_live()
+        sending.send_repairs(self._config.spares_per_tick_max)
+        sending.send_backlog(self._config.sends_per_tick_max)
+        self._sent_s = now_s
+        self._outputs += sending.marks()
+        if states:
+            self._outputs.append(Report(tuple(states)))
+        self._outputs += sending.sends
+
+    def next_deadline_s(self) -> float:
+        due_s = min((edge.next_deadline_s() for edge in self._edges.values()), default=ALWAYS_S)
+        if any(_waits_for_room(edge) for edge in self._edges.values()):
+            due_s = min(due_s, self._sent_s + SEND_EVERY_S)
+        return due_s
+
+    def take(self) -> list[Output]:
+        outputs, self._outputs = self._outputs, []
+        return outputs
+
+    # For views
+
+    def is_running(self, query_id: str) -> bool:
+        """Whether its site part belongs in batches: it is known, admitted and not suspended."""
+        edge = self._edges.get(query_id)
+        return edge is not None and edge.word.status == RUNNING and not edge.word.ended
+
+    def progress(self) -> tuple[EdgeProgress, ...]:
+        return tuple(self._progress_of(edge) for edge in self._edges.values())
+
+    def _progress_of(self, edge: QueryEdge) -> EdgeProgress:
+        clock = self._clocks.get(edge.query.source.name) or SourceClock()
+        return EdgeProgress(
+            query=edge.id,
+            status=edge.word.status,
+            message=edge.word.message,
+            first_pane=edge.word.first_pane,
+            closed_through=edge.closed_through,
+            sealed_through=edge.word.sealed_through,
+            done_through=edge.word.done_through,
+            catching_up=edge.word.catching_up,
+            open_panes=edge.book.open_count,
+            unsent_panes=len(edge.book.fresh) + edge.book.backlog_count,
+            unacked_panes=len(edge.book.flights),
+            repairs=len(edge.book.repairs),
+            read_through_s=clock.read_through_s,
+        )
+
+
+def _waits_for_room(edge: QueryEdge) -> bool:
+    book = edge.book
+    return bool(book.fresh or book.backlog_count or book.repairs)
+
+

@@ -1,0 +1,136 @@
+"""What the edge wants done: the shell does it in order, and durably where it says so.
+
+``Cut``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire`` and ``Forget`` are writes to the
+cube. They are executed before anything that follows them in the list, so that what is said on the
+wire is on the disk. ``Send`` and ``Report`` go to the overlay.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Lane
+from headwater.edge.record import EdgeRecord
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """Make updates of all waiting rows of these panes, with ``record``, in one transaction.
+
+    Updates are numbered on from those that the pane has; more than ``summary_bytes_max`` makes
+    several. Answer with one ``CutDone`` for each pane, all in one ``Edge.updates_cut``.
+    """
+
+    query: str
+    panes: tuple[int, ...]
+    record: EdgeRecord
+    sent: bool
+    """Mark the new updates as sent: they go to the overlay as soon as this is done."""
+
+
+class CutDone(msgspec.Struct, frozen=True):
+    """The updates that a ``Cut`` made for one pane; ``last_update < first_update``: none."""
+
+    query: str
+    pane: int
+    first_update: int
+    last_update: int
+    row_bytes: int = 0
+    """About what the largest of them takes when sent."""
+
+
+class Remember(msgspec.Struct, frozen=True):
+    """Write the record."""
+
+    query: str
+    record: EdgeRecord
+
+
+class MarkSent(msgspec.Struct, frozen=True):
+    """Mark updates as sent: (pane, first update, last update)."""
+
+    query: str
+    updates: tuple[tuple[int, int, int], ...]
+
+
+class MarkAcked(msgspec.Struct, frozen=True):
+    """The root holds all updates of these panes; those below ``done_through`` it never asks for.
+
+    ``record`` is written in the same transaction: it says ``done_through`` too, and a pane that
+    the cube has dropped below it must never look like one that was closed empty.
+    """
+
+    query: str
+    panes: Ranges
+    done_through: int
+    record: EdgeRecord
+
+
+class MarkUnacked(msgspec.Struct, frozen=True):
+    """The root began anew: what an older one acknowledged is needed again."""
+
+    query: str
+
+
+class Expire(msgspec.Struct, frozen=True):
+    """Drop these panes, whose retention has passed before they were acknowledged, and write
+    ``record``, which declines them, in one transaction."""
+
+    query: str
+    panes: tuple[int, ...]
+    record: EdgeRecord
+
+
+class Forget(msgspec.Struct, frozen=True):
+    """The query was removed: drop its record, rows and updates."""
+
+    query: str
+
+
+class Suspended(msgspec.Struct, frozen=True):
+    """The query failed too often: its site part is not to be run here any more."""
+
+    query: str
+    message: str
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Load the rows of these updates and hand them to the overlay, once."""
+
+    query: str
+    pane: int
+    updates: Ranges
+    """``()``: there are no rows, only a close."""
+    coverage: Coverage
+    lane: Lane
+    row_bytes: int = 0
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Hand these states to the overlay, towards their roots."""
+
+    states: tuple[SiteState, ...]
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something that an operator or a test may want to see; nobody needs to act."""
+
+    kind: str
+    text: str
+
+
+Output = (
+    Cut
+    | Remember
+    | MarkSent
+    | MarkAcked
+    | MarkUnacked
+    | Expire
+    | Forget
+    | Suspended
+    | Send
+    | Report
+    | Notice
+)

@@ -1,0 +1,184 @@
+"""Reading an acknowledgement at a site: what has arrived, and what is asked for again.
+
+An acknowledgement speaks of the panes that it lists. An update that was sent more than
+``summary_life_s`` before the acknowledgement was cut, and that it lacks, is asked for: by then no
+copy of it can be under way any more. Nothing else makes a site send again; it has no timers.
+
+A single empty close is asked for in the same way. Those of a former process, or of a former root,
+leave no trace of their sending; they are kept as ranges (``doubtful``), and what of them is lacking
+goes into the state.
+"""
+
+from __future__ import annotations
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.interval_set import IntervalSet
+from headwater.algebra.site_state import FOREVER, Reason
+from headwater.edge.outputs import MarkAcked, MarkUnacked, Notice
+from headwater.edge.pane_book import EMPTY_CLOSE
+from headwater.edge.query_edge import QueryEdge
+from headwater.edge.site_word import NEVER_S
+
+Heard = MarkAcked | MarkUnacked | Notice
+
+
+class AckReader:
+    """One acknowledgement as one site sees it."""
+
+    def __init__(self, ack: Acknowledgement, *, ordinal: int, incarnation: int) -> None:
+        self._held = IntervalSet(ack.held)
+        self._listed = IntervalSet(ack.listed)
+        self._bits = {held.pane: bool(held.sites >> ordinal & 1) for held in ack.panes}
+        self.extras = {
+            extra.pane: IntervalSet(extra.updates)
+            for extra in ack.extra
+            if (extra.ordinal, extra.incarnation) == (ordinal, incarnation)
+        }
+        self.panes = [pane for pane, is_held in self._bits.items() if is_held]
+        self.held = ack.held
+
+    def has_first(self, pane: int) -> bool:
+        return self._bits.get(pane, False) or pane in self._held
+
+    def has_update(self, pane: int, update: int) -> bool:
+        extra = self.extras.get(pane)
+        return extra is not None and update in extra
+
+    def lists(self, pane: int) -> bool:
+        return pane in self._bits or pane in self._listed
+
+    def split_empty(self, doubtful: IntervalSet) -> tuple[IntervalSet, IntervalSet]:
+        """Of the panes in doubt, those that are held and those that are lacking."""
+        held, lacking = IntervalSet(), IntervalSet()
+        for first, last in doubtful.ranges():
+            for a, b in self._held.within(first, last):
+                held.add(a, b)
+            for a, b in self._listed.within(first, last):
+                lacking.add(a, b)
+        for pane, is_held in self._bits.items():
+            if pane in doubtful:
+                (held if is_held else lacking).add(pane, pane)
+        for a, b in held.ranges():
+            lacking.remove(a, b)
+        return held, lacking
+
+
+def read_ack(
+    edge: QueryEdge, ack: Acknowledgement, *, summary_life_s: float, now_s: float
+) -> list[Heard]:
+    """Apply it; the writes and alarms that follow.
+
+    An older root's is not heard at all. Nor is one that was overtaken: a bit that it has for an
+    empty close would be taken for the update that the root has been told of since.
+    """
+    if (ack.root_incarnation, ack.number) < (edge.root_incarnation, edge.ack_number):
+        return []
+    heard: list[Heard] = []
+    if ack.root_incarnation > edge.root_incarnation:
+        heard += _meet_root(edge, ack, now_s=now_s)
+    word = edge.word
+    edge.ack_number = ack.number
+    for greeting in ack.greetings:
+        if (greeting.ordinal, greeting.incarnation) == (word.ordinal, word.incarnation):
+            word.greet(greeting.number)
+    reader = AckReader(ack, ordinal=word.ordinal, incarnation=word.incarnation)
+    heard += _alarms(edge, reader)
+    before_s = now_s - ack.age_s - summary_life_s
+    landed = _read_flights(edge, reader, before_s=before_s)
+    _read_doubtful(edge, reader, before_s=before_s)
+    is_further = ack.done_through > word.done_through
+    if is_further:
+        edge.drop_below(ack.done_through)
+    if landed or is_further:
+        panes = IntervalSet((pane, pane) for pane in landed)
+        done_through = word.done_through
+        heard.append(MarkAcked(edge.id, panes.ranges(), done_through, edge.record()))
+    return heard
+
+
+def _meet_root(edge: QueryEdge, ack: Acknowledgement, *, now_s: float) -> list[Heard]:
+    """A root, or one that began anew: what an older one had acknowledged is all in doubt.
+
+    What this site has forgotten since the older root was done with it can't come again.
+    """
+    is_first = edge.root_incarnation == 0
+    edge.root_incarnation, edge.record_changed = ack.root_incarnation, True
+    if is_first:
+        return []
+    edge.word.forget_greeting()
+    done_through = edge.word.done_through
+    first = edge.word.first_pane
+    if first is not None and ack.done_through < done_through:
+        edge.word.done_through = ack.done_through
+        lowest = max(first, ack.done_through)
+        edge.word.decline(lowest, done_through - 1, Reason.EXPIRED)
+    edge.book.fly_again(edge.word.done_through, sent_s=NEVER_S)
+    for pane in [p for p, flight in edge.book.flights.items() if EMPTY_CLOSE in flight]:
+        edge.book.land(pane, EMPTY_CLOSE)
+    edge.doubt_empty(now_s=NEVER_S)
+    text = f"{edge.id}: the root began anew; what it lacks is sent again from this site's cube"
+    return [MarkUnacked(edge.id), Notice("root began anew", text)]
+
+
+def _read_flights(edge: QueryEdge, reader: AckReader, *, before_s: float) -> list[int]:
+    """Land what is held and ask for what is lacking; the panes that are now held wholly."""
+    landed = []
+    for pane, flight in list(edge.book.flights.items()):
+        if not reader.lists(pane) and not reader.has_first(pane):
+            continue
+        for update, sent_s in list(flight.items()):
+            if _is_held(edge, reader, pane, update):
+                edge.book.land(pane, update)
+            elif sent_s < before_s and reader.lists(pane):
+                edge.book.ask(pane, update)
+        if not edge.book.is_unacked(pane) and pane not in edge.cutting:
+            edge.book.release(pane)
+            landed.append(pane)
+    return landed
+
+
+def _is_held(edge: QueryEdge, reader: AckReader, pane: int, update: int) -> bool:
+    if update == EMPTY_CLOSE:
+        return reader.has_first(pane)
+    if update == 1 and reader.has_first(pane) and edge.word.trusts_bit(pane):
+        return True
+    return reader.has_update(pane, update)
+
+
+def _read_doubtful(edge: QueryEdge, reader: AckReader, *, before_s: float) -> None:
+    if not edge.doubtful:
+        return
+    held, lacking = reader.split_empty(edge.doubtful)
+    for first, last in held.ranges():
+        edge.doubtful.remove(first, last)
+    if edge.doubtful_s < before_s:
+        for first, last in lacking.ranges():
+            edge.doubtful.remove(first, last)
+            edge.word.close_empty(first, last)
+
+
+def _alarms(edge: QueryEdge, reader: AckReader) -> list[Heard]:
+    """A relay is trusted for values, not for presence: a site looks for what it never sent.
+
+    A bit has no incarnation, so where a query begins with the earliest record, which a new cube
+    reads again, a bit may speak of the former cube; there only spelled-out updates are checked.
+    """
+    claims = [
+        pane
+        for pane, updates in reader.extras.items()
+        if pane >= edge.word.done_through
+        and any(last > edge.book.updates_of(pane) for _, last in updates.ranges())
+        and pane not in edge.cutting
+    ]
+    if edge.word.first_pane not in (None, -FOREVER):
+        open_from = edge.closed_through
+        claims += [pane for pane in reader.panes if pane >= open_from]
+        claims += [max(first, open_from) for first, last in reader.held if last >= open_from]
+    claims = [pane for pane in claims if not edge.word.is_declined(pane)]
+    if not claims:
+        return []
+    text = (
+        f"{edge.id}: the root holds an update of pane {min(claims)} that this site never cut "
+        f"({len(claims)} such panes); a relay on the way is wrong or hostile"
+    )
+    return [Notice("alarm", text)]

@@ -1,0 +1,43 @@
+"""What the cube tells the edge when a batch is committed, or a poll that found nothing new."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class QueryBatch(msgspec.Struct, frozen=True):
+    """What one batch was for one query."""
+
+    query: str
+    panes: tuple[tuple[int, int], ...] = ()
+    """(pane, row count) of the partial rows that were stored."""
+    failed: str | None = None
+    """Spark's message when the query failed on this batch: nothing of it was stored."""
+    touched: tuple[int, int] | None = None
+    """When it failed: the first and last pane that the batch has records for, if that is known."""
+    too_late: int = 0
+    """Rows for sealed panes, or for panes before the first: counted, not stored."""
+
+
+class BatchReport(msgspec.Struct, frozen=True):
+    """A committed batch of one source, for all of its queries, or a poll without news.
+
+    A poll that found nothing new has no queries and a ``read_through_s``: that is where empty
+    closes come from, since Spark runs no batch while a source is idle.
+    """
+
+    source: str
+    queries: tuple[QueryBatch, ...] = ()
+    high_time_us: int | None = None
+    """The highest record time in the batch, after the fence; None: it had no records."""
+    read_through_s: float | None = None
+    """Site clock at the start of the newest poll all of whose input, and all earlier input, is
+    committed; None while there is input that was found and is not committed."""
+    ended: bool = False
+    """The input is finite and all of it is committed."""
+    unparsed: int = 0
+    lost_bytes: int = 0
+    fenced: int = 0
+    damaged_from_us: int | None = None
+    """Record times between which bytes were lost; None with ``lost_bytes``: not known."""
+    damaged_to_us: int | None = None

@@ -1,0 +1,128 @@
+"""What a node wants done, in order: the one list that an agent or a simulator works off.
+
+The order is a promise. An effect that writes to the disk is done, durably, before the next one is
+begun, so nothing is said on the wire that a crash could take back. Three effects take time and
+are answered by a call instead: ``Cut`` by ``updates_cut``, ``LoadAndSend`` by ``loaded``,
+``Answer`` by ``answered``.
+
+========================  ========================================================================
+``Transmit``, ``Dial``,   the network; ``Dial`` is answered by ``link_up`` or another ``Dial``,
+``Hangup``                ``Hangup`` by ``link_down``
+``Cut`` … ``Forget``      the cube
+``LoadAndSend``           the cube: load the rows of these updates, then call ``loaded``
+``Keep`` … ``Answer``     the root's ledger, Spark, the results
+``KeepCommand``,          the durable commands
+``KeepVector``
+``Installed``,            the Spark host: run this query's site part from now on, or no longer
+``Withdrawn``
+========================  ========================================================================
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.edge.outputs import (
+    Cut,
+    CutDone,
+    Expire,
+    Forget,
+    MarkAcked,
+    MarkSent,
+    MarkUnacked,
+    Remember,
+)
+from headwater.edge.outputs import Send as LoadAndSend
+from headwater.overlay.outputs import CommandAccepted as KeepCommand
+from headwater.overlay.outputs import Dial, Hangup, Transmit
+from headwater.overlay.outputs import VectorAdvanced as KeepVector
+from headwater.plan.query import Query
+from headwater.root.outputs import Answer, Ended, Keep, KeepState, Trim
+
+
+class Installed(msgspec.Struct, frozen=True):
+    """This site answers for the query from now on: its site part belongs in the next batch."""
+
+    query: Query
+
+
+class Withdrawn(msgspec.Struct, frozen=True):
+    """This site no longer runs the query (removed, refused or suspended)."""
+
+    query: str
+
+
+class AnswersBegun(msgspec.Struct, frozen=True):
+    """This site is the root of the query: its ledger and its results belong here."""
+
+    query: Query
+
+
+class AnswersEnded(msgspec.Struct, frozen=True):
+    """The query was removed: its ledger may go; published results stay."""
+
+    query: str
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something that an operator or a test may want to see; nobody needs to act."""
+
+    part: str
+    """edge, overlay, root or node."""
+    kind: str
+    text: str
+
+
+Effect = (
+    Transmit
+    | Dial
+    | Hangup
+    | Cut
+    | Remember
+    | MarkSent
+    | MarkAcked
+    | MarkUnacked
+    | Expire
+    | Forget
+    | LoadAndSend
+    | Keep
+    | KeepState
+    | Trim
+    | Answer
+    | Ended
+    | KeepCommand
+    | KeepVector
+    | Installed
+    | Withdrawn
+    | AnswersBegun
+    | AnswersEnded
+    | Notice
+)
+
+__all__ = [
+    "Answer",
+    "AnswersBegun",
+    "AnswersEnded",
+    "Cut",
+    "CutDone",
+    "Dial",
+    "Effect",
+    "Ended",
+    "Expire",
+    "Forget",
+    "Hangup",
+    "Installed",
+    "Keep",
+    "KeepCommand",
+    "KeepState",
+    "KeepVector",
+    "LoadAndSend",
+    "MarkAcked",
+    "MarkSent",
+    "MarkUnacked",
+    "Notice",
+    "Remember",
+    "Transmit",
+    "Trim",
+    "Withdrawn",
+]

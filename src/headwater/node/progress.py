@@ -1,0 +1,24 @@
+"""How far a node has come, as one value for views."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.edge.edge import EdgeProgress
+from headwater.root.explain import RootProgress
+
+
+class NodeProgress(msgspec.Struct, frozen=True):
+    site: str
+    queries: tuple[str, ...]
+    """Ids of all live queries that this node knows."""
+    edge: tuple[EdgeProgress, ...]
+    """What this site reads and sends; empty for a relay."""
+    roots: tuple[RootProgress, ...]
+    """What is answered here."""
+    neighbours: tuple[str, ...]
+    """Sites that this node keeps links with."""
+    overlay_counts: dict[str, int]
+    """How often each kind of notice of the overlay has happened."""
+    loading_bytes: int
+    """Rows that are being loaded to be sent."""

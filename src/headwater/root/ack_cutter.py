@@ -1,0 +1,125 @@
+"""Cutting acknowledgements: telling sites what is held, without saying everything every time.
+
+Panes that are held from every expected site are told as ranges, which costs next to nothing. The
+others are spelled out with a bitmap each, at most ``panes_per_ack_max`` in one acknowledgement:
+first those with news, the newest first, then the rest in turn. Sites take no word for lacking on a
+pane that is left out (``listed``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, PaneHeld
+from headwater.algebra.interval_set import IntervalSet
+from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import FOREVER
+from headwater.root.config import RootConfig
+from headwater.root.pane_board import PaneBoard
+from headwater.root.scoreboard import Scoreboard
+
+NEVER_S = -1e18
+MILLIS = 1_000.0
+"""Acknowledgements are numbered by the root's clock, so that those of a root that was started
+again are higher than those of its former process, which relays remember."""
+
+
+class AckCutter:
+    """Keeps, for one query, which panes need spelling out."""
+
+    def __init__(self, query: str, incarnation: int, config: RootConfig) -> None:
+        self._query = query
+        self._incarnation = incarnation
+        self._config = config
+        self._held = IntervalSet()
+        self._news: dict[int, None] = {}
+        self._turn: dict[int, None] = {}
+        self._number = 0
+        self._has_news = False
+        self._cut_s = NEVER_S
+
+    def note(self, board: PaneBoard, *, expected: int) -> None:
+        """Something on this board has changed."""
+        self._has_news = True
+        pane = board.pane
+        if not expected & ~board.first_held() and not board.has_extras():
+            self._held.add(pane, pane)
+            self._news.pop(pane, None)
+            self._turn.pop(pane, None)
+            return
+        self._held.remove(pane, pane)
+        if board.known:
+            self._turn.pop(pane, None)
+            self._news[pane] = None
+
+    def drop_below(self, pane: int) -> None:
+        self._held.remove(-FOREVER, pane - 1)
+        self._news = {one: None for one in self._news if one >= pane}
+        self._turn = {one: None for one in self._turn if one >= pane}
+
+    def next_deadline_s(self, *, owes_greetings: bool) -> float:
+        has_cause = self._has_news or owes_greetings or self._news or self._turn
+        pause_s = self._config.ack_every_s if has_cause else self._config.ack_idle_s
+        return self._cut_s + pause_s
+
+    def cut(
+        self, scoreboard: Scoreboard, *, done_through: int, now_s: float
+    ) -> Acknowledgement:
+        self._cut_s, self._has_news = now_s, False
+        self._number = max(self._number + 1, round(now_s * MILLIS))
+        boards = [scoreboard.boards[pane] for pane in self._choose()]
+        spelled, extras = self._spell(boards)
+        held = self._held.ranges()[-self._config.ranges_per_ack_max :]
+        is_cut_short = len(held) < len(self._held)
+        first_listed = max(done_through, held[0][0]) if is_cut_short else done_through
+        return Acknowledgement(
+            query=self._query,
+            root_incarnation=self._incarnation,
+            number=self._number,
+            done_through=done_through,
+            held=held,
+            panes=spelled,
+            extra=extras,
+            greetings=scoreboard.table.take_greetings(self._config.greetings_per_ack_max),
+            listed=self._listed(first_listed, [pane.pane for pane in spelled]),
+        )
+
+    def _choose(self) -> list[int]:
+        """News first, the newest pane first; then the others, each in its turn.
+
+        A quarter belongs to the others: there may be news in every acknowledgement, and a pane
+        that is never spelled out is never repaired.
+        """
+        count = self._config.panes_per_ack_max
+        reserved = min(len(self._turn), max(1, count // 4))
+        chosen = sorted(self._news, reverse=True)[: max(1, count - reserved)]
+        turn = list(self._turn)[: count - len(chosen)]
+        for pane in chosen:
+            del self._news[pane]
+        for pane in turn:
+            del self._turn[pane]
+        chosen += turn
+        self._turn.update(dict.fromkeys(chosen))
+        return chosen
+
+    def _spell(
+        self, boards: Iterable[PaneBoard]
+    ) -> tuple[tuple[PaneHeld, ...], tuple[ExtraHeld, ...]]:
+        held: list[PaneHeld] = []
+        extras: list[ExtraHeld] = []
+        for board in boards:
+            more = list(board.extras())
+            if held and len(extras) + len(more) > self._config.extras_per_ack_max:
+                continue
+            held.append(PaneHeld(board.pane, board.first_held()))
+            extras += more
+        return tuple(held), tuple(extras)
+
+    def _listed(self, first: int, spelled: Iterable[int]) -> Ranges:
+        """All panes but those that would have to be spelled out and are not, this time."""
+        listed = IntervalSet([(first, FOREVER)])
+        for pane in (*self._news, *self._turn):
+            listed.remove(pane, pane)
+        for pane in spelled:
+            listed.add(pane, pane)
+        return listed.ranges()[-self._config.ranges_per_ack_max :]

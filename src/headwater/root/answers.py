@@ -1,0 +1,192 @@
+"""Which windows are answered now, and what became of it: the rule "A revision replaces the whole".
+
+A window is first answered when nothing more is awaited, or at its deadline. Later it is revised at
+most every ``revise_every_s``, newest first, all due windows in one job. A revision that would say
+nothing new is not made. One answer of a query is under way at a time; if it fails, it is tried
+again after a pause that doubles, and the reason is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.plan.query import Query
+from headwater.root.assess import Assessment, assess, signature_of
+from headwater.root.config import RootConfig
+from headwater.root.envelope import Envelope, Trigger
+from headwater.root.outputs import Answer, WindowAnswer, WindowAnswered
+from headwater.root.scoreboard import Scoreboard
+from headwater.root.windows import ALWAYS_S, NEVER_S, Window, WindowBook
+
+
+class Answers:
+    """For one query."""
+
+    def __init__(
+        self,
+        query: Query,
+        config: RootConfig,
+        scoreboard: Scoreboard,
+        book: WindowBook,
+        *,
+        roster_version: int,
+    ) -> None:
+        self._query = query
+        self._config = config
+        self._scoreboard = scoreboard
+        self._book = book
+        self._roster_version = roster_version
+        self._dirty: dict[int, None] = {}
+        self.under_way: Answer | None = None
+        self.failure: str | None = None
+        self.is_silent = False
+        """Another query has the name of this one's stream: nothing is published meanwhile."""
+        self._pause_s = 0.0
+        self._retry_s = NEVER_S
+        self.newest: int | None = None
+
+    def mark(self, window: int) -> None:
+        """Something that this window shows may have changed."""
+        self._dirty[window] = None
+
+    def forget(self, window: int) -> None:
+        self._dirty.pop(window, None)
+
+    # Asking
+
+    def ask(self, *, kept_through: int, now_s: float) -> Answer | None:
+        """The answers that are due, if none is under way; newest first."""
+        if self.is_silent or self.under_way is not None or now_s < self._retry_s:
+            return None
+        requests: list[WindowAnswer] = []
+        for window in self._due(now_s=now_s):
+            if len(requests) == self._config.windows_per_answer_max:
+                break
+            request = self._request(window, now_s=now_s)
+            self._dirty.pop(window.window, None)
+            if request is not None:
+                requests.append(request)
+        if not requests:
+            return None
+        self.under_way = Answer(str(self._query.id), tuple(requests), kept_through)
+        return self.under_way
+
+    def _due(self, *, now_s: float) -> Iterator[Window]:
+        for number in sorted(self._dirty, reverse=True):
+            window = self._book.windows.get(number)
+            if window is None or (not window.revision and not self._is_first_due(window)):
+                self._dirty.pop(number)
+            elif not window.revision or now_s >= self._revise_s(window):
+                yield window
+
+    def _is_first_due(self, window: Window) -> bool:
+        return window.unsettled == 0 or window.is_overdue
+
+    def _revise_s(self, window: Window) -> float:
+        return window.published_s + self._query.timing.revise_every_s
+
+    def _request(self, window: Window, *, now_s: float) -> WindowAnswer | None:
+        """What to publish of this window; None: there is nothing new to say."""
+        found = self.assess(window.window)
+        if not self._is_worth(window, found):
+            return None
+        window.is_asked = True
+        if found.is_final:
+            for pane in self._book.spec.panes_of(window.window):
+                self._scoreboard.open(pane).is_frozen = True
+        envelope = self._envelope(window, found, now_s=now_s)
+        return WindowAnswer(window.window, envelope.revision, found.panes, envelope)
+
+    def _is_worth(self, window: Window, found: Assessment) -> bool:
+        if not window.revision:
+            return self._book.has_begin or bool(found.panes)
+        has_rows = found.rows_number > window.kept_through
+        return not window.is_final and (has_rows or found.signature() != window.signature)
+
+    def assess(self, window: int) -> Assessment:
+        missing_max = self._config.missing_listed_max
+        return assess(self._scoreboard, self._book.spec, window, missing_max=missing_max)
+
+    def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
+        if window.revision:
+            trigger = Trigger.REVISION
+        else:
+            trigger = Trigger.DEADLINE if window.unsettled else Trigger.COMPLETE
+        return Envelope(
+            stream=self._query.id.name,
+            query=str(self._query.id),
+            window=window.window,
+            start_us=self._book.spec.window_start_us(window.window),
+            end_us=self._book.spec.window_end_us(window.window),
+            revision=window.revision + 1,
+            roster_version=self._roster_version,
+            expected=found.expected,
+            covered=found.covered,
+            missing=found.missing,
+            missing_count=found.missing_count,
+            exact=found.is_exact,
+            final=found.is_final,
+            staleness_s=now_s - window.end_s,
+            answered_at_s=now_s,
+            trigger=trigger,
+            tally=self._scoreboard.table.tally,
+            damaged=found.damaged,
+        )
+
+    # What became of it
+
+    def published(self, *, now_s: float) -> list[Window]:
+        """The answer under way is out; the windows it was for."""
+        answer, self.under_way = self.under_way, None
+        assert answer is not None, "only an answer that was asked for is published"
+        self.failure, self._pause_s, self._retry_s = None, 0.0, NEVER_S
+        found = []
+        for request in answer.requests:
+            window = self._book.windows.get(request.window)
+            if window is not None:
+                self._take_over(window, request.envelope, answer.kept_through)
+                window.published_s = now_s
+                found.append(window)
+        return found
+
+    def failed(self, reason: str, *, now_s: float) -> None:
+        """It is tried again later, with all that is due then."""
+        answer, self.under_way = self.under_way, None
+        assert answer is not None, "only an answer that was asked for can fail"
+        self.failure = reason
+        doubled_s = max(2.0 * self._pause_s, self._config.answer_retry_first_s)
+        self._pause_s = min(doubled_s, self._config.answer_retry_last_s)
+        self._retry_s = now_s + self._pause_s
+        for request in answer.requests:
+            window = self._book.windows.get(request.window)
+            if window is not None:
+                window.is_asked = False
+                self.mark(request.window)
+
+    def restore(self, window: Window, answered: WindowAnswered) -> None:
+        """What a former process had published of it."""
+        self._take_over(window, answered.envelope, answered.kept_through)
+        if answered.envelope.final:
+            for pane in self._book.spec.panes_of(window.window):
+                self._scoreboard.open(pane).is_frozen = True
+
+    def _take_over(self, window: Window, envelope: Envelope, kept_through: int) -> None:
+        window.revision = envelope.revision
+        window.is_final = envelope.final
+        window.signature = signature_of(envelope)
+        window.kept_through = kept_through
+        window.is_asked = False
+        if self.newest is None or window.window > self.newest:
+            self.newest = window.window
+
+    def next_deadline_s(self) -> float:
+        if self.is_silent or self.under_way is not None or not self._dirty:
+            return ALWAYS_S
+        times = (self._due_s(window) for window in self._dirty)
+        return max(self._retry_s, min(times, default=ALWAYS_S))
+
+    def _due_s(self, number: int) -> float:
+        window = self._book.windows.get(number)
+        if window is None or not window.revision:
+            return NEVER_S
+        return self._revise_s(window)

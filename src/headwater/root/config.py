@@ -1,0 +1,50 @@
+"""The tuning of a root: every period and limit, with its reason."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.errors import ConfigurationError
+
+MEBIBYTE = 1 << 20
+
+
+class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checked when made. Times are seconds of the root's own clock."""
+
+    summary_life_s: float = 30.0
+    """How long a spare is parked at most; must be the same in the whole federation."""
+    ack_every_s: float = 2.0
+    """Acknowledgements of one query are cut this often while there is news or a gap."""
+    ack_idle_s: float = 15.0
+    """And this often when there is neither, since the last one may have been lost."""
+    panes_per_ack_max: int = 64
+    """Panes that one acknowledgement spells out; the others come with later ones, in turn."""
+    extras_per_ack_max: int = 4_096
+    """Late updates that one acknowledgement spells out, beyond those of its first pane."""
+    ranges_per_ack_max: int = 512
+    """Ranges of panes in one acknowledgement; the newest stay."""
+    greetings_per_ack_max: int = 10_000
+
+    windows_per_answer_max: int = 64
+    """Windows that one Spark job answers."""
+    windows_opened_per_tick_max: int = 1_000
+    """Windows that the clock opens in one tick (many only after the root was away)."""
+    answer_retry_first_s: float = 1.0
+    """The pause after a failed answer; it doubles."""
+    answer_retry_last_s: float = 60.0
+    horizon_slack_s: float = 900.0
+    """How long after ``revise_for_s`` a window is kept for the last seals to arrive."""
+
+    panes_max: int = 200_000
+    """Panes of one query that the scoreboard holds; news of further ones is refused and shown."""
+    parked_max: int = 10_000
+    """Spares that are parked; beyond, the oldest is dropped (it comes again by repair)."""
+    parked_bytes_max: int = 64 * MEBIBYTE
+    missing_listed_max: int = 10_000
+    """Missing sites that an envelope names; beyond, they are only counted."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if getattr(self, name) <= 0:
+                raise ConfigurationError(f"root: wanted {name} > 0, got {getattr(self, name)}")

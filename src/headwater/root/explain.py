@@ -1,0 +1,84 @@
+"""The answer to ``headwater why``: what a window waits for, as a value and as text."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.algebra.ranges import Ranges
+from headwater.root.envelope import MissingSite
+
+SITES_SHOWN_MAX = 50
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """What the root knows of one window at this moment."""
+
+    stream: str
+    query: str
+    window: int
+    start_us: int
+    end_us: int
+    panes: tuple[int, int]
+    """The first and the last."""
+    status: str
+    """unknown, over, open, answered, exact, final."""
+    revision: int
+    """The newest that is published; 0: none."""
+    expected: int
+    covered: int
+    missing: tuple[MissingSite, ...] = ()
+    missing_count: int = 0
+    damaged: int = 0
+    awaited: tuple[str, ...] = ()
+    """What happens next, in sentences."""
+
+    def text(self) -> str:
+        """For a person, at three in the morning."""
+        lines = [
+            f"{self.stream} window {self.window} (panes {self.panes[0]} to {self.panes[1]}): "
+            f"{self.status}, revision {self.revision}, "
+            f"{self.covered} of {self.expected} sites covered"
+        ]
+        for one in self.missing[:SITES_SHOWN_MAX]:
+            panes = _panes_text(one.panes)
+            lines.append(f"  {one.site}: {one.state} ({one.reason}), {panes}")
+        if self.missing_count > SITES_SHOWN_MAX:
+            lines.append(f"  and more: {self.missing_count} sites are missing")
+        if self.damaged:
+            lines.append(f"  input bytes of this window were lost at {self.damaged} sites")
+        lines += [f"  {sentence}" for sentence in self.awaited]
+        return "\n".join(lines)
+
+
+class RootProgress(msgspec.Struct, frozen=True):
+    """One query at its root, for people."""
+
+    query: str
+    stream: str
+    open_windows: int
+    unanswered_windows: int
+    newest_answered: int | None
+    """The newest window that has an answer."""
+    newest_end_us: int | None
+    """Its end."""
+    done_through: int
+    sealed_through: int
+    panes: int
+    sites_expected: int
+    sites_heard: int
+    sites_catching_up: int
+    sites_refused: tuple[str, ...]
+    sites_suspended: tuple[str, ...]
+    parked: int
+    kept: int
+    """The number of the newest kept summary."""
+    counters: dict[str, int]
+    failure: str | None
+    """Why the last answer could not be made; None: it could."""
+    has_ended: bool
+
+
+def _panes_text(panes: Ranges) -> str:
+    parts = [str(first) if first == last else f"{first} to {last}" for first, last in panes[:8]]
+    more = " …" if len(panes) > 8 else ""
+    return f"panes {', '.join(parts)}{more}"

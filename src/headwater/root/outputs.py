@@ -1,0 +1,120 @@
+"""What the root wants done: the shell does it in order, and durably where it says so.
+
+``Keep``, ``KeepState`` and ``Trim`` are writes to the root's ledger. They are executed before
+anything that follows them in the list; so an ``Acknowledge`` never says more than the disk holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Rows
+from headwater.root.envelope import Envelope
+
+
+class KeptSummary(msgspec.Struct, frozen=True):
+    """An accepted summary. Numbers rise; the rows of a pane are those of all its summaries."""
+
+    number: int
+    pane: int
+    coverage: Coverage
+    rows: Rows = None
+    """None when it only closes panes. On restoring, rows stay in the ledger: None as well."""
+    has_rows: bool = False
+    """Whether ``rows`` was given; kept, so that restoring need not read them."""
+
+
+class Keep(msgspec.Struct, frozen=True):
+    """Write it; it is never changed."""
+
+    query: str
+    kept: KeptSummary
+
+
+class KeepState(msgspec.Struct, frozen=True):
+    """Write it in the place of an earlier one with the same (query, ordinal, incarnation).
+
+    States of a site's earlier incarnations stay: ``since`` says from which number of kept
+    summaries on the incarnation counts, and restoring needs all of them.
+    """
+
+    query: str
+    state: SiteState
+    since: int
+
+
+class Trim(msgspec.Struct, frozen=True):
+    """Panes below are done: remember ``done_through``, then their summaries may be dropped."""
+
+    query: str
+    done_through: int
+
+
+class WindowAnswer(msgspec.Struct, frozen=True):
+    """One window to be answered. ``panes`` are those of its panes that have rows."""
+
+    window: int
+    revision: int
+    panes: tuple[int, ...]
+    envelope: Envelope
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Collect the rows, finish them on Spark in one job, publish, then call ``Root.answered``.
+
+    Only summaries numbered up to ``kept_through`` belong to it: the envelopes were made then, and
+    more may be kept while Spark runs. Publishing stores ``WindowAnswered`` for each window in the
+    ledger, in one step with the results. One ``Answer`` of a query is under way at a time.
+    """
+
+    query: str
+    requests: tuple[WindowAnswer, ...]
+    kept_through: int
+
+
+class WindowAnswered(msgspec.Struct, frozen=True):
+    """The newest answer of a window as the ledger has it; ``Root.restore`` takes them."""
+
+    window: int
+    revision: int
+    kept_through: int
+    envelope: Envelope
+
+
+class RootKept(msgspec.Struct, frozen=True):
+    """All that the ledger has of one query; ``Root.restore`` takes it."""
+
+    query: str
+    summaries: tuple[KeptSummary, ...] = ()
+    """In order of their numbers, without rows."""
+    states: tuple[KeepState, ...] = ()
+    """One for each (ordinal, incarnation)."""
+    answers: tuple[WindowAnswered, ...] = ()
+    """The newest of each window that is not done."""
+    done_through: int | None = None
+    """Of the last ``Trim``; None: there was none."""
+
+
+class Acknowledge(msgspec.Struct, frozen=True):
+    """Multicast this down the query's tree."""
+
+    ack: Acknowledgement
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """The inputs have ended and every window is final and published."""
+
+    query: str
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something that an operator or a test may want to see; nobody needs to act."""
+
+    kind: str
+    text: str
+
+
+Output = Keep | KeepState | Trim | Answer | Acknowledge | Ended | Notice

@@ -1,0 +1,217 @@
+"""One pane as the root knows it: of each site, what is in, what it has closed, what never comes.
+
+Nearly every site closes a pane with exactly one update or none, so two bitmaps hold nearly
+everything, as in a coverage. The rest (late updates, repairs under way, an incarnation that is
+not the site's present one) is a ``Share`` each.
+
+``covered`` never loses a site: it says that a close of the site was in with all its updates at
+some time. When news of a further update comes before the update, the site is ``lacking`` as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.algebra import ranges
+from headwater.algebra.acknowledgement import ExtraHeld
+from headwater.algebra.ranges import Ranges
+
+FIRST: Ranges = ((1, 1),)
+
+
+class Share:
+    """One site's part of a pane, spelled out. ``closed_at`` None: still open."""
+
+    __slots__ = ("closed_at", "incarnation", "updates")
+
+    def __init__(self, incarnation: int, updates: Ranges, closed_at: int | None) -> None:
+        self.incarnation = incarnation
+        self.updates = updates
+        self.closed_at = closed_at
+
+    @property
+    def is_complete(self) -> bool:
+        return self.closed_at is not None and ranges.covers(self.updates, 1, self.closed_at)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether this incarnation counts for the pane; a close of what is not in does not bind."""
+        return bool(self.updates) or self.closed_at == 0
+
+    def as_tuple(self) -> tuple[int, Ranges, int | None]:
+        return self.incarnation, self.updates, self.closed_at
+
+
+class PaneBoard:
+    """All bitmaps are over roster ordinals."""
+
+    __slots__ = (
+        "covered", "damaged", "declined", "empty", "is_frozen", "is_settled", "lacking", "pane",
+        "rows_number", "shares", "whole",
+    )  # fmt: skip
+
+    def __init__(self, pane: int) -> None:
+        self.pane = pane
+        self.whole = 0
+        """Closed with one update, which is in; of the site's present incarnation."""
+        self.empty = 0
+        """Closed with no update; of the site's present incarnation."""
+        self.shares: dict[int, Share] = {}
+        self.covered = 0
+        self.lacking = 0
+        self.declined = 0
+        self.damaged = 0
+        self.rows_number = 0
+        """The number of the newest kept summary with rows; 0: there are no rows."""
+        self.is_settled = False
+        """Nothing more is awaited; kept up to date by the scoreboard."""
+        self.is_frozen = False
+        """A final answer has been made of it."""
+
+    @property
+    def in_whole(self) -> int:
+        """Sites of which all that they closed is in."""
+        return self.covered & ~self.lacking
+
+    @property
+    def settled(self) -> int:
+        return self.in_whole | self.declined
+
+    @property
+    def known(self) -> bool:
+        return bool(self.whole or self.empty or self.shares or self.declined or self.damaged)
+
+    def share_of(self, ordinal: int, present: int | None) -> Share | None:
+        """What is known of one site; ``present`` is its present incarnation."""
+        bit = 1 << ordinal
+        if self.whole & bit:
+            return Share(present or 0, FIRST, 1)
+        if self.empty & bit:
+            return Share(present or 0, (), 0)
+        return self.shares.get(ordinal)
+
+    # Changes: what returns a bool says whether anything is new
+
+    def add_whole(self, sites: int) -> None:
+        """Sites of which nothing was known here: closed with one update, and it is in."""
+        self.whole |= sites
+        self.covered |= sites
+
+    def add_empty(self, sites: int) -> None:
+        """Sites of which nothing was known here: closed with no update."""
+        self.empty |= sites
+        self.covered |= sites
+
+    def add_part(self, ordinal: int, part: Share, present: int | None) -> bool:
+        """Join a part to what is known of the site; closes merge by maximum.
+
+        A part of another incarnation than the one that is bound changes nothing.
+        """
+        former = self.share_of(ordinal, present)
+        if former is not None and former.incarnation != part.incarnation:
+            if former.is_bound:
+                return False
+            former = None
+        joined = part if former is None else _joined(former, part)
+        if part.closed_at is not None and ranges.covers(joined.updates, 1, part.closed_at):
+            self.covered |= 1 << ordinal
+        if former is not None and joined.as_tuple() == former.as_tuple():
+            return False
+        self._put(ordinal, joined, present)
+        return True
+
+    def decline(self, ordinal: int, present: int | None) -> bool:
+        """The present incarnation gives up the pane, or the rest of it.
+
+        It can't take back what a former incarnation of the site had sent wholly.
+        """
+        share = self.share_of(ordinal, present)
+        if share is not None and share.is_complete and share.incarnation != (present or 0):
+            return False
+        return self._set_declined(1 << ordinal)
+
+    def decline_rest(self, ordinal: int) -> None:
+        """What is here came from a life of the site that is over: no more of it comes."""
+        self._set_declined(1 << ordinal)
+
+    def damage(self, ordinal: int) -> bool:
+        before, self.damaged = self.damaged, self.damaged | 1 << ordinal
+        return self.damaged != before
+
+    def retire(self, ordinal: int, former: int) -> bool:
+        """The site lives anew: what is here is of its ``former`` incarnation, and no more comes."""
+        bit = 1 << ordinal
+        share = self.share_of(ordinal, former)
+        if share is None:
+            return False
+        self.whole &= ~bit
+        self.empty &= ~bit
+        self.shares[ordinal] = share
+        if not share.is_bound:
+            del self.shares[ordinal]
+            self.lacking &= ~bit
+            return True
+        return not share.is_complete and self._set_declined(bit)
+
+    def settle_in(self, ordinal: int, present: int) -> None:
+        """The site's incarnation has become known: a share of it may fit the bitmaps now."""
+        share = self.shares.get(ordinal)
+        if share is not None and share.incarnation == present:
+            self._put(ordinal, share, present)
+
+    def _set_declined(self, bit: int) -> bool:
+        before, self.declined = self.declined, self.declined | bit
+        return self.declined != before
+
+    def _put(self, ordinal: int, share: Share, present: int | None) -> None:
+        bit = 1 << ordinal
+        self.whole &= ~bit
+        self.empty &= ~bit
+        self.shares.pop(ordinal, None)
+        if share.incarnation == present and share.updates == FIRST and share.closed_at == 1:
+            self.whole |= bit
+        elif share.incarnation == present and share.closed_at == 0 and not share.updates:
+            self.empty |= bit
+        else:
+            self.shares[ordinal] = share
+        if share.is_complete:
+            self.covered |= bit
+            self.lacking &= ~bit
+        else:
+            self.lacking |= bit
+
+    # What an acknowledgement says of it
+
+    def first_held(self) -> int:
+        """Sites whose first update or empty close is in, or that are known to decline."""
+        held = self.whole | self.empty
+        awaited = 0
+        for ordinal, share in self.shares.items():
+            if ranges.contains(share.updates, 1) or share.closed_at == 0:
+                held |= 1 << ordinal
+            elif share.closed_at:
+                awaited |= 1 << ordinal
+        return held | (self.declined & ~awaited)
+
+    def extras(self) -> Iterator[ExtraHeld]:
+        for ordinal, share in self.shares.items():
+            if any(last > 1 for _, last in share.updates):
+                yield ExtraHeld(self.pane, ordinal, share.incarnation, share.updates)
+
+    def has_extras(self) -> bool:
+        return any(last > 1 for share in self.shares.values() for _, last in share.updates)
+
+    def snapshot(self) -> tuple[object, ...]:
+        """All that a restart must bring back, as a value."""
+        shares = tuple(sorted((o, share.as_tuple()) for o, share in self.shares.items()))
+        return (
+            self.pane, self.whole, self.empty, shares, self.covered, self.lacking,
+            self.declined, self.damaged, self.rows_number,
+        )  # fmt: skip
+
+
+
+def _joined(former: Share, part: Share) -> Share:
+    closes = [at for at in (former.closed_at, part.closed_at) if at is not None]
+    updates = ranges.union(former.updates, part.updates)
+    return Share(part.incarnation, updates, max(closes, default=None))

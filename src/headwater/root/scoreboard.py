@@ -1,0 +1,298 @@
+"""What the root holds, pane by pane, and what it lets in.
+
+The rule is "Only the root decides on overlap". For each pane the root keeps what it has first. A
+summary whose updates are all new is merged, one whose updates are all held is dropped, one that is
+partly new is refused whole: it can't be taken apart, and what only it carried is asked for again.
+A pane of a site counts from one incarnation only, the first that was let in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from enum import StrEnum
+
+from headwater.algebra import bitset, ranges
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.ranges import Range
+from headwater.algebra.site_state import SiteState
+from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.site_table import SiteTable, SiteView, changed_ranges
+
+UPDATES_MAX = 1_000_000
+"""A close that counts more updates than this is malformed."""
+
+
+class Verdict(StrEnum):
+    """What became of a summary."""
+
+    ACCEPTED = "accepted"
+    """All its updates are new."""
+    CLOSES = "closes"
+    """No update in it is new, but a close is."""
+    CONTAINED = "contained"
+    """All of it is held already."""
+    OVERLAPPING = "overlapping"
+    """Partly held, or of an incarnation that does not count: refused whole."""
+    MISTAGGED = "mistagged"
+    """Its bitmaps speak of incarnations that are not known here."""
+    STRANGER = "stranger"
+    """It names sites that are not expected, or is malformed."""
+    AFTER_FINAL = "after final"
+    """It would change a pane of which a final answer was made."""
+
+
+class Scoreboard:
+    """Boards of panes and the table of sites; no windows, no time."""
+
+    def __init__(self, table: SiteTable) -> None:
+        self.table = table
+        self.boards: dict[int, PaneBoard] = {}
+        self._order: list[int] = []
+        self._talkative: dict[int, SiteView] = {}
+        """Present views that say something of panes."""
+        self._former: list[tuple[int, SiteView]] = []
+        """The last words of sites' former lives, in the order in which they ended."""
+
+    # Boards
+
+    def open(self, pane: int) -> PaneBoard:
+        """The board of the pane; a new one begins with what states have said of it."""
+        board = self.boards.get(pane)
+        if board is None:
+            board = self.boards[pane] = self.peek(pane)
+            insort(self._order, pane)
+        return board
+
+    def peek(self, pane: int) -> PaneBoard:
+        """As ``open``, but a new board is not kept."""
+        board = self.boards.get(pane)
+        if board is None:
+            board = PaneBoard(pane)
+            for ordinal, view in self._former:
+                self._apply_view(board, ordinal, view)
+                board.retire(ordinal, view.state.incarnation)
+            for ordinal, view in self._talkative.items():
+                self._apply_view(board, ordinal, view)
+            board.is_settled = self.is_settled(board)
+        return board
+
+    def between(self, first: int, last: int) -> Iterator[PaneBoard]:
+        """The boards of the closed range, rising."""
+        start, end = bisect_left(self._order, first), bisect_left(self._order, last + 1)
+        return (self.boards[pane] for pane in self._order[start:end])
+
+    def drop_below(self, pane: int) -> list[int]:
+        end = bisect_left(self._order, pane)
+        gone, self._order = self._order[:end], self._order[end:]
+        for one in gone:
+            del self.boards[one]
+        return gone
+
+    def is_settled(self, board: PaneBoard) -> bool:
+        return not self.table.expected & ~board.settled
+
+    # Summaries
+
+    def judge(self, pane: int, coverage: Coverage) -> Verdict:
+        """What is to become of it; nothing is changed."""
+        if not self._is_well_formed(coverage):
+            return Verdict.STRANGER
+        bits = coverage.whole | coverage.empty
+        if bits and not self.table.tag_matches(bits, coverage.tag):
+            return Verdict.MISTAGGED
+        board = self.peek(pane)
+        fresh, held = self._compare(board, coverage)
+        if fresh is None or (fresh and held):
+            return Verdict.OVERLAPPING
+        if not fresh and not self._closes(board, coverage):
+            return Verdict.CONTAINED
+        if board.is_frozen:
+            return Verdict.AFTER_FINAL
+        return Verdict.ACCEPTED if fresh else Verdict.CLOSES
+
+    def accept(self, pane: int, coverage: Coverage, *, number: int, has_rows: bool) -> None:
+        """Enter it. Rows that are held already must have been taken out of it before."""
+        board = self.open(pane)
+        if has_rows:
+            board.rows_number = number
+        apart = bitset.of(board.shares)
+        known = board.whole | board.empty | apart
+        board.add_whole(coverage.whole & ~known)
+        board.add_empty(coverage.empty & ~known)
+        for ordinal in bitset.members(coverage.whole & (board.empty | apart)):
+            self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), ((1, 1),), 1))
+        for ordinal in bitset.members(coverage.empty & apart):
+            self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), (), 0))
+        for part in coverage.parts:
+            self._add(board, part.ordinal, part)
+
+    def news_of(self, pane: int, coverage: Coverage) -> Coverage:
+        """The closes in it, without the rows: what is new in a summary whose rows are held."""
+        board = self.open(pane)
+        news = [part for part in self._closing(board, coverage) if self._is_news(board, part)]
+        return Coverage(parts=tuple(sorted(news, key=lambda part: part.ordinal)))
+
+    def _is_well_formed(self, coverage: Coverage) -> bool:
+        parts = bitset.of(part.ordinal for part in coverage.parts)
+        bits = coverage.whole | coverage.empty
+        distinct = parts.bit_count() == len(coverage.parts) and not parts & bits
+        disjoint = not coverage.whole & coverage.empty
+        return (
+            distinct
+            and disjoint
+            and not (parts | bits) & ~self.table.expected
+            and all(_is_possible(part) for part in coverage.parts)
+        )
+
+    def _compare(self, board: PaneBoard, coverage: Coverage) -> tuple[bool | None, bool]:
+        """Whether it carries updates that are new, and such as are held; None: it can't count."""
+        apart = bitset.of(board.shares)
+        held = bool(coverage.whole & board.whole)
+        fresh = bool(coverage.whole & ~board.whole & ~apart)
+        parts = [
+            SitePart(ordinal, self._present(ordinal), ((1, 1),), 1)
+            for ordinal in bitset.members(coverage.whole & apart)
+        ]
+        for part in (*parts, *coverage.parts):
+            if not part.updates:
+                continue
+            is_new, is_held = self._compare_part(board, part)
+            if not is_new and not is_held:
+                return None, False
+            fresh, held = fresh or is_new, held or is_held
+        return fresh, held
+
+    def _compare_part(self, board: PaneBoard, part: SitePart) -> tuple[bool, bool]:
+        """(new, held); both false when it is partly held or of the wrong incarnation."""
+        share = board.share_of(part.ordinal, self.table.present(part.ordinal))
+        if not self._may_count(board, share, part):
+            return False, False
+        updates = () if share is None else share.updates
+        if not ranges.intersects(part.updates, updates):
+            return True, False
+        return False, not ranges.difference(part.updates, updates)
+
+    def _is_outlived(self, pane: int, part: SitePart) -> bool:
+        """A former incarnation counts only for panes that the present one does not answer for."""
+        view = self.table.views.get(part.ordinal)
+        if view is None or part.incarnation >= view.state.incarnation:
+            return False
+        first = view.state.first_pane
+        return first is not None and pane >= first
+
+    def _closes(self, board: PaneBoard, coverage: Coverage) -> bool:
+        """Whether a coverage without new rows has a close that is news."""
+        return any(self._is_news(board, part) for part in self._closing(board, coverage))
+
+    def _closing(self, board: PaneBoard, coverage: Coverage) -> Iterator[SitePart]:
+        """The closes in a coverage that may be news, without updates."""
+        apart = bitset.of(board.shares)
+        for ordinal in bitset.members(coverage.whole & (apart | board.empty)):
+            yield SitePart(ordinal, self._present(ordinal), (), 1)
+        for ordinal in bitset.members(coverage.empty & ~(board.whole | board.empty)):
+            yield SitePart(ordinal, self._present(ordinal), (), 0)
+        for part in coverage.parts:
+            yield SitePart(part.ordinal, part.incarnation, (), part.closed_at)
+
+    def _is_news(self, board: PaneBoard, part: SitePart) -> bool:
+        """Whether this close says more than is known of the site."""
+        share = board.share_of(part.ordinal, self.table.present(part.ordinal))
+        if part.closed_at is None or not self._may_count(board, share, part):
+            return False
+        former = None if share is None else share.closed_at
+        return former is None or former < part.closed_at
+
+    def _may_count(self, board: PaneBoard, share: Share | None, part: SitePart) -> bool:
+        """One incarnation counts for a site's pane: the first that was let in."""
+        if share is not None and share.is_bound:
+            return share.incarnation == part.incarnation
+        return not self._is_outlived(board.pane, part)
+
+    def _add(self, board: PaneBoard, ordinal: int, part: SitePart) -> None:
+        present = self.table.present(ordinal)
+        if not self._may_count(board, board.share_of(ordinal, present), part):
+            return
+        share = Share(part.incarnation, part.updates, part.closed_at)
+        board.add_part(ordinal, share, present)
+        if present is not None and part.incarnation < present:
+            board.decline_rest(ordinal)
+
+    def _present(self, ordinal: int) -> int:
+        present = self.table.present(ordinal)
+        assert present is not None, "bitmaps are only compared after their tag matched"
+        return present
+
+    # States
+
+    def hear(self, state: SiteState, *, since: int) -> list[PaneBoard]:
+        """Take a state that is news; the boards on which it changed something."""
+        former = self.table.hear(state, since=since)
+        touched: list[PaneBoard] = []
+        if former is not None and former.state.incarnation != state.incarnation:
+            touched += self._retire(state.ordinal, former.state.incarnation)
+            self._former.append((state.ordinal, former))
+            former = None
+        if former is None:
+            for board in self.boards.values():
+                board.settle_in(state.ordinal, state.incarnation)
+        view = self.table.views[state.ordinal]
+        self._talkative.pop(state.ordinal, None)
+        if not view.is_plain(self.table.begin):
+            self._talkative[state.ordinal] = view
+            touched += self._apply_changes(view, former)
+        return touched
+
+    def reopened_by(self, state: SiteState) -> list[int]:
+        """Panes that the site closed empty and that this state says have an update now."""
+        bit = 1 << state.ordinal
+        boards = (self.boards.get(pane) for pane, updates in state.counts if updates)
+        return [board.pane for board in boards if board is not None and board.empty & bit]
+
+    def _retire(self, ordinal: int, former: int) -> list[PaneBoard]:
+        return [board for board in self.boards.values() if board.retire(ordinal, former)]
+
+    def _apply_changes(self, view: SiteView, former: SiteView | None) -> list[PaneBoard]:
+        """Only on boards in ranges that are new or have grown."""
+        panes: set[int] = set()
+        old = former and former.state
+        pairs = [
+            (former.empty.ranges() if former else (), view.empty.ranges()),
+            (former.declined.ranges() if former else (), view.declined.ranges()),
+            (old.damaged if old else (), view.state.damaged),
+        ]
+        for before, now in pairs:
+            for first, last in changed_ranges(before, now):
+                panes.update(board.pane for board in self.between(first, last))
+        known = former.counts if former else {}
+        panes.update(p for p, n in view.counts.items() if known.get(p) != n and p in self.boards)
+        boards = [self.boards[pane] for pane in sorted(panes)]
+        return [b for b in boards if self._apply_view(b, view.state.ordinal, view)]
+
+    def _apply_view(self, board: PaneBoard, ordinal: int, view: SiteView) -> bool:
+        """Enter what the state says of this pane."""
+        incarnation, pane = view.state.incarnation, board.pane
+        changed = False
+        if pane in view.empty and pane not in view.counts and not board.is_frozen:
+            changed |= board.add_part(ordinal, Share(incarnation, (), 0), incarnation)
+        if pane in view.counts and not board.is_frozen:
+            share = Share(incarnation, (), view.counts[pane])
+            changed |= board.add_part(ordinal, share, incarnation)
+        if pane in view.declined:
+            changed |= board.decline(ordinal, incarnation)
+        if pane in view.damaged:
+            changed |= board.damage(ordinal)
+        return changed
+
+    def awaited_of(self, state: SiteState, *, first: int, last: int) -> Iterator[Range]:
+        """Ranges in which the site must have rows: sealed, and neither empty nor declined."""
+        view = self.table.views[state.ordinal]
+        for a, b in view.empty.gaps(first, last):
+            yield from view.declined.gaps(a, b)
+
+
+def _is_possible(part: SitePart) -> bool:
+    last = max((b for _, b in part.updates), default=0)
+    first = min((a for a, _ in part.updates), default=1)
+    closed_at = last if part.closed_at is None else part.closed_at
+    return first >= 1 and last <= closed_at <= UPDATES_MAX

@@ -1,0 +1,195 @@
+"""The sites of a query as its root knows them: incarnations, states, and the check of tags.
+
+The higher incarnation of a site wins; within it, the higher number of its states. A site's seal,
+its tally and whether it catches up are wanted as sums over all sites, so those are kept up to
+date here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from headwater.algebra import bitset
+from headwater.algebra.acknowledgement import Greeting
+from headwater.algebra.coverage import incarnation_tag
+from headwater.algebra.interval_set import IntervalSet
+from headwater.algebra.ranges import Range
+from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+
+
+class SiteView:
+    """The newest state of one site, with its ranges ready to be asked."""
+
+    __slots__ = ("_declined", "counts", "damaged", "declined", "empty", "since", "state")
+
+    def __init__(self, state: SiteState, since: int) -> None:
+        self.state = state
+        self.since = since
+        """From which number of kept summaries on its incarnation counts."""
+        self.empty = IntervalSet(state.empty)
+        self.damaged = IntervalSet(state.damaged)
+        self.counts = dict(state.counts)
+        self._declined = [(d.first, d.last, d.reason) for d in state.declined]
+        self.declined = IntervalSet((d.first, d.last) for d in state.declined)
+        first = state.first_pane
+        self.declined.add(-FOREVER, FOREVER if first is None else first - 1)
+
+    def reason(self, pane: int) -> Reason:
+        found = (reason for first, last, reason in self._declined if first <= pane <= last)
+        return next(found, Reason.NOT_INSTALLED)
+
+    def is_plain(self, begin: int) -> bool:
+        """It says nothing about any pane from ``begin`` on."""
+        state = self.state
+        late = state.first_pane is None or state.first_pane > begin
+        return not (late or state.empty or state.declined or state.damaged or state.counts)
+
+
+class SiteTable:
+    """Who is expected, and what each of them has said."""
+
+    def __init__(self, query: Query, roster: Roster) -> None:
+        members = [
+            site
+            for site in roster.sites
+            if (site.name in query.sites if query.sites else site.has_data)
+        ]
+        self.names = {site.ordinal: site.name for site in members}
+        self.expected = bitset.of(self.names)
+        self.begin = -FOREVER if query.begin_pane is None else query.begin_pane
+        self.views: dict[int, SiteView] = {}
+        self.tally = Tally()
+        self.catching_up = 0
+        """How many of the sites that have spoken are behind."""
+        self._sealed = Counter({-FOREVER: len(members)})
+        self._ended: set[int] = set()
+        self._greet: dict[int, None] = {}
+        self._spoken = 0
+        self._tags: dict[int, int] = {}
+        self._byte_tags: dict[int, dict[int, int]] = {}
+
+    # States
+
+    def hear(self, state: SiteState, *, since: int) -> SiteView | None:
+        """Take the state as the site's newest; the former one. It must be ``is_news``."""
+        former = self.views.get(state.ordinal)
+        if former is not None:
+            self._count(former.state, -1)
+            if former.state.incarnation == state.incarnation:
+                since = former.since
+        if former is None or former.state.incarnation != state.incarnation:
+            self._meet(state)
+        self.views[state.ordinal] = SiteView(state, since)
+        self._count(state, 1)
+        return former
+
+    def _meet(self, state: SiteState) -> None:
+        self._spoken |= 1 << state.ordinal
+        self._tags[state.ordinal] = incarnation_tag(state.ordinal, state.incarnation)
+        self._byte_tags.pop(state.ordinal >> 3, None)
+
+    def is_news(self, state: SiteState) -> bool:
+        former = self.views.get(state.ordinal)
+        if former is None:
+            return True
+        known = former.state
+        return (state.incarnation, state.number) > (known.incarnation, known.number)
+
+    def greet(self, ordinal: int) -> None:
+        self._greet[ordinal] = None
+
+    @property
+    def owes_greetings(self) -> bool:
+        return bool(self._greet)
+
+    def take_greetings(self, count_max: int) -> tuple[Greeting, ...]:
+        ordinals = list(self._greet)[:count_max]
+        for ordinal in ordinals:
+            del self._greet[ordinal]
+        states = (self.views[ordinal].state for ordinal in ordinals)
+        return tuple(Greeting(s.ordinal, s.incarnation, s.number) for s in states)
+
+    def present(self, ordinal: int) -> int | None:
+        """The incarnation that the site lives in, as far as it is known."""
+        view = self.views.get(ordinal)
+        return None if view is None else view.state.incarnation
+
+    # Sums over all sites
+
+    @property
+    def sealed_through(self) -> int:
+        """Panes below are sealed by every site."""
+        return min(self._sealed, default=FOREVER)
+
+    @property
+    def all_ended(self) -> bool:
+        return len(self._ended) == len(self.names)
+
+    def _count(self, state: SiteState, sign: int) -> None:
+        if state.ended and sign > 0:
+            self._ended.add(state.ordinal)
+        else:
+            self._ended.discard(state.ordinal)
+        sealed = _sealed_through(state)
+        former, later = (-FOREVER, sealed) if sign > 0 else (sealed, -FOREVER)
+        self._sealed[former] -= 1
+        self._sealed[later] += 1
+        if not self._sealed[former]:
+            del self._sealed[former]
+        self.catching_up += sign * state.catching_up
+        sums = zip(_counts(self.tally), _counts(state.tally), strict=True)
+        self.tally = Tally(*(a + sign * b for a, b in sums))
+
+    # Tags
+
+    def tag_matches(self, sites: int, tag: int) -> bool:
+        """Whether a coverage's bitmaps speak of the incarnations known here.
+
+        Byte by byte, each combination remembered: ten thousand sites are 1,250 look-ups.
+        """
+        if sites & ~self._spoken:
+            return False
+        found = 0
+        for at, value in enumerate(bitset.to_bytes(sites)):
+            if value:
+                found ^= self._byte_tag(at, value)
+        return found == tag
+
+    def _byte_tag(self, at: int, value: int) -> int:
+        known = self._byte_tags.setdefault(at, {})
+        if value not in known:
+            tag = 0
+            for member in bitset.members(value):
+                tag ^= self._tags[8 * at + member]
+            known[value] = tag
+        return known[value]
+
+
+def _sealed_through(state: SiteState) -> int:
+    """Panes before a site's first are declined, and nothing can come of them either."""
+    first = FOREVER if state.first_pane is None else state.first_pane
+    return max(state.sealed_through, first)
+
+
+def changed_ranges(former: tuple[Range, ...], now: tuple[Range, ...]) -> Iterator[Range]:
+    """What is in ``now`` and may not have been in ``former``; a range that grew counts from there.
+
+    >>> list(changed_ranges(((0, 9), (20, 21)), ((0, 12), (20, 21), (30, 30))))
+    [(10, 12), (30, 30)]
+    """
+    lasts = dict(former)
+    for first, last in now:
+        known = lasts.get(first)
+        if known is None:
+            yield first, last
+        elif known < last:
+            yield known + 1, last
+
+
+def _counts(tally: Tally) -> tuple[int, ...]:
+    return tuple(msgspec.structs.astuple(tally))

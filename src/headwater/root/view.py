@@ -1,0 +1,118 @@
+"""Reading a root for people: why a window is as it is, and how far the query has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.root.explain import Explanation, RootProgress
+
+if TYPE_CHECKING:
+    from headwater.root.root import Root
+    from headwater.root.windows import Window
+
+
+def explain(root: Root, number: int) -> Explanation:
+    spec, query = root.windows.spec, root.query
+    window = root.windows.windows.get(number)
+    panes = spec.panes_of(number)
+    found = root.answers.assess(number)
+    return Explanation(
+        stream=query.id.name,
+        query=root.id,
+        window=number,
+        start_us=spec.window_start_us(number),
+        end_us=spec.window_end_us(number),
+        panes=(panes.start, panes.stop - 1),
+        status=_status(root, number, is_exact=found.is_exact),
+        revision=window.revision if window else 0,
+        expected=found.expected,
+        covered=found.covered,
+        missing=found.missing,
+        missing_count=found.missing_count,
+        damaged=found.damaged,
+        awaited=tuple(_awaited(root, number)),
+    )
+
+
+def progress_of(root: Root) -> RootProgress:
+    table, answers, windows = root.table, root.answers, root.windows.windows
+    newest = answers.newest
+    views = [(table.names[ordinal], view.state) for ordinal, view in table.views.items()]
+    return RootProgress(
+        query=root.id,
+        stream=root.query.id.name,
+        open_windows=len(windows),
+        unanswered_windows=sum(not window.revision for window in windows.values()),
+        newest_answered=newest,
+        newest_end_us=None if newest is None else root.windows.spec.window_end_us(newest),
+        done_through=root.windows.done_through,
+        sealed_through=table.sealed_through,
+        panes=len(root.scoreboard.boards),
+        sites_expected=len(table.names),
+        sites_heard=len(views),
+        sites_catching_up=table.catching_up,
+        sites_refused=tuple(name for name, state in views if state.status == "refused"),
+        sites_suspended=tuple(name for name, state in views if state.status == "suspended"),
+        parked=len(root.parking),
+        kept=root.kept,
+        counters=dict(root.counters),
+        failure=answers.failure,
+        has_ended=root.has_ended,
+    )
+
+
+def _status(root: Root, number: int, *, is_exact: bool) -> str:
+    window = root.windows.windows.get(number)
+    if window is None:
+        is_over = root.windows.spec.panes_of(number).start < root.windows.done_through
+        return "over" if is_over else "unknown"
+    if not window.revision:
+        return "open"
+    if window.is_final:
+        return "final"
+    return "exact" if is_exact else "answered"
+
+
+def _awaited(root: Root, number: int) -> list[str]:
+    """What happens next with this window, in sentences."""
+    window = root.windows.windows.get(number)
+    if window is None:
+        return _awaited_of_none(root, number)
+    sentences = _next_step(root, window)
+    spares = sum(pane in root.parking for pane in root.windows.spec.panes_of(number))
+    if spares:
+        sentences.append(f"Spares of {spares} panes are parked until the window is answered.")
+    if root.answers.failure is not None:
+        sentences.append(f"The last answer failed and is tried again: {root.answers.failure}")
+    return sentences
+
+
+def _awaited_of_none(root: Root, number: int) -> list[str]:
+    if root.windows.spec.panes_of(number).start < root.windows.done_through:
+        return ["The window is over: it is final, or beyond the horizon; its results stay."]
+    return ["Nothing has been heard of this window, and its end has not come."]
+
+
+def _next_step(root: Root, window: Window) -> list[str]:
+    if window.is_asked:
+        return ["An answer is being made now."]
+    if window.is_final:
+        return ["It is final: nothing can change any more."]
+    if not window.revision:
+        return _first_step(root, window)
+    sealed = root.table.sealed_through >= root.windows.spec.panes_of(window.window).stop
+    if window.unsettled:
+        return [f"It is revised when more arrives; {window.unsettled} panes await something."]
+    if not sealed:
+        return ["Everything announced is in; it becomes final when every site has sealed it."]
+    return ["It is about to become final."]
+
+
+def _first_step(root: Root, window: Window) -> list[str]:
+    if not window.unsettled:
+        return ["It is complete and is answered next."]
+    if root.query.ends:
+        return ["The input is finite: it is answered when it is complete."]
+    if window.is_overdue:
+        return ["Its deadline has passed and it is answered next."]
+    return ["It is answered when complete, or at its deadline."]

@@ -1,0 +1,201 @@
+"""The windows of a query at its root: which exist, when each must be answered, when it is over.
+
+A query with a ``begin`` has every window from there on: news opens a window, and so does the
+root's clock when it passes the window's end, so that silence is answered too. A query that begins
+with the earliest record has the windows that have rows; otherwise a record from 1970 would bring
+millions of empty answers.
+
+A window's deadline runs from the later of its end and its opening::
+
+    window      |----------|
+    news           ^        ·          deadline = end + deadline_s
+    news                    ·    ^     deadline = news + deadline_s
+
+Windows that were over when the query began here, or when the root returned, have no deadline
+while sites catch up. With a finite input there is none at all.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+from heapq import heappop, heappush
+
+from headwater.algebra.panes import MICROS
+from headwater.algebra.site_state import FOREVER
+from headwater.plan.query import Query
+from headwater.root.config import RootConfig
+
+NEVER_S = -1e18
+ALWAYS_S = 1e18
+
+
+class Window:
+    """One window that is not over."""
+
+    __slots__ = (
+        "end_s", "is_asked", "is_final", "is_overdue", "kept_through", "opened_s", "published_s",
+        "revision", "signature", "unsettled", "window",
+    )  # fmt: skip
+
+    def __init__(self, window: int, *, end_s: float, opened_s: float) -> None:
+        self.window = window
+        self.end_s = end_s
+        self.opened_s = opened_s
+        self.unsettled = 0
+        """How many of its panes still await something."""
+        self.revision = 0
+        """The newest that is published; 0: it has not been answered."""
+        self.is_asked = False
+        """An answer of it is under way."""
+        self.is_overdue = False
+        self.is_final = False
+        """Its newest published revision is final."""
+        self.published_s = NEVER_S
+        self.kept_through = 0
+        """Summaries up to this number are in the newest published revision."""
+        self.signature = 0
+
+
+class WindowBook:
+    """Opens windows, watches their deadlines, and lets them go in order."""
+
+    def __init__(self, query: Query, config: RootConfig, *, now_s: float) -> None:
+        self.spec = query.window
+        self.windows: dict[int, Window] = {}
+        self.done_through = -FOREVER
+        """Panes below belong only to windows that are over."""
+        self.has_begin = query.begin_pane is not None
+        self._ends = query.ends
+        self._timing = query.timing
+        self._config = config
+        self._begun_s = now_s
+        self._first = -FOREVER
+        if query.begin_pane is not None:
+            self._first = -(-query.begin_pane // self.spec.panes_per_slide)
+        self._next_by_clock = self._first
+        self._order: list[int] = []
+        self._deadlines: list[tuple[float, int]] = []
+        self._history: list[tuple[float, int]] = []
+        self._retired_through = -FOREVER
+
+    # Opening
+
+    def windows_of(self, pane: int) -> range:
+        """The windows that the pane counts for."""
+        found = self.spec.windows_of(pane)
+        lowest = self._first
+        if self.done_through > -FOREVER:
+            lowest = max(lowest, -(-self.done_through // self.spec.panes_per_slide))
+        return range(max(found.start, lowest), found.stop)
+
+    def unopened_of(self, pane: int) -> Iterator[int]:
+        """Windows that news of this pane opens; of a finite input with a begin also all before."""
+        found = self.windows_of(pane)
+        start = found.start
+        if self._ends and self.has_begin:
+            start = min(found.start, max(self._next_by_clock, self._first))
+            self._next_by_clock = max(self._next_by_clock, found.stop)
+        return (window for window in range(start, found.stop) if window not in self.windows)
+
+    def due_by_clock(self, *, now_s: float) -> Iterator[int]:
+        """Windows whose end the clock has passed, a bounded number at a time."""
+        if not self.has_begin or self._ends:
+            return
+        for _ in range(self._config.windows_opened_per_tick_max):
+            if self.spec.window_end_us(self._next_by_clock) > now_s * MICROS:
+                return
+            window = self._next_by_clock
+            self._next_by_clock += 1
+            if window not in self.windows and self._is_wanted(window):
+                yield window
+
+    def _is_wanted(self, window: int) -> bool:
+        return self.spec.panes_of(window).start >= self.done_through
+
+    def open(self, window: int, *, now_s: float) -> Window:
+        end_s = self.spec.window_end_us(window) / MICROS
+        opened = self.windows[window] = Window(window, end_s=end_s, opened_s=now_s)
+        insort(self._order, window)
+        if self._ends:
+            return opened
+        deadline_s = max(end_s, now_s) + self._timing.deadline_s
+        heappush(self._history if end_s < self._begun_s else self._deadlines, (deadline_s, window))
+        return opened
+
+    def resume(self, done_through: int) -> None:
+        """A former process was done with the panes below."""
+        self.done_through = done_through
+        if self.has_begin and not self._ends:
+            resumed = -(-done_through // self.spec.panes_per_slide)
+            self._next_by_clock = max(self._next_by_clock, resumed)
+
+    # Deadlines
+
+    def overdue(self, *, now_s: float, caught_up_s: float | None) -> list[Window]:
+        """Unanswered windows whose deadline has come; each is named once."""
+        due = _pop_until(self._deadlines, now_s)
+        if caught_up_s is not None and now_s >= caught_up_s + self._timing.deadline_s:
+            due += _pop_until(self._history, now_s)
+        found = [self.windows[w] for w in due if w in self.windows]
+        return [window for window in found if not window.revision]
+
+    def next_deadline_s(self, *, caught_up_s: float | None) -> float:
+        due_s = self._deadlines[0][0] if self._deadlines else ALWAYS_S
+        if self._history and caught_up_s is not None:
+            history_s = max(self._history[0][0], caught_up_s + self._timing.deadline_s)
+            due_s = min(due_s, history_s)
+        if self.has_begin and not self._ends:
+            due_s = min(due_s, self.spec.window_end_us(self._next_by_clock) / MICROS)
+        return due_s
+
+    # The end of windows
+
+    def sealed_below(self, pane: int) -> Iterator[Window]:
+        """Windows all of whose panes lie below ``pane`` and whose final answer is not out."""
+        for window in self.windows.values():
+            if not window.is_final and self.spec.panes_of(window.window).stop <= pane:
+                yield window
+
+    def oldest(self) -> Window | None:
+        return self.windows[self._order[0]] if self._order else None
+
+    def is_past_horizon(self, window: Window, *, now_s: float) -> bool:
+        revise_for_s = self._timing.revise_for_s + self._config.horizon_slack_s
+        return now_s > max(window.end_s, window.opened_s) + revise_for_s
+
+    def retire(self, window: Window) -> None:
+        """The oldest one is over."""
+        assert self._order[0] == window.window, "windows go in order, the oldest first"
+        del self._order[0]
+        del self.windows[window.window]
+        if not window.is_final:
+            self._retired_through = max(self._retired_through, window.window + 1)
+
+    def advance(self, *, sealed_through: int) -> bool:
+        """Move ``done_through`` to the lowest pane that a window may still need."""
+        through = self._lowest_possible(sealed_through)
+        if self._order:
+            through = min(through, self.spec.panes_of(self._order[0]).start)
+        if through <= self.done_through:
+            return False
+        self.done_through = through
+        return True
+
+    def _lowest_possible(self, sealed_through: int) -> int:
+        """The first pane of the lowest window that could still be opened."""
+        if self.has_begin and not self._ends:
+            return self.spec.panes_of(self._next_by_clock).start
+        if sealed_through >= FOREVER:
+            return FOREVER
+        lowest = self._retired_through
+        if sealed_through > -FOREVER:
+            lowest = max(lowest, self.spec.windows_of(sealed_through).start)
+        return -FOREVER if lowest == -FOREVER else self.spec.panes_of(lowest).start
+
+
+def _pop_until(heap: list[tuple[float, int]], now_s: float) -> list[int]:
+    found = []
+    while heap and heap[0][0] <= now_s:
+        found.append(heappop(heap)[1])
+    return found
