@@ -1,0 +1,167 @@
+"""Committing a batch: the rows of all its queries and the committed cut, or nothing.
+
+Spark delivers a batch again when a crash hid its success, so a batch is recognised by (source,
+epoch, batch id, query) and stored once. A new checkpoint counts its batches from 0 again, which is
+what epochs are for: a commit of an older epoch is refused, since its cuts may have been given to
+the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.errors import StoreError
+from headwater.store.batch_rows import BatchRows, QueryResult, by_pane
+from headwater.store.cube_queries import CubeQueries
+from headwater.store.cuts import CutLog
+from headwater.store.manifest import Manifest
+from headwater.store.pane_segments import PaneSegments
+from headwater.store.segments import Segment
+from headwater.store.source_state import SourceState
+
+BATCHES_KEPT = 16
+"""Spark repeats its newest batch only; a few more are kept for people to look at."""
+WHOLE_BATCH = ""
+"""Stands for the batch itself where query ids stand."""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    report: BatchReport
+    queries: tuple[QueryBatch, ...]
+    is_repeated: bool
+
+
+class BatchCommitter:
+    def __init__(
+        self, manifest: Manifest, cuts: CutLog, queries: CubeQueries, rows: PaneSegments
+    ) -> None:
+        self._manifest = manifest
+        self._cuts = cuts
+        self._queries = queries
+        self._rows = rows
+
+    def commit(
+        self,
+        *,
+        source: str,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+        now_s: float,
+    ) -> Stored:
+        state = self._cuts.state(source)
+        known = self._known(state, epoch, batch_id)
+        new = [result for result in results if result.query not in known]
+        is_news = not known and any(r.table is not None and r.table.num_rows for r in new)
+        self._check(state, epoch, batch_id, through_cut, is_news=is_news)
+        tables = self._tables(new)
+        filled = {query: rows.table for query, rows in tables.items() if rows.runs}
+        segments = self._rows.store.write(list(filled.items()))
+        files = dict(zip(filled, segments, strict=True))
+        with self._undone_if_failed(segments), self._manifest.transaction():
+            self._check(state, epoch, batch_id, through_cut, is_news=is_news)
+            self._remember(state, epoch, batch_id, new)
+            queries = tuple(
+                self._store(result, tables.get(result.query), files.get(result.query), now_s=now_s)
+                for result in new
+                if self._queries.number(result.query) is not None
+            )
+            through = max(through_cut, state.committed_cut)
+            freed = [] if known else self._cuts.commit_cut(state, through)
+        with self._manifest.lock:
+            self._cuts.committed(state, through, freed)
+            return Stored(state.report(), queries, bool(known))
+
+    def _known(self, state: SourceState, epoch: int, batch_id: int) -> set[str]:
+        rows = self._manifest.all(
+            "SELECT query FROM batches WHERE source = ? AND epoch = ? AND batch = ?",
+            (state.id, epoch, batch_id),
+        )
+        return {query for (query,) in rows}
+
+    def _check(
+        self, state: SourceState, epoch: int, batch_id: int, through_cut: int, *, is_news: bool
+    ) -> None:
+        where = f"source {state.name}, epoch {epoch}, batch {batch_id}"
+        if epoch != state.epoch:
+            raise StoreError(
+                f"{where}: wanted a batch of epoch {state.epoch}; another Spark has taken over"
+            )
+        if through_cut > state.last_cut:
+            raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {through_cut}")
+        if is_news and through_cut < state.committed_cut:
+            raise StoreError(
+                f"{where}: cut {through_cut} is committed already (up to {state.committed_cut}); "
+                "begin a new epoch there"
+            )
+
+    def _tables(self, results: Sequence[QueryResult]) -> dict[str, BatchRows]:
+        """By query: the rows that there are, in the order of panes."""
+        return {
+            result.query: by_pane(result.table, self._queries.takes(result.query))
+            for result in results
+            if result.table is not None and result.table.num_rows and result.failed is None
+        }
+
+    def _remember(
+        self, state: SourceState, epoch: int, batch_id: int, results: Sequence[QueryResult]
+    ) -> None:
+        names = [WHOLE_BATCH, *(result.query for result in results)]
+        self._manifest.run_many(
+            "INSERT OR IGNORE INTO batches VALUES (?, ?, ?, ?)",
+            ((state.id, epoch, batch_id, name) for name in names),
+        )
+        self._manifest.run(
+            "DELETE FROM batches WHERE source = ? AND (epoch < ? OR batch <= ?)",
+            (state.id, epoch, batch_id - BATCHES_KEPT),
+        )
+
+    def _store(
+        self,
+        result: QueryResult,
+        rows: BatchRows | None,
+        segment: Segment | None,
+        *,
+        now_s: float,
+    ) -> QueryBatch:
+        """Name the stretches of one query; what was sealed in between is counted as too late."""
+        if rows is None:
+            return QueryBatch(result.query, failed=result.failed, touched=result.touched)
+        if segment is None:
+            return QueryBatch(result.query, too_late=rows.refused_rows)
+        query = self._queries.number(result.query)
+        assert query is not None, "only known queries are stored"
+        takes = self._queries.takes(result.query)
+        runs = [run for run in rows.runs if takes(run.pane)]
+        late = sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
+        if runs:
+            number = self._rows.add(query, segment)
+            self._manifest.run_many(
+                "INSERT INTO panes (query, pane, written_s) VALUES (?, ?, ?) ON CONFLICT DO "
+                "UPDATE SET written_s = excluded.written_s, is_dropped = 0",
+                ((query, run.pane, now_s) for run in runs),
+            )
+            self._manifest.run_many(
+                "INSERT INTO parts VALUES (?, ?, ?, ?, ?)",
+                ((query, run.pane, number, run.first_row, run.rows) for run in runs),
+            )
+        return QueryBatch(
+            result.query,
+            panes=tuple((run.pane, run.rows) for run in runs),
+            too_late=rows.refused_rows + late,
+        )
+
+    @contextlib.contextmanager
+    def _undone_if_failed(self, segments: list[Segment]) -> Iterator[None]:
+        """Files of a batch that was not committed go, unless that isn't sure."""
+        try:
+            yield
+        except StoreError:
+            if not self._manifest.is_broken:
+                self._rows.store.remove(segment.name for segment in segments)
+            raise

@@ -1,0 +1,75 @@
+"""The result of one query on one batch, put in the order of panes.
+
+Spark hands over one table with a column ``pane``; the cube stores it as one segment in which each
+pane is one stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.store.pane_segments import PANE
+
+
+class QueryResult(msgspec.Struct, frozen=True):
+    """What a batch gave for one query: rows, none, or Spark's message."""
+
+    query: str
+    table: pa.Table | None = None
+    """Column ``pane``, then the query's keys and partials; None: no rows."""
+    failed: str | None = None
+    touched: tuple[int, int] | None = None
+    """When it failed: the first and last pane of the batch's records, if that is known."""
+
+
+class PaneRun(msgspec.Struct, frozen=True, array_like=True):
+    """Rows ``first_row`` … of a table all belong to this pane."""
+
+    pane: int
+    first_row: int
+    rows: int
+
+
+class BatchRows(msgspec.Struct, frozen=True):
+    table: pa.Table
+    """In the order of panes."""
+    runs: tuple[PaneRun, ...]
+    refused_rows: int = 0
+    """Rows of panes that take no more: counted, not stored."""
+
+
+def by_pane(table: pa.Table, takes: Callable[[int], bool]) -> BatchRows:
+    """The rows of panes that ``takes`` admits, pane after pane."""
+    table = table.set_column(
+        table.schema.get_field_index(PANE),
+        pa.field(PANE, pa.int64(), nullable=False),
+        table.column(PANE).cast(pa.int64()),
+    )
+    panes = table.column(PANE).to_numpy()
+    if np.any(panes[1:] < panes[:-1]):
+        table = table.take(pc.sort_indices(table, sort_keys=[(PANE, "ascending")]))
+    runs, refused = _runs(table.column(PANE).to_numpy(), takes)
+    if refused:
+        kept = [table.slice(run.first_row, run.rows) for run in runs]
+        table = pa.concat_tables(kept) if kept else table.slice(0, 0)
+        runs, _ = _runs(table.column(PANE).to_numpy(), takes)
+    return BatchRows(table.combine_chunks(), tuple(runs), refused)
+
+
+def _runs(
+    panes: np.ndarray[tuple[int], np.dtype[np.int64]], takes: Callable[[int], bool]
+) -> tuple[list[PaneRun], int]:
+    """The runs of equal panes that are admitted, and how many rows are not."""
+    numbers, firsts, counts = np.unique(panes, return_index=True, return_counts=True)
+    runs, refused = [], 0
+    for pane, first, count in zip(numbers.tolist(), firsts.tolist(), counts.tolist(), strict=True):
+        if takes(pane):
+            runs.append(PaneRun(pane, first, count))
+        else:
+            refused += count
+    return runs, refused

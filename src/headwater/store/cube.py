@@ -1,0 +1,299 @@
+"""A site's store of panes: partial rows from Spark in, numbered updates for the root out.
+
+::
+
+    chunks ──Spark──► commit_batch ──► parts ──write(Cut)──► updates ──rows──► the overlay
+                         │ one transaction: rows of all queries, and the committed cut
+                         └ a batch that comes again changes nothing
+
+Everything durable of a site but its commands and its root's ledger is here: cuts of input,
+segments, marks, and the edge's records. A cube has an *incarnation*, a random number made with it,
+so that the root can tell this life of a site from one whose disk was lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra import ranges
+from headwater.algebra.ranges import Ranges
+from headwater.algebra.summary import Merger
+from headwater.edge.outputs import Cut, CutDone
+from headwater.edge.record import QueryKept
+from headwater.edge.report import BatchReport
+from headwater.errors import AnswerOverflow, StoreError
+from headwater.store.batch_commit import BatchCommitter
+from headwater.store.batch_rows import QueryResult
+from headwater.store.cube_queries import CubeQueries
+from headwater.store.cube_restore import kept_of
+from headwater.store.cube_schema import CUBE_SCHEMA
+from headwater.store.cube_writes import CubeWrite, CubeWriter
+from headwater.store.cuts import CutLog
+from headwater.store.disk import Disk, explained
+from headwater.store.lock import DirectoryLock
+from headwater.store.manifest import Manifest
+from headwater.store.pane_segments import PaneSegments, Stretch
+from headwater.store.retention import Retained, Retention, RetentionConfig
+from headwater.store.segments import Segment, SegmentStore
+from headwater.store.spool import SPOOL_BYTES_MAX, Spool
+from headwater.store.update_cutter import SUMMARY_BYTES_MAX, PlannedCut, UpdateCutter, consumed
+
+INCARNATION_BITS = 62
+"""Fits SQLite's and msgpack's integers with room to spare."""
+
+
+class CubeStatus(msgspec.Struct, frozen=True):
+    """For people."""
+
+    queries: int
+    panes: int
+    unacked_panes: int
+    waiting_rows: int
+    """In no update yet."""
+    segments: int
+    segment_bytes: int
+    damaged_segments: int
+    spool_bytes: int
+
+
+class Cube:
+    """Made by ``open``. All methods may be called from any thread; each is one transaction."""
+
+    def __init__(
+        self,
+        *,
+        lock: DirectoryLock,
+        manifest: Manifest,
+        segments: SegmentStore,
+        spool: Spool,
+        disk: Disk,
+        merger_of: Callable[[str], Merger],
+        retention: RetentionConfig,
+        summary_bytes_max: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._lock = lock
+        self.manifest = manifest
+        self._merger_of = merger_of
+        self._retention = retention
+        self._clock = clock
+        self._queries = CubeQueries(manifest)
+        self._rows = PaneSegments(manifest, segments)
+        self._cutter = UpdateCutter(
+            manifest,
+            self._queries,
+            self._rows,
+            merger_of=merger_of,
+            summary_bytes_max=summary_bytes_max,
+        )
+        self.cuts = CutLog(manifest, spool, disk=disk)
+        self._committer = BatchCommitter(manifest, self.cuts, self._queries, self._rows)
+        self._damaged: list[tuple[str, int]] = []
+        meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
+        self.incarnation = int(meta["incarnation"])
+        self.born_s = float(meta["born_s"])
+        """When this cube was made: what was before is lost to it, not merely not installed."""
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        site: str,
+        merger_of: Callable[[str], Merger],
+        retention: RetentionConfig | None = None,
+        spool_bytes_max: int = SPOOL_BYTES_MAX,
+        summary_bytes_max: int = SUMMARY_BYTES_MAX,
+        clock: Callable[[], float] = time.time,
+        disk: Disk | None = None,
+    ) -> Cube:
+        """Open or make the cube of ``site``, alone. ``clock`` is the site's.
+
+        Raises ``AlreadyRunning``, or ``StoreError`` if it is another site's or damaged.
+        """
+        disk = disk or Disk()
+        lock = DirectoryLock.take(directory)
+        try:
+            with explained(f"opening {directory}"):
+                segments = SegmentStore(directory / "segments", disk=disk)
+                spool = Spool(directory / "spool", disk=disk, bytes_max=spool_bytes_max)
+                disk.sync_directory(directory)
+            manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA)
+            _claim(manifest, site=site, born_s=clock())
+            known = manifest.all("SELECT name FROM segments")
+            segments.sweep({name for (name,) in known})
+            return cls(
+                lock=lock,
+                manifest=manifest,
+                segments=segments,
+                spool=spool,
+                disk=disk,
+                merger_of=merger_of,
+                retention=retention or RetentionConfig(),
+                summary_bytes_max=summary_bytes_max,
+                clock=clock,
+            )
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        self.manifest.close()
+        self._lock.release()
+
+    def commit_batch(
+        self,
+        *,
+        source: str,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+        high_time_us: int | None = None,
+        unparsed: int = 0,
+        fenced: int = 0,
+    ) -> BatchReport:
+        """Store what Spark made of all cuts up to ``through_cut`` for every query, and move the
+        committed cut, in one transaction. A batch that comes again adds nothing.
+
+        Raises ``DiskFull`` with nothing changed, and ``StoreError`` for a batch of an older epoch
+        or of cuts that are committed already.
+        """
+        stored = self._committer.commit(
+            source=source,
+            epoch=epoch,
+            batch_id=batch_id,
+            through_cut=through_cut,
+            results=results,
+            now_s=self._clock(),
+        )
+        report = stored.report
+        return msgspec.structs.replace(
+            report,
+            queries=stored.queries,
+            high_time_us=high_time_us,
+            unparsed=report.unparsed + (0 if stored.is_repeated else unparsed),
+            fenced=0 if stored.is_repeated else fenced,
+        )
+
+    def write(self, writes: Sequence[CubeWrite]) -> list[CutDone]:
+        """Do what the edge asked for, in order, in one transaction.
+
+        Returns a ``CutDone`` for each pane of each ``Cut``. Raises ``DiskFull`` with nothing
+        changed.
+        """
+        plans = [self._cutter.plan(w) if isinstance(w, Cut) else None for w in writes]
+        cuts = [plan for plan in plans if plan is not None]
+        files = self._write_images(cuts)
+        writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=self._clock())
+        with self._changing(files):
+            for write, plan in zip(writes, plans, strict=True):
+                writer.apply(write, plan, segment=files.get(id(plan)))
+            writer.removed += self._rows.free(writer.loosened | consumed(cuts))
+        self._rows.store.remove(writer.removed)
+        for cut in cuts:
+            self._damaged += [(cut.cut.query, p.pane) for p in cut.panes if p.is_damaged]
+        return writer.done
+
+    def _write_images(self, cuts: list[PlannedCut]) -> dict[int, Segment]:
+        """The merged rows of planned cuts as segments, by the identity of the plan."""
+        images = [(id(cut), cut.cut.query, self._cutter.image(cut)) for cut in cuts]
+        wanted = [(key, query, image) for key, query, image in images if image is not None]
+        segments = self._rows.store.write([(query, image) for _, query, image in wanted])
+        return {key: segment for (key, _, _), segment in zip(wanted, segments, strict=True)}
+
+    @contextlib.contextmanager
+    def _changing(self, files: dict[int, Segment]) -> Iterator[None]:
+        """A transaction that leaves neither records in memory nor files behind if it fails."""
+        try:
+            with self.manifest.transaction():
+                yield
+        except BaseException:
+            self._queries.reload()
+            if not self.manifest.is_broken:
+                self._rows.store.remove(segment.name for segment in files.values())
+            raise
+
+    def take_damaged(self) -> list[tuple[str, int]]:
+        """(query, pane) whose waiting rows turned out to be damaged when they were cut: they are
+        declined (lost) in the manifest, and the edge must say so."""
+        damaged, self._damaged = self._damaged, []
+        return damaged
+
+    def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
+        """The rows of these updates as one table.
+
+        Raises ``SegmentDamaged``, or ``StoreError`` when retention has taken them.
+        """
+        wanted = ranges.normal(updates)
+        found = self.manifest.all(
+            "SELECT number, segment, first_row, updates.rows FROM updates "
+            "JOIN queries ON queries.id = updates.query WHERE name = ? AND pane = ?",
+            (query, pane),
+        )
+        stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
+        if len(stretches) != ranges.count(wanted):
+            raise StoreError(
+                f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
+                f"{sorted(n for n, *_ in found)}; retention has taken the others"
+            )
+        tables = [self._rows.load(stretch) for stretch in stretches]
+        return tables[0] if len(tables) == 1 else self._merged(query, tables)
+
+    def _merged(self, query: str, tables: list[pa.Table]) -> pa.Table:
+        """A sum that overflows does so at the root too, which says it; rows then stay apart."""
+        try:
+            return self._merger_of(query).merge(tables)
+        except AnswerOverflow:
+            return pa.concat_tables(tables)
+
+    def restore(self) -> list[QueryKept]:
+        """All that an edge needs to take up where it ended."""
+        with self.manifest.lock:
+            return [kept_of(self.manifest, self._queries, query) for query in self._queries.names()]
+
+    def retention(self, *, now_s: float) -> Retained:
+        """Let go of what is too old or too much. Call it now and then; tell the edge."""
+        with self.manifest.lock:
+            writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=now_s)
+            with self._changing({}):
+                run = Retention(self.manifest, self._queries, writer, self._retention)
+                retained = run.run(now_s=now_s)
+        self._rows.store.remove(writer.removed)
+        return retained
+
+    def status(self) -> CubeStatus:
+        def count(sql: str) -> int:
+            return int(self.manifest.one(sql)[0])
+
+        return CubeStatus(
+            queries=len(self._queries.names()),
+            panes=count("SELECT count(*) FROM panes"),
+            unacked_panes=count("SELECT count(*) FROM panes WHERE is_acked = 0"),
+            waiting_rows=count("SELECT coalesce(sum(rows), 0) FROM parts"),
+            segments=count("SELECT count(*) FROM segments"),
+            segment_bytes=count("SELECT coalesce(sum(bytes), 0) FROM segments"),
+            damaged_segments=count("SELECT count(*) FROM segments WHERE is_damaged = 1"),
+            spool_bytes=self.cuts.spool.bytes_used,
+        )
+
+
+def _claim(manifest: Manifest, *, site: str, born_s: float) -> None:
+    """Name a new cube, or check that an old one is this site's."""
+    with manifest.transaction():
+        row = manifest.first("SELECT value FROM meta WHERE key = 'site'")
+        if row is None:
+            incarnation = secrets.randbits(INCARNATION_BITS) | 1
+            values = {"site": site, "incarnation": str(incarnation), "born_s": repr(born_s)}
+            manifest.run_many("INSERT INTO meta VALUES (?, ?)", values.items())
+        elif row[0] != site:
+            raise StoreError(
+                f"{manifest.path}: wanted the cube of site {site!r}, found that of {row[0]!r}"
+            )

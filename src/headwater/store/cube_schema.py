@@ -1,0 +1,103 @@
+"""The tables of a cube's manifest.
+
+Queries and sources have short numbers here, since their names would otherwise be repeated in
+every row. Times are seconds of the site's clock. A ``parts`` row is a stretch of a segment that
+is in no update yet; an ``updates`` row is one whose content is fixed for ever.
+"""
+
+from headwater.store.manifest import Schema
+
+CUBE_SCHEMA = Schema(
+    name="cube",
+    application_id=0x48574355,
+    migrations=(
+        (
+            """CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID""",
+            """CREATE TABLE sources (
+                id INTEGER PRIMARY KEY,
+                name TEXT NOT NULL UNIQUE,
+                ends INTEGER NOT NULL,
+                is_begun INTEGER NOT NULL DEFAULT 0,
+                epoch INTEGER NOT NULL DEFAULT 0,
+                last_cut INTEGER NOT NULL DEFAULT 0,
+                committed_cut INTEGER NOT NULL DEFAULT 0)""",
+            """CREATE TABLE files (
+                source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+                id INTEGER NOT NULL,
+                content BLOB NOT NULL,
+                PRIMARY KEY (source, id)) WITHOUT ROWID""",
+            """CREATE TABLE cuts (
+                source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+                cut INTEGER NOT NULL,
+                origin TEXT NOT NULL,
+                first_byte INTEGER NOT NULL,
+                end_byte INTEGER NOT NULL,
+                poll_s REAL NOT NULL,
+                chunk TEXT,
+                bytes INTEGER NOT NULL,
+                spooled_bytes INTEGER NOT NULL,
+                PRIMARY KEY (source, cut)) WITHOUT ROWID""",
+            """CREATE TABLE losses (
+                id INTEGER PRIMARY KEY,
+                source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+                bytes INTEGER NOT NULL,
+                lines INTEGER NOT NULL,
+                what TEXT NOT NULL)""",
+            """CREATE TABLE batches (
+                source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+                epoch INTEGER NOT NULL,
+                batch INTEGER NOT NULL,
+                query TEXT NOT NULL,
+                PRIMARY KEY (source, epoch, batch, query)) WITHOUT ROWID""",
+            """CREATE TABLE queries (
+                id INTEGER PRIMARY KEY,
+                name TEXT NOT NULL UNIQUE,
+                record BLOB NOT NULL)""",
+            """CREATE TABLE segments (
+                id INTEGER PRIMARY KEY,
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                name TEXT NOT NULL UNIQUE,
+                bytes INTEGER NOT NULL,
+                rows INTEGER NOT NULL,
+                checksum BLOB NOT NULL,
+                is_damaged INTEGER NOT NULL DEFAULT 0)""",
+            """CREATE INDEX segments_of_query ON segments (query)""",
+            """CREATE TABLE panes (
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                pane INTEGER NOT NULL,
+                updates INTEGER NOT NULL DEFAULT 0,
+                row_bytes INTEGER NOT NULL DEFAULT 0,
+                is_acked INTEGER NOT NULL DEFAULT 0,
+                is_dropped INTEGER NOT NULL DEFAULT 0,
+                written_s REAL NOT NULL,
+                PRIMARY KEY (query, pane)) WITHOUT ROWID""",
+            """CREATE INDEX panes_by_age ON panes (written_s) WHERE is_dropped = 0""",
+            """CREATE INDEX panes_unacked ON panes (query, pane) WHERE is_acked = 0""",
+            """CREATE TABLE parts (
+                query INTEGER NOT NULL,
+                pane INTEGER NOT NULL,
+                segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+                first_row INTEGER NOT NULL,
+                rows INTEGER NOT NULL,
+                PRIMARY KEY (query, pane, segment, first_row),
+                FOREIGN KEY (query, pane) REFERENCES panes ON DELETE CASCADE) WITHOUT ROWID""",
+            """CREATE INDEX parts_of_segment ON parts (segment)""",
+            """CREATE TABLE updates (
+                query INTEGER NOT NULL,
+                pane INTEGER NOT NULL,
+                number INTEGER NOT NULL,
+                segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+                first_row INTEGER NOT NULL,
+                rows INTEGER NOT NULL,
+                is_sent INTEGER NOT NULL,
+                PRIMARY KEY (query, pane, number),
+                FOREIGN KEY (query, pane) REFERENCES panes ON DELETE CASCADE) WITHOUT ROWID""",
+            """CREATE INDEX updates_of_segment ON updates (segment)""",
+            """CREATE TABLE expired (
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                pane INTEGER NOT NULL,
+                reason TEXT NOT NULL,
+                PRIMARY KEY (query, pane)) WITHOUT ROWID""",
+        ),
+    ),
+)

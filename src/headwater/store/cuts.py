@@ -1,0 +1,284 @@
+"""The numbered cuts of input: what was found, what is committed, what may be forgotten.
+
+A Spark offset is a cut number. Followers register cuts once their bytes are safe; a committed
+batch moves ``committed_cut`` in its own transaction; a chunk is freed when no Spark will ask for
+it again. Spark repeats at most its newest batch, so a chunk goes when the batch *after* its own is
+committed, or when a new epoch (a new checkpoint) begins at the committed cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from headwater.edge.report import BatchReport
+from headwater.errors import StoreError
+from headwater.store.chunk import Chunk, NewCut
+from headwater.store.disk import Disk
+from headwater.store.followed_file import Followed
+from headwater.store.manifest import Manifest, Row
+from headwater.store.source_state import Loss, SourceState
+from headwater.store.spool import Spool, held_name
+
+PENDING_BYTES_MAX = 64 << 20
+PENDING_COUNT_MAX = 1_000
+
+
+class CutLog:
+    """The cuts of all sources of a cube. Safe to use from several threads."""
+
+    def __init__(self, manifest: Manifest, spool: Spool, *, disk: Disk) -> None:
+        self.spool = spool
+        self._manifest = manifest
+        self._disk = disk
+        self._sources: dict[str, SourceState] = {}
+        self._load()
+
+    def _load(self) -> None:
+        columns = "id, name, ends, is_begun, epoch, last_cut, committed_cut"
+        for id_, name, ends, begun, *rest in self._manifest.all(f"SELECT {columns} FROM sources"):
+            self._sources[name] = SourceState(id_, name, bool(ends), bool(begun), *rest)
+        by_id = {state.id: state for state in self._sources.values()}
+        losses = self._manifest.all("SELECT id, source, bytes, lines, what FROM losses")
+        for number, source, *loss in losses:
+            by_id[source].losses[number] = Loss(*loss)
+        rows = self._manifest.all("SELECT chunk, spooled_bytes FROM cuts WHERE chunk IS NOT NULL")
+        held = {name for state in by_id.values() for name in self._held(state)}
+        self.spool.sweep({chunk for chunk, _ in rows} | held)
+        self.spool.bytes_used = sum(count for _, count in rows)
+
+    def open_source(self, name: str, *, ends: bool = False) -> SourceState:
+        """The source, made if it is new. Whether its input ends can't be changed later."""
+        with self._manifest.lock:
+            if name not in self._sources:
+                with self._manifest.transaction():
+                    cursor = self._manifest.run(
+                        "INSERT INTO sources (name, ends) VALUES (?, ?)", (name, ends)
+                    )
+                assert cursor.lastrowid is not None
+                self._sources[name] = SourceState(cursor.lastrowid, name, ends, False, 0, 0, 0)
+            state = self._sources[name]
+        if state.ends != ends:
+            kind = "finite" if state.ends else "growing"
+            raise StoreError(f"source {name}: it was opened as a {kind} input and stays one")
+        return state
+
+    def state(self, name: str) -> SourceState:
+        found = self._sources.get(name)
+        if found is None:
+            raise StoreError(f"no source {name!r} here; sources: {sorted(self._sources)[:20]}")
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self._sources))
+
+    def forget_source(self, name: str) -> None:
+        """Drop a source that no query reads: its cuts, chunks and positions."""
+        with self._manifest.lock:
+            state = self.state(name)
+            chunks = self._chunks(state, through=state.last_cut)
+            held = self._held(state)
+            with self._manifest.transaction():
+                self._manifest.run("DELETE FROM sources WHERE id = ?", (state.id,))
+            del self._sources[name]
+            self._remove_chunks(chunks)
+            self.spool.remove(held, bytes_freed=0)
+
+    def begin_epoch(self, name: str) -> int:
+        """A new checkpoint starts at the committed cut, and older ones can't commit any more."""
+        with self._manifest.lock:
+            state = self.state(name)
+            freed = self._chunks(state, through=state.committed_cut)
+            with self._manifest.transaction():
+                self._manifest.run("UPDATE sources SET epoch = epoch + 1 WHERE id = ?", (state.id,))
+                self._manifest.run("DELETE FROM batches WHERE source = ?", (state.id,))
+                self._delete_cuts(state, through=state.committed_cut)
+            state.epoch += 1
+            self._remove_chunks(freed)
+            return state.epoch
+
+    def pending(
+        self,
+        name: str,
+        *,
+        after_cut: int | None = None,
+        bytes_max: int = PENDING_BYTES_MAX,
+        count_max: int = PENDING_COUNT_MAX,
+    ) -> list[Chunk]:
+        """Chunks after the committed cut (or a later one), oldest first: at least one, if any.
+
+        A chunk that has vanished from the spool is counted as lost and left out.
+        """
+        with self._manifest.lock:
+            state = self.state(name)
+            after = max(state.committed_cut, after_cut or 0)
+            rows = self._manifest.all(
+                "SELECT cut, chunk, bytes, origin, poll_s FROM cuts "
+                "WHERE source = ? AND cut > ? AND chunk IS NOT NULL ORDER BY cut LIMIT ?",
+                (state.id, after, count_max),
+            )
+        return self._bounded(name, rows, bytes_max)
+
+    def _bounded(self, name: str, rows: list[Row], bytes_max: int) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        total = 0
+        for cut, chunk, count, origin, poll_s in rows:
+            if chunks and total + count > bytes_max:
+                break
+            path = self.spool.directory / chunk
+            if not self._is_there(path, count):
+                self._lose(name, cut, f"{path} has vanished from the spool")
+                continue
+            chunks.append(Chunk(cut, path, count, origin, poll_s))
+            total += count
+        return chunks
+
+    def _is_there(self, path: Path, count: int) -> bool:
+        try:
+            return self._disk.stat(path).st_size >= count
+        except FileNotFoundError:
+            return False
+
+    def quarantine(self, name: str, cut: int) -> None:
+        """A chunk that Spark can't read: set aside, counted as lost, and never offered again."""
+        row = self._manifest.first(
+            "SELECT chunk FROM cuts WHERE source = ? AND cut = ?", (self.state(name).id, cut)
+        )
+        if row is None or row[0] is None:
+            return
+        if not Path(row[0]).is_absolute():
+            self.spool.quarantine(row[0])
+        self._lose(name, cut, f"Spark could not read {row[0]}; it was set aside")
+
+    def _lose(self, name: str, cut: int, what: str) -> None:
+        with self._manifest.lock:
+            state = self.state(name)
+            key = (state.id, cut)
+            (count, spooled) = self._manifest.one(
+                "SELECT bytes, spooled_bytes FROM cuts WHERE source = ? AND cut = ?", key
+            )
+            loss = Loss(count, 0, what)
+            with self._manifest.transaction():
+                self._manifest.run(
+                    "UPDATE cuts SET chunk = NULL, spooled_bytes = 0 WHERE source = ? AND cut = ?",
+                    key,
+                )
+                number = self._write_loss(state, loss)
+                through = self._step_over_lost(state)
+            state.losses[number] = loss
+            state.committed(through)
+            self.spool.remove((), bytes_freed=spooled)
+
+    def _step_over_lost(self, state: SourceState) -> int:
+        """Nobody will commit a batch for lost cuts alone: the committed cut moves past them."""
+        row = self._manifest.one(
+            "SELECT min(cut) FROM cuts WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
+            (state.id, state.committed_cut),
+        )
+        through = state.last_cut if row[0] is None else int(row[0]) - 1
+        self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
+        return through
+
+    def register(
+        self,
+        state: SourceState,
+        cuts: Sequence[NewCut],
+        *,
+        poll_s: float,
+        files: Iterable[Followed] = (),
+        gone: Iterable[int] = (),
+        loss: Loss | None = None,
+    ) -> None:
+        """Number the cuts and move their files' positions in one transaction."""
+        with self._manifest.lock:
+            last = state.last_cut + len(cuts)
+            numbered = enumerate(cuts, start=state.last_cut + 1)
+            with self._manifest.transaction():
+                self._manifest.run_many(
+                    "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    ((state.id, number, *cut.row(poll_s)) for number, cut in numbered),
+                )
+                self._manifest.run(
+                    "UPDATE sources SET is_begun = 1, last_cut = ? WHERE id = ?", (last, state.id)
+                )
+                self._write_files(state, files, gone)
+                loss_number = self._write_loss(state, loss) if loss is not None else 0
+                self._delete_told(state)
+            state.is_begun = True
+            state.last_cut = last
+            state.forget_told()
+            if loss is not None:
+                state.losses[loss_number] = loss
+
+    def files(self, state: SourceState) -> list[Followed]:
+        rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))
+        return [msgspec.msgpack.decode(content, type=Followed) for (content,) in rows]
+
+    def polled(self, state: SourceState, *, started_s: float, is_clean: bool) -> BatchReport | None:
+        """A poll is over. What it tells the edge if nothing waits for Spark; else a batch will."""
+        with self._manifest.lock:
+            state.polled(started_s=started_s, is_clean=is_clean)
+            is_idle = state.committed_cut == state.last_cut
+            return state.report() if is_idle else None
+
+    def commit_cut(self, state: SourceState, through: int) -> list[tuple[str, int]]:
+        """Inside a batch's transaction: move the committed cut. Returns chunks to free after it.
+
+        Everything up to the cut that was committed before may go: Spark has begun the batch after
+        it, so it will not ask again.
+        """
+        freed = self._chunks(state, through=state.committed_cut)
+        self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
+        self._delete_cuts(state, through=state.committed_cut)
+        self._delete_told(state)
+        return freed
+
+    def committed(self, state: SourceState, through: int, freed: Iterable[tuple[str, int]]) -> None:
+        """After that transaction: the same in memory and on disk."""
+        state.forget_told()
+        state.committed(through)
+        self._remove_chunks(freed)
+
+    def _held(self, state: SourceState) -> list[str]:
+        return [held_name(state.id, file.id) for file in self.files(state) if file.held]
+
+    def _chunks(self, state: SourceState, *, through: int) -> list[tuple[str, int]]:
+        rows = self._manifest.all(
+            "SELECT chunk, spooled_bytes FROM cuts WHERE source = ? AND cut <= ? "
+            "AND chunk IS NOT NULL",
+            (state.id, through),
+        )
+        return [(chunk, count) for chunk, count in rows]
+
+    def _delete_cuts(self, state: SourceState, *, through: int) -> None:
+        self._manifest.run("DELETE FROM cuts WHERE source = ? AND cut <= ?", (state.id, through))
+
+    def _remove_chunks(self, chunks: Iterable[tuple[str, int]]) -> None:
+        ours = [(name, count) for name, count in chunks if not Path(name).is_absolute()]
+        freed = sum(count for _, count in ours)
+        self.spool.remove((name for name, _ in ours), bytes_freed=freed)
+
+    def _write_files(
+        self, state: SourceState, files: Iterable[Followed], gone: Iterable[int]
+    ) -> None:
+        self._manifest.run_many(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?)",
+            ((state.id, file.id, msgspec.msgpack.encode(file)) for file in files),
+        )
+        self._manifest.run_many(
+            "DELETE FROM files WHERE source = ? AND id = ?", ((state.id, id_) for id_ in gone)
+        )
+
+    def _write_loss(self, state: SourceState, loss: Loss) -> int:
+        cursor = self._manifest.run(
+            "INSERT INTO losses (source, bytes, lines, what) VALUES (?, ?, ?, ?)",
+            (state.id, loss.bytes, loss.lines, loss.what),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def _delete_told(self, state: SourceState) -> None:
+        told = ((number,) for number in state.told)
+        self._manifest.run_many("DELETE FROM losses WHERE id = ?", told)

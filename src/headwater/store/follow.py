@@ -1,0 +1,216 @@
+"""Following growing logs by cuts: no line that was there at a poll is lost or read twice.
+
+A poll lists the files, finds out what became of each (``watch``), copies new whole lines into the
+spool, and registers the cuts together with the new positions in one transaction. A crash at any
+point leaves either the cuts and the positions, or neither. What could not be spooled (no room, an
+error of the disk) stays in its file, and a hard link keeps that file alive until a later poll gets
+to it, also across a restart. Bytes that were seen and are gone nevertheless are counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+
+from headwater.errors import DiskFull, StoreError
+from headwater.store.chunk import NewCut
+from headwater.store.cuts import CutLog
+from headwater.store.cutting import Cutter, Reading
+from headwater.store.disk import Disk
+from headwater.store.followed_file import Followed
+from headwater.store.listing import Glob, joined
+from headwater.store.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
+from headwater.store.poll_round import Look, Round
+from headwater.store.source_state import Loss
+from headwater.store.spool import held_name
+from headwater.store.watch import Watch
+
+
+class SpoolFailed(StoreError):
+    """A chunk could not be made durable. Its bytes are still in their file."""
+
+
+class LogFollower:
+    """Follows one source. ``poll`` is called by one thread at a time; nothing else is needed."""
+
+    def __init__(
+        self,
+        cuts: CutLog,
+        *,
+        source: str,
+        directory: Path,
+        pattern: str,
+        start: Start = Start.END,
+        config: FollowConfig | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        self.source = source
+        self._cuts = cuts
+        self._config = config or FollowConfig()
+        self._disk = disk or Disk()
+        self._start = start
+        self._glob = Glob(directory, pattern, disk=self._disk, compressed=False)
+        self._state = cuts.open_source(source)
+        self._watch = Watch(
+            cuts.files(self._state),
+            config=self._config,
+            disk=self._disk,
+            held=cuts.spool.directory / held_name(self._state.id),
+        )
+
+    def poll(self, *, now_s: float) -> Poll:
+        """Look at all files, once. Errors of the source and a full disk are in the result; raises
+        ``StoreError`` only when the manifest itself can't be written."""
+        listing = self._glob.look()
+        if self._watch.misses(listing):
+            listing = joined(listing, self._glob.look())
+        if self._state.is_begun:
+            round_ = self._watch.look(listing, now_s=now_s)
+        else:
+            round_ = self._watch.begin(listing, self._start, now_s=now_s)
+        stem = f"{self._state.id}-{self._state.last_cut + 1:09d}"
+        cutter = Cutter(self._cuts.spool, self._config, stem=stem)
+        readings = self._read(round_, cutter)
+        self._watch.give_up_orphans(round_)
+        self._hold(round_)
+        if not self._is_registered(round_, readings, cutter):
+            self._hold_unread(round_)
+            return self._told(Round(now_s, refused=round_.refused, is_clean=False), [], cutter)
+        self._release_links(round_)
+        self._watch.accept(round_)
+        return self._told(round_, readings, cutter)
+
+    def close(self) -> None:
+        """Let go of open files; nothing is lost by not calling it."""
+        self._watch.open_files.close_all()
+
+    def _read(self, round_: Round, cutter: Cutter) -> list[Reading]:
+        """Oldest file first, so that rotated logs come in the order in which they were written."""
+        readings = []
+        for look in sorted(round_.looks.values(), key=lambda look: look.found.modified_ns):
+            if not look.file.checked or look.found.size <= look.file.position:
+                continue
+            try:
+                reading = cutter.read_on(look.file, look.read_at, look.found.size)
+                is_same = reading.file.print.is_in(look.read_at, reading.file.position)
+            except OSError as error:
+                round_.refused[look.file.path] = error.strerror or str(error)
+                round_.is_clean = False
+                continue
+            if not is_same:
+                cutter.discard(reading.cuts)
+                round_.is_clean = False
+                look.is_behind = True
+                continue
+            look.file = reading.file
+            look.is_behind = reading.is_behind
+            readings.append(reading)
+        return readings
+
+    def _hold(self, round_: Round) -> None:
+        """Link files that whole lines were left in, and no longer those that were caught up."""
+        for look in round_.looks.values():
+            if look.file.held != look.is_behind:
+                held = look.is_behind and self._is_linked(look)
+                look.file = msgspec.structs.replace(look.file, held=held)
+
+    def _hold_unread(self, round_: Round) -> None:
+        """The round came to nothing, so all that it had read is still to be read.
+
+        That the files are held is written down if the manifest can still be written.
+        """
+        held = []
+        for look in round_.looks.values():
+            old = self._watch.remembered(look.file.id)
+            is_held = (old is not None and old.held) or self._is_linked(look)
+            held.append(self._watch.keep_unread(look, is_held=is_held))
+        if held and self._state.is_begun:
+            with contextlib.suppress(DiskFull):
+                self._cuts.register(self._state, [], poll_s=round_.now_s, files=held)
+
+    def _is_linked(self, look: Look) -> bool:
+        """Best effort: other file systems and other owners' files can't be linked to."""
+        link = self._watch.held_path(look.file.id)
+        with contextlib.suppress(OSError):
+            with contextlib.suppress(FileExistsError):
+                self._disk.link(look.file.path, link)
+            status = self._disk.stat(link)
+            if (status.st_dev, status.st_ino) == look.file.key:
+                return True
+            self._disk.remove(link)
+        return False
+
+    def _is_registered(self, round_: Round, readings: list[Reading], cutter: Cutter) -> bool:
+        """Make it durable. False when there was no room or the spool failed: nothing happened."""
+        cuts = [cut for reading in readings for cut in reading.cuts]
+        news = [look.file for look in round_.looks.values() if self._is_news(look.file)]
+        files = [file for file in news if file.id not in round_.gone]
+        skipped = sum(reading.skipped_lines for reading in readings)
+        loss = None
+        if round_.lost_bytes or skipped:
+            loss = Loss(round_.lost_bytes, skipped, _what_was_lost(round_, skipped))
+        if not (cuts or files or round_.gone or loss) and self._state.is_begun:
+            return True
+        try:
+            self._sync(cuts, files)
+            self._cuts.register(
+                self._state, cuts, poll_s=round_.now_s, files=files, gone=round_.gone, loss=loss
+            )
+        except (DiskFull, SpoolFailed) as error:
+            cutter.discard(cuts)
+            cutter.stalled = str(error)
+            return False
+        return True
+
+    def _sync(self, cuts: list[NewCut], files: list[Followed]) -> None:
+        if cuts or any(file.held for file in files):
+            try:
+                self._cuts.spool.sync([cut.chunk for cut in cuts])
+            except OSError as error:
+                raise SpoolFailed(f"syncing the spool: {error.strerror or error}") from error
+
+    def _is_news(self, file: Followed) -> bool:
+        """Size, path and times alone are not worth a transaction: they are found again."""
+        old = self._watch.remembered(file.id)
+        return old is None or (old.print, old.skipping, old.checked, old.held) != (
+            file.print,
+            file.skipping,
+            file.checked,
+            file.held,
+        )
+
+    def _release_links(self, round_: Round) -> None:
+        for number, look in round_.looks.items():
+            old = self._watch.remembered(number)
+            is_over = number in round_.gone or not look.file.held
+            if old is not None and old.held and is_over:
+                with contextlib.suppress(OSError):
+                    self._disk.remove(self._watch.held_path(number))
+
+    def _told(self, round_: Round, readings: list[Reading], cutter: Cutter) -> Poll:
+        behind = [look.file for look in round_.looks.values() if look.is_behind]
+        unread = sum(file.unread_bytes for file in behind)
+        is_clean = round_.is_clean and not behind and not cutter.stalled
+        report = self._cuts.polled(self._state, started_s=round_.now_s, is_clean=is_clean)
+        refused = sorted(round_.refused.items())[:REFUSED_SHOWN_MAX]
+        return Poll(
+            started_s=round_.now_s,
+            files=len(self._watch),
+            cuts=sum(len(reading.cuts) for reading in readings),
+            bytes=cutter.bytes,
+            is_clean=is_clean,
+            stalled=cutter.stalled,
+            pending_bytes=max(0, self._watch.unfinished_bytes - unread),
+            lost_bytes=round_.lost_bytes,
+            skipped_lines=sum(reading.skipped_lines for reading in readings),
+            refused=tuple(refused),
+            report=report,
+        )
+
+
+def _what_was_lost(round_: Round, skipped: int) -> str:
+    names = [file.path for file in round_.departed if file.unread_bytes][:3]
+    lines = f"{skipped} lines too long" if skipped else ""
+    return "; ".join(filter(None, [f"gone before they were read: {names}" if names else "", lines]))

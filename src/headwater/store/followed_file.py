@@ -1,0 +1,84 @@
+"""One file that is followed: how far it was read, and what became of it since the last look."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.store.identity import HEAD_BYTES, TAIL_BYTES, Print, ReadAt, take_print
+
+LINE_SEARCH_BYTES = 64 << 10
+"""A block of the backward search for a line end, after a file was cut back."""
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """A row of the manifest. Equal inodes with unlike prints are different files in time."""
+
+    id: int
+    device: int
+    inode: int
+    path: str
+    print: Print = Print()
+    skipping: bool = False
+    """The position is inside a line that is stepped over."""
+    checked: bool = False
+    """It is known not to be a copy of another file; until then nothing of it is read."""
+    held: bool = False
+    """A hard link in the spool keeps its unread bytes alive."""
+    size_seen: int = 0
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return (self.device, self.inode)
+
+    @property
+    def position(self) -> int:
+        return self.print.position
+
+    @property
+    def unread_bytes(self) -> int:
+        return max(0, self.size_seen - self.position)
+
+
+def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
+    """The inode holds something else than was read: go on after what both begin with.
+
+    A log that was emptied and filled again has nothing in common with what it was, or a header.
+    One that was cut back, and perhaps written on, begins with lines that were read before: those
+    are not read again. Beyond the head that can't be told from a new log; there a shorter file is
+    taken for what is left of the old one, since logs with kilobytes of header are rarer.
+    """
+    head = read_at(min(size, HEAD_BYTES), 0)
+    common = _common(head, file.print.head)
+    if common == HEAD_BYTES and size < file.position:
+        common = size
+    end = line_end_before(read_at, common)
+    return msgspec.structs.replace(
+        file, print=take_print(read_at, end), skipping=False, checked=False, size_seen=size
+    )
+
+
+def line_end_before(read_at: ReadAt, size: int) -> int:
+    """The offset after the last newline within the first ``size`` bytes, or 0."""
+    end = size
+    while end > 0:
+        start = max(0, end - LINE_SEARCH_BYTES)
+        found = read_at(end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def extended(print_: Print, data: bytes | memoryview) -> Print:
+    """The print after ``data`` was read on from its position."""
+    head = print_.head
+    if len(head) < HEAD_BYTES:
+        head += bytes(data[: HEAD_BYTES - len(head)])
+    tail = (print_.tail + bytes(data[-TAIL_BYTES:]))[-TAIL_BYTES:]
+    return Print(print_.position + len(data), head, tail)
+
+
+def _common(left: bytes, right: bytes) -> int:
+    """How many first bytes are the same."""
+    pairs = zip(left, right, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))

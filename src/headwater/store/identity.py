@@ -1,0 +1,69 @@
+"""Which file this is: recognising growth, rename, copy and truncate-and-regrow.
+
+A path says nothing (rotation moves files under it) and an inode little (a deleted one is given
+out again within milliseconds). So a followed file is its device and inode plus two stretches of
+the bytes that were read: the first ones and those right before the position::
+
+    0        head                        tail      position            size
+    |--------------|······················|---------|-------------------|
+      <= HEAD_BYTES                       <= TAIL_BYTES   not read yet
+
+While both stretches are where they were, the file has only grown. If they are not, it is another
+file in the same inode, and what was not read of the former is lost, unless a *copy* turns up: a
+file that has the same head, and the same tail at the same place.
+
+The stretches are kept as they are, not as digests, so that they can also be compared over a
+shorter length: a file cut back to half, or a copy that is still being written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+HEAD_BYTES = 1024
+"""More than the header lines that many files share."""
+TAIL_BYTES = 256
+
+ReadAt = Callable[[int, int], bytes]
+"""(count, offset) to bytes; fewer than asked for at the end of the file."""
+
+
+class Print(msgspec.Struct, frozen=True, array_like=True):
+    """The fingerprint of what was read of a file, up to ``position``."""
+
+    position: int = 0
+    head: bytes = b""
+    tail: bytes = b""
+
+    def is_in(self, read_at: ReadAt, size: int) -> bool:
+        """True when a file of ``size`` begins with what this print was taken of."""
+        return (
+            size >= self.position
+            and read_at(len(self.head), 0) == self.head
+            and read_at(len(self.tail), self.position - len(self.tail)) == self.tail
+        )
+
+    def begins_like(self, read_at: ReadAt, size: int) -> bool:
+        """True when a *shorter* file holds nothing but the beginning of this one."""
+        common = min(size, len(self.head))
+        return 0 < size < self.position and read_at(common, 0) == self.head[:common]
+
+
+def take_print(read_at: ReadAt, position: int) -> Print:
+    """The print of a file that has been read up to ``position``."""
+    tail = min(position, TAIL_BYTES)
+    return Print(position, read_at(min(position, HEAD_BYTES), 0), read_at(tail, position - tail))
+
+
+def is_like(left: ReadAt, right: ReadAt, common: int) -> bool:
+    """True when nothing tells two files apart over their first ``common`` bytes.
+
+    Their heads are compared, and the bytes before the end of that length.
+    """
+    head = min(common, HEAD_BYTES)
+    if left(head, 0) != right(head, 0):
+        return False
+    tail = min(common - head, TAIL_BYTES)
+    return tail == 0 or left(tail, common - tail) == right(tail, common - tail)

@@ -1,0 +1,79 @@
+"""Stretches of segments as the rows of panes: loading them, and freeing what nobody names.
+
+In a segment the rows of a pane lie together, under a column ``pane`` that says which: so Spark,
+or anything else, can read a segment by itself. A loaded stretch has the query's own columns only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import pyarrow as pa
+
+from headwater.errors import SegmentDamaged
+from headwater.store.manifest import Manifest
+from headwater.store.segments import Segment, SegmentStore
+
+PANE = "pane"
+
+
+class Stretch(msgspec.Struct, frozen=True, array_like=True):
+    """Rows of one pane: a segment's number in the manifest, and where they lie in it."""
+
+    segment: int
+    first_row: int
+    rows: int
+
+
+class PaneSegments:
+    def __init__(self, manifest: Manifest, store: SegmentStore) -> None:
+        self.store = store
+        self._manifest = manifest
+
+    def add(self, query: int, segment: Segment) -> int:
+        """Inside a transaction: name a segment that is on the disk. Returns its number."""
+        cursor = self._manifest.run(
+            "INSERT INTO segments (query, name, bytes, rows, checksum) VALUES (?, ?, ?, ?, ?)",
+            (query, segment.name, segment.bytes, segment.rows, segment.checksum),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def load(self, stretch: Stretch) -> pa.Table:
+        """The rows. Raises ``SegmentDamaged``, now and ever after."""
+        name, checksum, count, rows, is_damaged = self._manifest.one(
+            "SELECT name, checksum, bytes, rows, is_damaged FROM segments WHERE id = ?",
+            (stretch.segment,),
+        )
+        if is_damaged:
+            raise SegmentDamaged(f"segment {name}: it was damaged and is in quarantine")
+        try:
+            table = self.store.read(Segment(name, checksum, count, rows))
+        except SegmentDamaged:
+            with self._manifest.transaction():
+                self._manifest.run(
+                    "UPDATE segments SET is_damaged = 1 WHERE id = ?", (stretch.segment,)
+                )
+            raise
+        return table.slice(stretch.first_row, stretch.rows).drop_columns([PANE])
+
+    def free(self, segments: Iterable[int]) -> list[str]:
+        """Inside a transaction: forget those that no pane needs. Returns files to remove after."""
+        names = []
+        for segment in sorted(set(segments)):
+            rows = self._manifest.all(
+                "DELETE FROM segments WHERE id = ? "
+                "AND NOT EXISTS (SELECT 1 FROM parts WHERE segment = segments.id) "
+                "AND NOT EXISTS (SELECT 1 FROM updates WHERE segment = segments.id) "
+                "RETURNING name, is_damaged",
+                (segment,),
+            )
+            names += [name for name, is_damaged in rows if not is_damaged]
+        return names
+
+
+def with_pane(rows: pa.Table, pane: int) -> pa.Table:
+    """Rows of one pane in the shape of a segment."""
+    column = pa.repeat(pa.scalar(pane, pa.int64()), rows.num_rows)
+    return rows.add_column(0, pa.field(PANE, pa.int64(), nullable=False), column)

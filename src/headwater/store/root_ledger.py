@@ -1,0 +1,293 @@
+"""What a root holds, on disk: accepted summaries, states of sites, answers, how far it is done.
+
+A root acknowledges only what is durable, and it does so every few seconds for hundreds of sites:
+all that a tick accepted is written in one transaction, which costs one sync. Rows are kept in the
+same SQLite file, each summary's as one compressed Arrow stream with a checksum: they are many and
+small, and a file for each would cost two syncs and an inode.
+
+Merging is left to the reader: the rows of a pane are merged when an answer needs them, and the
+merge is kept in memory, so that the next revision adds only what is new.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Merger
+from headwater.errors import AnswerOverflow, SegmentDamaged, StoreError
+from headwater.plan.query import Query
+from headwater.root.outputs import (
+    Keep,
+    KeepState,
+    KeptSummary,
+    RootKept,
+    Trim,
+    WindowAnswered,
+)
+from headwater.store.coverage_record import decode_coverage, encode_coverage
+from headwater.store.disk import Disk, explained
+from headwater.store.manifest import Manifest
+from headwater.store.publication import Published
+from headwater.store.results import ResultsWriter
+from headwater.store.root_schema import ROOT_SCHEMA
+from headwater.store.segments import checksum_of
+from headwater.store.table_cache import TableCache
+
+CACHE_BYTES_MAX = 128 << 20
+INCARNATION_BITS = 62
+
+LedgerWrite = Keep | KeepState | Trim
+
+
+class RootLedger:
+    """The ledger of all queries that one site answers. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        merger_of: Callable[[str], Merger],
+        cache_bytes_max: int = CACHE_BYTES_MAX,
+        disk: Disk | None = None,
+    ) -> None:
+        """Open the file ``ledger.sqlite`` in this directory, made if needed."""
+        with explained(f"opening {directory}"):
+            (disk or Disk()).make_directory(directory)
+        self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA)
+        self._merger_of = merger_of
+        self._cache = TableCache(cache_bytes_max)
+        self._merged_through: dict[tuple[str, int], int] = {}
+        """Up to which number the merge of a pane in the cache goes."""
+        self.incarnation = self._claimed()
+        """Made with the ledger: acknowledgements of another life of it are not ours."""
+
+    def _claimed(self) -> int:
+        with self._manifest.transaction():
+            self._manifest.run(
+                "INSERT OR IGNORE INTO meta VALUES ('incarnation', ?)",
+                (str(secrets.randbits(INCARNATION_BITS) | 1),),
+            )
+        (incarnation,) = self._manifest.one("SELECT value FROM meta WHERE key = 'incarnation'")
+        return int(incarnation)
+
+    def close(self) -> None:
+        self._manifest.close()
+
+    def write(self, writes: Sequence[LedgerWrite]) -> None:
+        """Make all of it durable, in order, in one transaction."""
+        encoded = [_encoded(write) if isinstance(write, Keep) else None for write in writes]
+        with self._manifest.transaction():
+            for write, summary in zip(writes, encoded, strict=True):
+                if isinstance(write, Keep):
+                    assert summary is not None
+                    self._manifest.run(
+                        "INSERT INTO summaries (query, number, pane, coverage, has_rows, "
+                        "checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        summary,
+                    )
+                elif isinstance(write, KeepState):
+                    self._keep_state(write)
+                else:
+                    self._trim(write)
+        for write in writes:
+            if isinstance(write, Keep) and write.kept.rows is not None:
+                self._cache.put(_summary_key(write.query, write.kept.number), write.kept.rows)
+
+    def _keep_state(self, keep: KeepState) -> None:
+        state = keep.state
+        self._manifest.run(
+            "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)",
+            (
+                keep.query,
+                state.ordinal,
+                state.incarnation,
+                keep.since,
+                msgspec.msgpack.encode(state),
+            ),
+        )
+
+    def _trim(self, trim: Trim) -> None:
+        done = (trim.query, trim.done_through)
+        self._manifest.run("INSERT OR REPLACE INTO done VALUES (?, ?)", done)
+        self._manifest.run("DELETE FROM summaries WHERE query = ? AND pane < ?", done)
+        self._manifest.run("DELETE FROM answers WHERE query = ? AND last_pane < ?", done)
+        for query, pane in list(self._merged_through):
+            if query == trim.query and pane < trim.done_through:
+                self._drop_merge(query, pane)
+
+    def pane_rows(self, query: str, pane: int, *, kept_through: int) -> pa.Table | None:
+        """The rows of all summaries of a pane up to this number, as one; None: there are none.
+
+        Raises ``SegmentDamaged`` when a checksum does not match.
+        """
+        with self._manifest.lock:
+            start, parts = self._merged_part(query, pane, kept_through)
+            numbers = self._manifest.all(
+                "SELECT number FROM summaries WHERE query = ? AND pane = ? AND has_rows = 1 "
+                "AND number > ? AND number <= ? ORDER BY number",
+                (query, pane, start, kept_through),
+            )
+            parts += [self._load(query, number) for (number,) in numbers]
+        if not parts:
+            return None
+        merged = parts[0] if len(parts) == 1 else _merged(self._merger_of(query), parts)
+        with self._manifest.lock:
+            self._cache.put(_pane_key(query, pane), merged)
+            self._merged_through[query, pane] = kept_through
+        return merged
+
+    def _merged_part(self, query: str, pane: int, kept_through: int) -> tuple[int, list[pa.Table]]:
+        """The merge that is in memory, if it holds nothing beyond what is asked for."""
+        through = self._merged_through.get((query, pane))
+        merged = self._cache.get(_pane_key(query, pane))
+        if through is None or through > kept_through or merged is None:
+            return -1, []
+        return through, [merged]
+
+    def _load(self, query: str, number: int) -> pa.Table:
+        cached = self._cache.get(_summary_key(query, number))
+        if cached is not None:
+            return cached
+        checksum, data, pane = self._manifest.one(
+            "SELECT checksum, data, pane FROM summaries WHERE query = ? AND number = ?",
+            (query, number),
+        )
+        if checksum_of(data) != checksum:
+            raise SegmentDamaged(
+                f"{self._manifest.path}: summary {number} of {query}, pane {pane}: wanted checksum "
+                f"{checksum.hex()}, got other bytes; it stays where it is"
+            )
+        return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+
+    def publish(
+        self,
+        query: Query,
+        answers: Sequence[WindowAnswered],
+        rows: Mapping[int, pa.Table],
+        results: ResultsWriter,
+    ) -> int:
+        """Publish the answers of windows with their rows, and remember them, in one step.
+
+        A crash leaves both or neither, once ``settle_results`` was called. Returns the number of
+        the publication. Raises ``DiskFull`` with nothing changed.
+        """
+        stream = query.id.name
+        self.settle_results(stream, results)
+        published = [Published(a.envelope, rows.get(a.window)) for a in answers]
+        seq = results.prepare(published)
+        with self._manifest.transaction():
+            self._manifest.run("INSERT OR REPLACE INTO published VALUES (?, ?)", (stream, seq))
+            self._manifest.run_many(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
+                (
+                    (
+                        str(query.id),
+                        answer.window,
+                        query.window.panes_of(answer.window)[-1],
+                        msgspec.msgpack.encode(
+                            msgspec.structs.replace(answer, envelope=one.stamped())
+                        ),
+                    )
+                    for answer, one in zip(answers, published, strict=True)
+                ),
+            )
+        results.finish(seq)
+        return seq
+
+    def settle_results(self, stream: str, results: ResultsWriter) -> None:
+        """At the start, so that readers see what a crash left half published, or not at all."""
+        row = self._manifest.first("SELECT seq FROM published WHERE stream = ?", (stream,))
+        results.settle(int(row[0]) if row is not None else 0)
+
+    def restore(self, query: str) -> RootKept:
+        """All that a root needs to take up where it ended; rows stay here."""
+        with self._manifest.lock:
+            summaries = self._manifest.all(
+                "SELECT number, pane, coverage, has_rows FROM summaries WHERE query = ? "
+                "ORDER BY number",
+                (query,),
+            )
+            states = self._manifest.all(
+                "SELECT content, since FROM states WHERE query = ? ORDER BY ordinal, incarnation",
+                (query,),
+            )
+            answers = self._manifest.all(
+                "SELECT content FROM answers WHERE query = ? ORDER BY window", (query,)
+            )
+            done = self._manifest.first("SELECT through FROM done WHERE query = ?", (query,))
+        return RootKept(
+            query,
+            tuple(
+                KeptSummary(number, pane, decode_coverage(coverage), None, bool(has_rows))
+                for number, pane, coverage, has_rows in summaries
+            ),
+            tuple(
+                KeepState(query, msgspec.msgpack.decode(content, type=SiteState), since)
+                for content, since in states
+            ),
+            tuple(msgspec.msgpack.decode(one, type=WindowAnswered) for (one,) in answers),
+            int(done[0]) if done is not None else None,
+        )
+
+    def queries(self) -> tuple[str, ...]:
+        """Those of which anything is kept."""
+        tables = ("summaries", "states", "answers", "done")
+        union = " UNION ".join(f"SELECT query FROM {table}" for table in tables)
+        return tuple(query for (query,) in self._manifest.all(f"{union} ORDER BY 1"))
+
+    def forget(self, query: str) -> None:
+        """The query was removed; what was published stays."""
+        with self._manifest.transaction():
+            for table in ("summaries", "states", "answers", "done"):
+                self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
+        for known, pane in list(self._merged_through):
+            if known == query:
+                self._drop_merge(query, pane)
+
+    def _drop_merge(self, query: str, pane: int) -> None:
+        self._merged_through.pop((query, pane), None)
+        self._cache.drop(_pane_key(query, pane))
+
+
+def _encoded(keep: Keep) -> tuple[object, ...]:
+    kept = keep.kept
+    data = checksum = None
+    if kept.rows is not None:
+        if not isinstance(kept.rows, pa.Table):
+            raise StoreError(f"summary {kept.number} of {keep.query}: rows are not decoded")
+        data = table_image(kept.rows)
+        checksum = checksum_of(data)
+    coverage = encode_coverage(kept.coverage)
+    has_rows = kept.rows is not None
+    return (keep.query, kept.number, kept.pane, coverage, has_rows, checksum, data)
+
+
+def table_image(table: pa.Table) -> memoryview:
+    """A table as one compressed Arrow stream."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return memoryview(sink.getvalue())
+
+
+def _merged(merger: Merger, parts: list[pa.Table]) -> pa.Table:
+    """Where a sum overflows, rows stay apart: Spark meets the same and says so in the answer."""
+    try:
+        return merger.merge(parts)
+    except AnswerOverflow:
+        return pa.concat_tables(parts)
+
+
+def _summary_key(query: str, number: int) -> str:
+    return f"{query} summary {number}"
+
+
+def _pane_key(query: str, pane: int) -> str:
+    return f"{query} pane {pane}"

@@ -1,0 +1,151 @@
+"""Immutable Parquet files with a checksum that is kept elsewhere.
+
+A segment is written beside its final name, synced, renamed, and its directory synced; many at a
+time, so that the directory is synced once. It counts from the moment the manifest names it. The
+checksum lives in the manifest: a file can't vouch for itself, and a disk that returns old or
+foreign bytes returns them with their own, valid, footer.
+
+A damaged segment is moved to ``quarantine`` and never deleted: someone may want to look, and a
+wrong checksum has been the checksum's fault before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headwater.errors import SegmentDamaged
+from headwater.store.disk import Disk, explained
+from headwater.store.table_cache import TableCache
+
+CHECKSUM_BYTES = 16
+CACHE_BYTES_MAX = 64 << 20
+"""Tables of recent segments stay in memory: a pane is usually cut soon after it was written."""
+SUFFIX = ".parquet"
+UNFINISHED = ".unfinished"
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """What the manifest remembers of one file."""
+
+    name: str
+    checksum: bytes
+    bytes: int
+    rows: int
+
+
+class SegmentStore:
+    """A directory of segments. Safe to use from several threads."""
+
+    def __init__(
+        self, directory: Path, *, disk: Disk, cache_bytes_max: int = CACHE_BYTES_MAX
+    ) -> None:
+        self.directory = directory
+        self.quarantine_directory = directory.parent / "quarantine"
+        self._disk = disk
+        self._cache = TableCache(cache_bytes_max)
+        with explained(f"making {directory}"):
+            disk.make_directory(directory)
+            disk.make_directory(self.quarantine_directory)
+
+    def write(self, labelled: Sequence[tuple[str, pa.Table]]) -> list[Segment]:
+        """Write one segment for each (label, table); all are durable on return, or none stays."""
+        segments, images = [], []
+        for label, table in labelled:
+            image = parquet_image(table)
+            name = f"{_plain(label)}-{secrets.token_hex(8)}{SUFFIX}"
+            segments.append(Segment(name, checksum_of(image), len(image), table.num_rows))
+            images.append(image)
+        with explained(f"writing segments in {self.directory}"):
+            self._write_durably(segments, images)
+        for segment, (_, table) in zip(segments, labelled, strict=True):
+            self._cache.put(segment.name, table)
+        return segments
+
+    def _write_durably(self, segments: list[Segment], images: list[memoryview]) -> None:
+        finals = [self.directory / segment.name for segment in segments]
+        temporaries = [final.with_suffix(UNFINISHED) for final in finals]
+        try:
+            for temporary, image in zip(temporaries, images, strict=True):
+                self._disk.write_new(temporary, [image])
+            self._disk.sync_files(temporaries)
+            for temporary, final in zip(temporaries, finals, strict=True):
+                self._disk.rename(temporary, final)
+            if finals:
+                self._disk.sync_directory(self.directory)
+        except OSError:
+            for path in temporaries + finals:
+                with contextlib.suppress(OSError):
+                    self._disk.remove(path)
+            raise
+
+    def read(self, segment: Segment) -> pa.Table:
+        """The table, checked against the manifest's checksum unless it is still in memory."""
+        table = self._cache.get(segment.name)
+        if table is not None:
+            return table
+        path = self.directory / segment.name
+        try:
+            with explained(f"reading {path}"):
+                image = self._disk.read_file(path)
+        except Exception as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise SegmentDamaged(f"{path}: wanted {segment.bytes} bytes, found none") from error
+            raise
+        if len(image) != segment.bytes or checksum_of(image) != segment.checksum:
+            raise self._quarantined(segment, len(image))
+        table = pq.read_table(pa.BufferReader(image))
+        self._cache.put(segment.name, table)
+        return table
+
+    def _quarantined(self, segment: Segment, found_bytes: int) -> SegmentDamaged:
+        with explained(f"quarantining {segment.name}"):
+            self._disk.rename(
+                self.directory / segment.name, self.quarantine_directory / segment.name
+            )
+        return SegmentDamaged(
+            f"{self.directory / segment.name}: wanted {segment.bytes} bytes with checksum "
+            f"{segment.checksum.hex()}, got {found_bytes} other bytes; "
+            f"moved to {self.quarantine_directory}"
+        )
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Free what the manifest no longer names. What can't be removed now is swept later."""
+        for name in names:
+            self._cache.drop(name)
+            with contextlib.suppress(OSError):
+                self._disk.remove(self.directory / name)
+
+    def sweep(self, known: set[str]) -> int:
+        """At the start: remove what a crash left between writing and committing."""
+        removed = 0
+        with explained(f"sweeping {self.directory}"):
+            for entry in self._disk.scan(self.directory):
+                ours = entry.name.endswith((SUFFIX, UNFINISHED))
+                if ours and entry.name not in known:
+                    self._disk.remove(self.directory / entry.name)
+                    removed += 1
+        return removed
+
+
+def parquet_image(table: pa.Table) -> memoryview:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_statistics=False)
+    return memoryview(sink.getvalue())
+
+
+def checksum_of(image: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(image, digest_size=CHECKSUM_BYTES).digest()
+
+
+def _plain(label: str) -> str:
+    """The part of a query id that reads well in a file name."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", label)[:40].strip("-") or "segment"

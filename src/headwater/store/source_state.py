@@ -1,0 +1,92 @@
+"""What is known of one source, and what of it a report tells the edge.
+
+``read_through_s`` follows from polls: when a poll reached the end of the input, and all cuts up to
+then are committed, everything that was in the logs when that poll began has been counted. That
+knowledge is not written down; the first poll after a start finds it again.
+
+A loss is told at least once: it is removed from the manifest with the first transaction *after*
+the report that carried it, so a crash right after the report tells it again rather than never.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headwater.edge.report import BatchReport
+
+CLEAN_POLLS_MAX = 1_000
+"""Polls whose commit is awaited; beyond, the oldest is forgotten and a newer one stands for it."""
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """Input that can't be counted: bytes that are gone, or lines that were stepped over."""
+
+    bytes: int = 0
+    lines: int = 0
+    what: str = ""
+
+
+@dataclass
+class SourceState:
+    """Changed by ``CutLog`` alone, under the manifest's lock, after its transactions."""
+
+    id: int
+    name: str
+    ends: bool
+    is_begun: bool
+    """A first poll has been registered: what appears from now on is new."""
+    epoch: int
+    last_cut: int
+    committed_cut: int
+    is_clean: bool = False
+    """The newest poll reached the end of the input."""
+    read_through_s: float | None = None
+    losses: dict[int, Loss] = field(default_factory=dict)
+    """By their number in the manifest."""
+    told: set[int] = field(default_factory=set)
+    _clean_polls: deque[tuple[int, float]] = field(default_factory=deque)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.ends and self.is_begun and self.committed_cut == self.last_cut
+
+    def polled(self, *, started_s: float, is_clean: bool) -> None:
+        """A poll is over, and all that it found is registered."""
+        self.is_clean = is_clean
+        polls = self._clean_polls
+        if is_clean:
+            if polls and polls[-1][0] == self.last_cut:
+                polls.pop()
+            polls.append((self.last_cut, started_s))
+        if len(polls) > CLEAN_POLLS_MAX:
+            polls.popleft()
+        self._see_committed()
+
+    def committed(self, through: int) -> None:
+        self.committed_cut = through
+        self._see_committed()
+
+    def _see_committed(self) -> None:
+        polls = self._clean_polls
+        while polls and polls[0][0] <= self.committed_cut:
+            self.read_through_s = polls.popleft()[1]
+
+    def report(self) -> BatchReport:
+        """The source's own part of a report; a batch adds what it did for each query."""
+        new = [loss for number, loss in self.losses.items() if number not in self.told]
+        self.told.update(self.losses)
+        return BatchReport(
+            source=self.name,
+            read_through_s=self.read_through_s if self.is_clean else None,
+            ended=self.has_ended,
+            unparsed=sum(loss.lines for loss in new),
+            lost_bytes=sum(loss.bytes for loss in new),
+        )
+
+    def forget_told(self) -> None:
+        for number in self.told:
+            self.losses.pop(number, None)
+        self.told.clear()

@@ -1,0 +1,184 @@
+"""Making updates out of the waiting rows of panes.
+
+A pane's rows come from several batches; its update is their merge, in a segment of its own. Where
+there is nothing to merge the batch's segment serves as it is, and nothing is written again. What
+is larger than ``summary_bytes_max`` becomes several updates.
+
+The parts are read and merged before the transaction, since that takes time; the transaction then
+consumes exactly the parts that were read, and rows that came in between wait for the next cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra.site_state import Reason
+from headwater.algebra.summary import Merger
+from headwater.edge.outputs import Cut, CutDone
+from headwater.errors import AnswerOverflow, SegmentDamaged
+from headwater.store.cube_queries import CubeQueries
+from headwater.store.manifest import Manifest
+from headwater.store.pane_segments import PaneSegments, Stretch, with_pane
+from headwater.store.segments import Segment
+
+SUMMARY_BYTES_MAX = 4 << 20
+
+
+class PlannedPane(msgspec.Struct):
+    """What will become of one pane."""
+
+    pane: int
+    parts: list[Stretch]
+    """What is consumed."""
+    tables: list[pa.Table]
+    """One for each update that has to be written."""
+    stretches: list[Stretch]
+    """One for each update that needs no writing; either this or ``tables`` is empty."""
+    row_bytes: int = 0
+    is_damaged: bool = False
+
+
+class PlannedCut(msgspec.Struct):
+    cut: Cut
+    panes: list[PlannedPane]
+
+
+class UpdateCutter:
+    def __init__(
+        self,
+        manifest: Manifest,
+        queries: CubeQueries,
+        rows: PaneSegments,
+        *,
+        merger_of: Callable[[str], Merger],
+        summary_bytes_max: int = SUMMARY_BYTES_MAX,
+    ) -> None:
+        self._manifest = manifest
+        self._queries = queries
+        self._rows = rows
+        self._merger_of = merger_of
+        self._summary_bytes_max = summary_bytes_max
+
+    def plan(self, cut: Cut) -> PlannedCut:
+        """Read and merge what waits; nothing is changed."""
+        number = self._queries.number(cut.query)
+        planned = PlannedCut(cut, [])
+        if number is None:
+            return planned
+        merger = self._merger_of(cut.query)
+        for pane in cut.panes:
+            rows = self._manifest.all(
+                "SELECT segment, first_row, rows FROM parts WHERE query = ? AND pane = ? "
+                "ORDER BY segment, first_row",
+                (number, pane),
+            )
+            if rows:
+                parts = [Stretch(*row) for row in rows]
+                planned.panes.append(self._planned(pane, parts, merger))
+        return planned
+
+    def _planned(self, pane: int, parts: list[Stretch], merger: Merger) -> PlannedPane:
+        intact, tables = [], []
+        for part in parts:
+            try:
+                tables.append(self._rows.load(part))
+                intact.append(part)
+            except SegmentDamaged:
+                continue
+        planned = PlannedPane(pane, parts, [], [], is_damaged=len(intact) < len(parts))
+        try:
+            merged = merger.merge(tables) if len(tables) != 1 else tables[0]
+        except AnswerOverflow:
+            # The root meets the same overflow and says so in its answer; parts stay apart.
+            planned.stretches = intact
+            planned.row_bytes = max(merger.size_bytes(table) for table in tables)
+            return planned
+        pieces = _split(merged, merger, self._summary_bytes_max)
+        planned.row_bytes = max(merger.size_bytes(piece) for piece in pieces)
+        if len(pieces) == 1 and len(intact) == 1:
+            planned.stretches = intact
+        else:
+            planned.tables = pieces
+        return planned
+
+    def image(self, planned: PlannedCut) -> pa.Table | None:
+        """The rows to be written for a planned cut, as one table; None: there are none."""
+        tables = [with_pane(t, pane.pane) for pane in planned.panes for t in pane.tables]
+        return pa.concat_tables(tables) if tables else None
+
+    def write(self, planned: PlannedCut, *, segment: Segment | None, now_s: float) -> list[CutDone]:
+        """Inside a transaction, after ``image`` is on the disk as ``segment``: number updates."""
+        number = self._queries.write_record(planned.cut.query, planned.cut.record)
+        file = self._rows.add(number, segment) if segment is not None else 0
+        done = {}
+        row = 0
+        for pane in planned.panes:
+            stretches = list(pane.stretches)
+            for table in pane.tables:
+                stretches.append(Stretch(file, row, table.num_rows))
+                row += table.num_rows
+            if self._is_there(number, pane.pane):
+                done[pane.pane] = self._number(number, planned.cut, pane, stretches, now_s=now_s)
+        return [
+            done.get(pane) or self._nothing(number, planned.cut.query, pane)
+            for pane in planned.cut.panes
+        ]
+
+    def _is_there(self, number: int, pane: int) -> bool:
+        """Retention may have taken the pane since the cut was planned."""
+        row = self._manifest.first(
+            "SELECT 1 FROM parts WHERE query = ? AND pane = ?", (number, pane)
+        )
+        return row is not None
+
+    def _number(
+        self, number: int, cut: Cut, pane: PlannedPane, stretches: list[Stretch], *, now_s: float
+    ) -> CutDone:
+        (before,) = self._manifest.one(
+            "SELECT updates FROM panes WHERE query = ? AND pane = ?", (number, pane.pane)
+        )
+        self._manifest.run_many(
+            "DELETE FROM parts WHERE query = ? AND pane = ? AND segment = ? AND first_row = ?",
+            ((number, pane.pane, part.segment, part.first_row) for part in pane.parts),
+        )
+        self._manifest.run_many(
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (number, pane.pane, before + n, s.segment, s.first_row, s.rows, cut.sent)
+                for n, s in enumerate(stretches, start=1)
+            ),
+        )
+        last = before + len(stretches)
+        self._manifest.run(
+            "UPDATE panes SET updates = ?, row_bytes = max(row_bytes, ?), is_acked = 0, "
+            "is_dropped = 0, written_s = ? WHERE query = ? AND pane = ?",
+            (last, pane.row_bytes, now_s, number, pane.pane),
+        )
+        if pane.is_damaged:
+            self._queries.end_pane(cut.query, pane.pane, Reason.LOST)
+        return CutDone(cut.query, pane.pane, before + 1, last, pane.row_bytes)
+
+    def _nothing(self, number: int, query: str, pane: int) -> CutDone:
+        row = self._manifest.first(
+            "SELECT updates FROM panes WHERE query = ? AND pane = ?", (number, pane)
+        )
+        count = int(row[0]) if row is not None else 0
+        return CutDone(query, pane, count + 1, count)
+
+
+def consumed(planned: Iterable[PlannedCut]) -> set[int]:
+    """The segments that may be free once these cuts are written."""
+    return {part.segment for cut in planned for pane in cut.panes for part in pane.parts}
+
+
+def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[pa.Table]:
+    """In halves until each fits; a single row is let through whatever its size."""
+    if rows.num_rows <= 1 or merger.size_bytes(rows) <= bytes_max:
+        return [rows]
+    half = rows.num_rows // 2
+    return _split(rows.slice(0, half), merger, bytes_max) + _split(
+        rows.slice(half), merger, bytes_max
+    )

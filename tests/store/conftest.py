@@ -1,0 +1,48 @@
+"""Cubes on temporary directories, closed at the end of each test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.store.retention import RetentionConfig
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from store_kit import Clock, CubeUser, FaultyDisk
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def open_cube(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., CubeUser]]:
+    """Open the cube in the test's directory, with options; closed at the end."""
+    users: list[CubeUser] = []
+
+    def open_(**options: Any) -> CubeUser:
+        users.append(CubeUser(tmp_path / "cube", clock, **options))
+        return users[-1]
+
+    yield open_
+    for user in users:
+        user.cube.close()
+
+
+@pytest.fixture
+def user(open_cube: Callable[..., CubeUser]) -> CubeUser:
+    """A cube with the query installed."""
+    opened = open_cube(retention=RetentionConfig(retention_s=1e9))
+    opened.install()
+    return opened
+
+
+@pytest.fixture
+def faulty_disk() -> FaultyDisk:
+    return FaultyDisk()

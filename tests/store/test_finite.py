@@ -1,0 +1,122 @@
+"""Finite input: complete files, each once, without copying."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from store_kit import SOURCE, CubeUser, FaultyDisk
+
+from headwater.errors import StoreError
+from headwater.store.finite import FiniteInput
+
+Open = Callable[..., CubeUser]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    directory = tmp_path / "logs"
+    directory.mkdir()
+    (directory / "a.csv").write_bytes(b"1\n2")
+    (directory / "b.csv.gz").write_bytes(gzip.compress(b"3\n"))
+    (directory / "empty.csv").touch()
+    (directory / "other.txt").write_bytes(b"no\n")
+    return directory
+
+
+def finite(user: CubeUser, logs: Path, disk: FaultyDisk | None = None) -> FiniteInput:
+    return FiniteInput(user.cube.cuts, source=SOURCE, directory=logs, pattern="*.csv*", disk=disk)
+
+
+def commit_all(user: CubeUser) -> object:
+    state = user.cube.cuts.state(SOURCE)
+    epoch = user.cube.cuts.begin_epoch(SOURCE)
+    return user.cube.commit_batch(
+        source=SOURCE, epoch=epoch, batch_id=0, through_cut=state.last_cut, results=[]
+    )
+
+
+def test_all_files_are_registered_at_once_as_links_that_keep_their_suffix(
+    open_cube: Open, logs: Path
+) -> None:
+    user = open_cube()
+    poll = finite(user, logs).poll(now_s=5.0)
+    chunks = user.cube.cuts.pending(SOURCE)
+    assert (poll.cuts, poll.is_clean, poll.report) == (2, True, None)
+    assert [Path(chunk.origin).name for chunk in chunks] == ["a.csv", "b.csv.gz"]
+    assert [chunk.path.suffix for chunk in chunks] == [".csv", ".gz"]
+    assert all(os.path.samefile(chunk.path, chunk.origin) for chunk in chunks)
+    assert user.cube.status().spool_bytes == 0
+
+
+def test_removing_the_files_afterwards_takes_nothing_away(open_cube: Open, logs: Path) -> None:
+    user = open_cube()
+    finite(user, logs).poll(now_s=5.0)
+    (logs / "a.csv").unlink()
+    user.reopen()
+    assert user.cube.cuts.pending(SOURCE)[0].path.read_bytes() == b"1\n2"
+
+
+def test_it_ends_when_all_is_committed_and_not_before(open_cube: Open, logs: Path) -> None:
+    user = open_cube()
+    one = finite(user, logs)
+    assert one.poll(now_s=5.0).report is None
+    report = commit_all(user)
+    assert report.ended  # type: ignore[attr-defined]
+    idle = one.poll(now_s=9.0).report
+    assert idle is not None
+    assert (idle.ended, idle.read_through_s) == (True, 9.0)
+
+
+def test_what_appears_after_the_first_poll_is_not_part_of_it(open_cube: Open, logs: Path) -> None:
+    user = open_cube()
+    finite(user, logs).poll(now_s=5.0)
+    (logs / "late.csv").write_bytes(b"4\n")
+    user.reopen()
+    assert finite(user, logs).poll(now_s=6.0).cuts == 0
+    assert len(user.cube.cuts.pending(SOURCE)) == 2
+
+
+def test_an_empty_directory_has_ended_at_once(open_cube: Open, tmp_path: Path) -> None:
+    user = open_cube()
+    report = finite(user, tmp_path / "nowhere").poll(now_s=5.0).report
+    assert report is not None
+    assert report.ended
+
+
+def test_where_no_link_can_be_made_the_files_own_path_is_used_and_never_removed(
+    open_cube: Open, logs: Path, faulty_disk: FaultyDisk
+) -> None:
+    user = open_cube(disk=faulty_disk)
+    faulty_disk.fail["link"] = errno.EXDEV
+    finite(user, logs, faulty_disk).poll(now_s=5.0)
+    assert user.cube.cuts.pending(SOURCE)[0].path == logs / "a.csv"
+    commit_all(user)
+    user.cube.cuts.begin_epoch(SOURCE)
+    user.cube.cuts.forget_source(SOURCE)
+    assert (logs / "a.csv").exists()
+
+
+def test_a_full_disk_registers_nothing_and_the_next_poll_does(
+    open_cube: Open, logs: Path, faulty_disk: FaultyDisk
+) -> None:
+    user = open_cube(disk=faulty_disk)
+    one = finite(user, logs, faulty_disk)
+    faulty_disk.fail["sync_directory"] = errno.ENOSPC
+    poll = one.poll(now_s=5.0)
+    assert poll.stalled
+    assert (poll.cuts, poll.report) == (0, None)
+    assert not any("file" in path.name for path in user.cube.cuts.spool.directory.iterdir())
+    faulty_disk.fail.clear()
+    assert one.poll(now_s=6.0).cuts == 2
+
+
+def test_a_source_stays_what_it_was_opened_as(open_cube: Open, logs: Path) -> None:
+    user = open_cube()
+    user.cube.cuts.open_source(SOURCE)
+    with pytest.raises(StoreError, match="growing"):
+        finite(user, logs)

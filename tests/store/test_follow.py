@@ -1,0 +1,529 @@
+"""Following logs: one case after the other. The model test plays them all against each other."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
+
+from headwater.errors import ConfigurationError
+from headwater.store import watch
+from headwater.store.follow import LogFollower
+from headwater.store.listing import Listing
+from headwater.store.poll import FollowConfig, Poll, Start
+
+
+class Follow:
+    """A follower, its logs, and what it has handed over so far."""
+
+    def __init__(self, user: CubeUser, logs: Path, **options: object) -> None:
+        self.user = user
+        self.logs = logs
+        self.options = options
+        logs.mkdir(exist_ok=True)
+        self.follower = self.open()
+
+    def open(self) -> LogFollower:
+        given = {"pattern": "*.log", "start": Start.BEGINNING, **self.options}
+        return LogFollower(
+            self.user.cube.cuts,
+            source=SOURCE,
+            directory=self.logs,
+            **given,  # type: ignore[arg-type]
+        )
+
+    def restart(self) -> None:
+        self.follower.close()
+        self.user.reopen()
+        self.follower = self.open()
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.logs / name
+        with path.open("ab") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
+        return path
+
+    def poll(self, *, after_s: float = 1.0) -> Poll:
+        self.user.clock.now_s += after_s
+        return self.follower.poll(now_s=self.user.clock())
+
+    def text(self) -> str:
+        """All that was ever handed over, in the order of cuts."""
+        chunks = self.user.cube.cuts.pending(SOURCE)
+        return b"".join(chunk.path.read_bytes() for chunk in chunks).decode("latin1")
+
+
+@pytest.fixture
+def follow(open_cube: Callable[..., CubeUser], tmp_path: Path) -> Callable[..., Follow]:
+    def make(*, cube: dict[str, object] | None = None, **options: object) -> Follow:
+        return Follow(open_cube(**(cube or {})), tmp_path / "logs", **options)
+
+    return make
+
+
+def test_lines_come_as_they_are_written(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    one.write("a.log", "1\n2\n")
+    assert one.poll().cuts == 1
+    one.write("a.log", "3\n")
+    one.poll()
+    assert one.text() == "1\n2\n3\n"
+    assert one.poll().cuts == 0
+
+
+def test_a_chunk_holds_whole_lines_of_one_file(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    one.write("a.log", "a1\na2\n")
+    one.write("b.log", "b1\n")
+    one.poll()
+    chunks = one.user.cube.cuts.pending(SOURCE)
+    assert {(Path(c.origin).name, c.path.read_text()) for c in chunks} == {
+        ("a.log", "a1\na2\n"),
+        ("b.log", "b1\n"),
+    }
+
+
+def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    one.write("a.log", "1\n2")
+    poll = one.poll()
+    assert (poll.pending_bytes, poll.is_clean, one.text()) == (1, True, "1\n")
+    one.write("a.log", "3\n")
+    assert one.poll().pending_bytes == 0
+    assert one.text() == "1\n23\n"
+
+
+def test_a_line_that_stays_unfinished_stays_counted(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    one = follow()
+    one.write("a.log", "1\nhalf")
+    assert [one.poll().pending_bytes for _ in range(4)] == [4, 4, 4, 4]
+
+
+def test_from_the_end_the_rest_of_a_half_line_is_not_ours(follow: Callable[..., Follow]) -> None:
+    one = follow(start=Start.END)
+    one.write("a.log", "old\nhal")
+    one.poll()
+    one.write("a.log", "f\nnew\n")
+    one.write("b.log", "b\n")
+    poll = one.poll()
+    assert one.text() == "new\nb\n"
+    assert poll.skipped_lines == 0
+
+
+def test_a_large_file_is_cut_into_several_chunks_at_line_ends(
+    follow: Callable[..., Follow],
+) -> None:
+    config = FollowConfig(cut_bytes_max=100, line_bytes_max=50)
+    one = follow(config=config)
+    text = "".join(f"line {n}\n" for n in range(100))
+    one.write("a.log", text)
+    one.poll()
+    chunks = one.user.cube.cuts.pending(SOURCE)
+    assert one.text() == text
+    assert all(chunk.bytes <= 100 for chunk in chunks)
+    assert all(chunk.path.read_bytes().endswith(b"\n") for chunk in chunks)
+
+
+def test_a_poll_is_bounded_and_the_next_one_goes_on(follow: Callable[..., Follow]) -> None:
+    config = FollowConfig(cut_bytes_max=100, line_bytes_max=50, poll_bytes_max=150)
+    one = follow(config=config)
+    text = "".join(f"line {n}\n" for n in range(50))
+    one.write("a.log", text)
+    polls = [one.poll() for _ in range(6)]
+    assert not polls[0].is_clean
+    assert polls[-1].is_clean
+    assert all(poll.bytes <= 150 for poll in polls)
+    assert one.text() == text
+
+
+def test_a_line_that_is_too_long_is_stepped_over_and_counted_once(
+    follow: Callable[..., Follow],
+) -> None:
+    config = FollowConfig(cut_bytes_max=64, line_bytes_max=10)
+    one = follow(config=config)
+    one.write("a.log", "1\n" + "x" * 500)
+    assert one.poll().skipped_lines == 1
+    one.restart()
+    one.write("a.log", "x" * 300 + "\n2\n")
+    poll = one.poll()
+    assert one.text() == "1\n2\n"
+    assert poll.skipped_lines == 0
+
+
+def test_skipped_lines_reach_the_edge_as_unparsed_exactly_once(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(config=FollowConfig(cut_bytes_max=64, line_bytes_max=10))
+    one.write("a.log", "x" * 50 + "\n")
+    assert one.poll().report.unparsed == 1  # type: ignore[union-attr]
+    assert one.poll().report.unparsed == 0  # type: ignore[union-attr]
+
+
+def test_binary_garbage_passes_as_it_is(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    garbage = bytes(range(256)).replace(b"\n", b"") * 3 + b"\n\x00\x00\n\r\n"
+    one.write("a.log", garbage)
+    one.poll()
+    assert one.text() == garbage.decode("latin1")
+
+
+@pytest.mark.parametrize("new_name", ["a.log.1", "b.log"])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_was_written_before_a_rename_is_read_under_the_new_name(
+    follow: Callable[..., Follow], new_name: str, restarts: bool
+) -> None:
+    one = follow()
+    one.write("a.log", "1\n")
+    one.poll()
+    one.write("a.log", "2\n").rename(one.logs / new_name)
+    one.write("a.log", "3\n")
+    if restarts:
+        one.restart()
+    one.poll()
+    assert sorted(one.text().split()) == ["1", "2", "3"]
+
+
+def test_a_removed_file_is_read_to_its_end(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n")
+    one.poll()
+    with path.open("ab") as writer:
+        path.unlink()
+        writer.write(b"2\n")
+        writer.flush()
+        one.poll()
+        writer.write(b"3\n")
+        writer.flush()
+        one.poll()
+    assert one.text() == "1\n2\n3\n"
+
+
+def test_a_removed_file_is_let_go_after_a_while(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    path = one.write("a.log", "1\nhalf")
+    one.poll()
+    path.unlink()
+    assert one.poll().files == 1
+    poll = one.poll(after_s=61.0)
+    assert (poll.files, poll.lost_bytes) == (0, 4)
+    assert one.poll().files == 0
+
+
+@pytest.mark.parametrize("copy", ["a.log.1", "b.log"])
+@pytest.mark.parametrize("polls_between", [False, True])
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("size", [1, 300])
+def test_rotation_by_copying_reads_nothing_twice_and_loses_nothing(
+    follow: Callable[..., Follow], copy: str, polls_between: bool, restarts: bool, size: int
+) -> None:
+    one = follow()
+    pad = "x" * 10
+    first = "".join(f"a{n} {pad}\n" for n in range(size))
+    path = one.write("a.log", first)
+    one.poll()
+    one.write("a.log", "late\n")
+    shutil.copyfile(path, one.logs / copy)
+    if polls_between:
+        one.poll()
+    if restarts:
+        one.restart()
+    os.truncate(path, 0)
+    one.write("a.log", "new\n")
+    assert one.poll().lost_bytes == 0
+    assert sorted(one.text().splitlines()) == sorted([*first.splitlines(), "late", "new"])
+
+
+def test_a_second_log_that_begins_like_the_first_is_read_once_it_differs(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    one.write("a.log", "time,page\n1,/\n2,/\n")
+    one.poll()
+    one.write("b.log", "time,page\n")
+    one.poll()
+    one.write("b.log", "1,/other\n")
+    one.poll()
+    assert one.text() == "time,page\n1,/\n2,/\ntime,page\n1,/other\n"
+
+
+def test_small_files_that_stay_alike_are_two_files_after_a_while(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    one.write("a.log", "same\n")
+    one.poll()
+    one.write("b.log", "same\n")
+    one.poll()
+    assert one.text() == "same\n"
+    one.poll(after_s=61.0)
+    assert one.text() == "same\nsame\n"
+
+
+def test_files_that_were_there_from_the_start_are_all_read_however_alike(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    for name in ("a.log", "b.log"):
+        one.write(name, "same line\n" * 300)
+    one.poll()
+    assert one.text() == "same line\n" * 600
+
+
+def test_truncate_and_regrow_is_a_new_file_even_if_it_grew_beyond(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    os.truncate(path, 0)
+    one.write("a.log", "3\n4\n5\n6\n")
+    one.poll()
+    assert one.text() == "1\n2\n3\n4\n5\n6\n"
+
+
+def test_as_many_bytes_in_the_same_inode_are_noticed(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    path.write_bytes(b"3\n4\n")
+    one.poll()
+    assert one.text() == "1\n2\n3\n4\n"
+
+
+def test_a_file_cut_back_is_not_read_again(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    path = one.write("a.log", "line 1\nline 2\nline 3\n")
+    one.poll()
+    os.truncate(path, 10)
+    one.poll()
+    one.write("a.log", "/4\n")
+    one.poll()
+    assert one.text() == "line 1\nline 2\nline 3\nlin/4\n"
+
+
+def test_a_file_replaced_by_its_edited_copy_goes_on_where_it_was(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    one.write("a.log", "1\n2\n")
+    one.poll()
+    edited = one.write("edited", "1\n2\n3\n")
+    edited.rename(one.logs / "a.log")
+    one.restart()
+    one.poll()
+    assert one.text() == "1\n2\n3\n"
+
+
+def test_bytes_that_were_seen_and_truncated_before_they_were_read_are_counted_as_lost(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(cube={"spool_bytes_max": 10})
+    path = one.write("a.log", "12345678\n")
+    one.poll()
+    one.write("a.log", "second\n")
+    full = one.poll()
+    assert "full" in full.stalled
+    assert not full.is_clean
+    os.truncate(path, 0)
+    poll = one.poll()
+    assert poll.lost_bytes == 7
+    one.user.cube.cuts.begin_epoch(SOURCE)
+    report = one.user.cube.commit_batch(
+        source=SOURCE, epoch=1, batch_id=0, through_cut=1, results=[]
+    )
+    assert report.lost_bytes == 7
+
+
+def test_a_full_spool_stops_cutting_and_goes_on_after_a_commit(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(cube={"spool_bytes_max": 10})
+    one.write("a.log", "12345678\n")
+    one.poll()
+    one.write("a.log", "second\n")
+    assert one.poll().stalled
+    cuts = one.user.cube.cuts
+    cuts.begin_epoch(SOURCE)
+    one.user.cube.commit_batch(source=SOURCE, epoch=1, batch_id=0, through_cut=1, results=[])
+    cuts.begin_epoch(SOURCE)
+    assert not one.poll().stalled
+    assert one.text() == "second\n"
+
+
+def test_lines_left_unread_survive_removal_and_restart(follow: Callable[..., Follow]) -> None:
+    """The spool was full at the poll; the log was removed and the agent killed before the next."""
+    one = follow(cube={"spool_bytes_max": 10})
+    path = one.write("a.log", "12345678\nsecond\n")
+    one.follower._config = FollowConfig(cut_bytes_max=12, line_bytes_max=9)
+    one.poll()
+    path.unlink()
+    one.user.options["spool_bytes_max"] = 1 << 20
+    one.restart()
+    one.poll()
+    assert one.text() == "12345678\nsecond\n"
+    assert not [p for p in one.user.cube.cuts.spool.directory.iterdir() if "held" in p.name]
+
+
+@pytest.mark.parametrize("verb", ["write_new", "sync_file", "sync_directory"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_an_error_of_the_spools_disk_is_visible_and_registers_nothing(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, verb: str, code: int
+) -> None:
+    one = follow(cube={"disk": faulty_disk}, disk=faulty_disk)
+    one.write("a.log", "1\n")
+    one.poll()
+    one.write("a.log", "2\n")
+    faulty_disk.fail[verb] = code
+    poll = one.poll()
+    assert os.strerror(code) in poll.stalled
+    assert (poll.is_clean, poll.cuts, one.text()) == (False, 0, "1\n")
+    faulty_disk.fail.clear()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n"
+
+
+def test_a_file_that_may_not_be_read_is_visible_and_stops_nobody(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk)
+    one.poll()
+    one.write("a.log", "1\n")
+    faulty_disk.fail["open"] = errno.EACCES
+    poll = one.poll()
+    assert [reason for _, reason in poll.refused] == [os.strerror(errno.EACCES)]
+    assert poll.is_clean
+    faulty_disk.fail.clear()
+    one.poll()
+    assert one.text() == "1\n"
+
+
+def test_a_known_file_with_news_that_can_not_be_read_keeps_the_source_behind(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk)
+    one.write("a.log", "1\n")
+    one.poll()
+    one.write("a.log", "2\n")
+    faulty_disk.fail["read_at"] = errno.EIO
+    poll = one.poll()
+    assert not poll.is_clean
+    assert poll.refused
+    faulty_disk.fail.clear()
+    one.poll()
+    assert one.text() == "1\n2\n"
+
+
+def test_links_to_one_file_are_one_file(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n")
+    os.link(path, one.logs / "b.log")
+    (one.logs / "c.log").symlink_to("a.log")
+    one.poll()
+    assert one.text() == "1\n"
+
+
+def test_compressed_and_irregular_files_are_not_followed(follow: Callable[..., Follow]) -> None:
+    one = follow(pattern="*.log*")
+    (one.logs / "a.log.2.gz").write_bytes(gzip.compress(b"old\n"))
+    (one.logs / "d.log").mkdir()
+    os.mkfifo(one.logs / "pipe.log")
+    one.write("a.log", "1\n")
+    poll = one.poll()
+    assert one.text() == "1\n"
+    assert [Path(path).name for path, _ in poll.refused] == ["a.log.2.gz"]
+
+
+def test_a_name_that_is_not_text_is_visible_and_stops_nobody(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    (one.logs / os.fsdecode(b"\xff\xfe.log")).write_bytes(b"no\n")
+    one.write("a.log", "1\n")
+    poll = one.poll()
+    assert one.text() == "1\n"
+    ((path, reason),) = poll.refused
+    assert "\\xff" in path
+    assert "UTF-8" in reason
+
+
+def test_a_file_that_a_listing_missed_because_it_was_being_renamed_is_not_read_again(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = follow()
+    one.write("a.log", "1\n")
+    one.write("b.log", "2\n")
+    one.poll()
+    one.restart()
+    looks = []
+    look = one.follower._glob.look
+
+    def first_time_without_a() -> Listing:
+        looks.append(look())
+        if len(looks) > 1:
+            return looks[-1]
+        found = {key: f for key, f in looks[0].matching.items() if not f.path.endswith("a.log")}
+        return Listing(found, {}, {})
+
+    monkeypatch.setattr(one.follower._glob, "look", first_time_without_a)
+    one.poll()
+    one.poll()
+    assert len(looks) == 3
+    assert sorted(one.text().split()) == ["1", "2"]
+
+
+def test_a_glob_reaches_into_directories_that_appear_later(follow: Callable[..., Follow]) -> None:
+    one = follow(pattern="*/app-*.log")
+    one.poll()
+    (one.logs / "web1").mkdir()
+    one.write("web1/app-1.log", "1\n")
+    one.write("web1/other.log", "no\n")
+    one.poll()
+    assert one.text() == "1\n"
+
+
+@pytest.mark.parametrize("pattern", ["../*.log", "a/../../x", "/etc/passwd", ""])
+def test_a_path_that_leaves_the_directory_is_refused(
+    follow: Callable[..., Follow], pattern: str
+) -> None:
+    with pytest.raises(ConfigurationError):
+        follow(pattern=pattern)
+
+
+def test_polling_thousands_of_quiet_files_opens_none_of_them(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    one = follow(disk=faulty_disk, start=Start.END)
+    for n in range(3000):
+        (one.logs / f"{n}.log").write_bytes(b"old\n")
+    one.poll()
+    one.poll()
+    one.write("7.log", "new\n")
+    before = faulty_disk.calls["open"]
+    poll = one.poll()
+    assert (poll.files, poll.cuts) == (3000, 1)
+    assert faulty_disk.calls["open"] - before <= 1
+    assert one.text() == "new\n"
+
+
+def test_more_files_than_handles_are_no_problem(
+    follow: Callable[..., Follow], clock: Clock
+) -> None:
+    one = follow(config=FollowConfig(held_files_max=4))
+    for round_ in range(3):
+        for n in range(20):
+            one.write(f"{n}.log", f"{n} {round_}\n")
+        one.poll()
+    assert len(one.follower._watch.open_files) <= 4
+    assert len(set(one.text().splitlines())) == 60

@@ -1,0 +1,133 @@
+"""The manifest: versions, migrations, and commits that fail."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import DiskFull, StoreError
+from headwater.store.manifest import Manifest, Schema
+
+FIRST = ("CREATE TABLE t (a INTEGER)",)
+SECOND = ("ALTER TABLE t ADD COLUMN b INTEGER DEFAULT 7",)
+SCHEMA = Schema("test", 77, (FIRST,))
+
+Open = Callable[..., Manifest]
+
+
+@pytest.fixture
+def open_manifest(tmp_path: Path) -> Iterator[Open]:
+    opened: list[Manifest] = []
+
+    def open_(schema: Schema = SCHEMA) -> Manifest:
+        opened.append(Manifest.open(tmp_path / "m.sqlite", schema))
+        return opened[-1]
+
+    yield open_
+    for manifest in opened:
+        manifest.close()
+
+
+def put(manifest: Manifest, value: int) -> None:
+    with manifest.transaction():
+        manifest.run("INSERT INTO t (a) VALUES (?)", (value,))
+
+
+def test_an_old_file_is_brought_to_the_newest_version_with_its_rows(open_manifest: Open) -> None:
+    old = open_manifest()
+    put(old, 1)
+    old.close()
+    new = open_manifest(Schema("test", 77, (FIRST, SECOND)))
+    assert new.all("SELECT a, b FROM t") == [(1, 7)]
+
+
+def test_a_file_of_a_newer_version_is_refused(open_manifest: Open) -> None:
+    open_manifest(Schema("test", 77, (FIRST, SECOND))).close()
+    with pytest.raises(StoreError, match="newer Headwater"):
+        open_manifest()
+
+
+def test_a_manifest_of_another_kind_is_refused_not_migrated(open_manifest: Open) -> None:
+    open_manifest().close()
+    with pytest.raises(StoreError, match="another kind"):
+        open_manifest(Schema("other", 78, (FIRST, SECOND)))
+
+
+def test_a_migration_that_fails_leaves_the_old_version(open_manifest: Open) -> None:
+    open_manifest().close()
+    with pytest.raises(StoreError):
+        open_manifest(Schema("test", 77, (FIRST, ("CREATE TABLE u (x)", "nonsense"))))
+    tables = open_manifest().all("SELECT name FROM sqlite_master WHERE type = 'table'")
+    assert tables == [("t",)]
+
+
+def test_a_damaged_file_is_said_to_be_damaged(open_manifest: Open, tmp_path: Path) -> None:
+    manifest = open_manifest()
+    for value in range(2000):
+        manifest.run("INSERT INTO t (a) VALUES (?)", (value,))
+    manifest.close()
+    image = bytearray((tmp_path / "m.sqlite").read_bytes())
+    image[8192:12288] = b"\xa5" * 4096
+    (tmp_path / "m.sqlite").write_bytes(image)
+    with pytest.raises(StoreError):
+        open_manifest()
+
+
+def test_an_exception_inside_a_transaction_undoes_all_of_it(open_manifest: Open) -> None:
+    manifest = open_manifest()
+
+    def fail() -> None:
+        with manifest.transaction():
+            manifest.run("INSERT INTO t (a) VALUES (1)")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert manifest.all("SELECT a FROM t") == []
+
+
+def test_a_full_disk_is_told_apart_and_the_same_call_works_once_there_is_room(
+    open_manifest: Open,
+) -> None:
+    manifest = open_manifest()
+    (pages,) = manifest.one("PRAGMA page_count")
+    manifest.run(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(DiskFull), manifest.transaction():
+        manifest.run_many("INSERT INTO t (a) VALUES (?)", ((n,) for n in range(5000)))
+    assert manifest.one("SELECT count(*) FROM t") == (0,)
+    manifest.run("PRAGMA max_page_count = 100000")
+    with manifest.transaction():
+        manifest.run_many("INSERT INTO t (a) VALUES (?)", ((n,) for n in range(5000)))
+    assert manifest.one("SELECT count(*) FROM t") == (5000,)
+
+
+class NoCommit:
+    """A connection whose commits fail with an I/O error."""
+
+    def __init__(self, inner: sqlite3.Connection) -> None:
+        self._inner = inner
+
+    def execute(self, sql: str, *rest: object) -> sqlite3.Cursor:
+        if sql == "COMMIT":
+            raise sqlite3.OperationalError("disk I/O error")
+        return self._inner.execute(sql, *rest)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
+def test_after_a_commit_with_an_unknown_outcome_nothing_more_is_written(
+    open_manifest: Open,
+) -> None:
+    manifest = open_manifest()
+    put(manifest, 1)
+    manifest._connection = NoCommit(manifest._connection)  # type: ignore[assignment]
+    with pytest.raises(StoreError, match="disk I/O error"):
+        put(manifest, 2)
+    with pytest.raises(StoreError, match="opened anew"):
+        put(manifest, 3)
+    assert manifest.is_broken
+    assert manifest.all("SELECT a FROM t") == [(1,)]
