@@ -1,0 +1,1 @@
+"""Mutated bytes against everything that reads bytes of others: ``python -m fuzz``."""

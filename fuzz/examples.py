@@ -1,0 +1,90 @@
+"""Good inputs to begin with: one of every message, in several shapes."""
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, Greeting, PaneHeld
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.panes import WindowSpec
+from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.types import summary_schema
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
+from headwater.plan.tree import Tree
+
+QUERY = "hits@alpha#1"
+
+
+def a_query() -> Query:
+    columns = (Column("at", "timestamp"), Column("domain", "string"), Column("seen", "boolean"))
+    source = Source("web", columns, SourceFormat.REGEX, "*.log", "at", (("pattern", "(.*)"),))
+    partials = (
+        Partial("hits", "bigint", MergeRule.SUM),
+        Partial("total", "double", MergeRule.SUM),
+        Partial("money", "decimal(30,2)", MergeRule.SUM),
+        Partial("slowest", "double", MergeRule.MAX),
+        Partial("first", "timestamp", MergeRule.MIN),
+        Partial("name", "string", MergeRule.MAX),
+    )
+    return Query(
+        QueryId("hits", "alpha", 1), "SELECT …", source, WindowSpec(10, 5), columns[1:], partials,
+        "SELECT 1", "SELECT 2", "SELECT 3", ("at",), (Column("n", "bigint"),), "alpha",
+    )  # fmt: skip
+
+
+SCHEMA = summary_schema(a_query())
+
+
+def a_table(count: int) -> Any:
+    return pa.table(
+        {
+            "domain": [None if n % 7 == 3 else f"d{n}.exämple" for n in range(count)],
+            "seen": [n % 2 == 0 for n in range(count)],
+            "hits": [None if n % 5 == 4 else n for n in range(count)],
+            "total": [n / 3 for n in range(count)],
+            "money": [Decimal(n) / 4 for n in range(count)],
+            "slowest": [float("nan") if n == 2 else -0.0 for n in range(count)],
+            "first": list(range(count)),
+            "name": ["x" * (n % 9) for n in range(count)],
+        },
+        schema=SCHEMA,
+    )
+
+
+def messages() -> list[Message]:
+    part = Coverage.of_part(3, 77, updates=((1, 2), (5, 5)), closed_at=5)
+    coverage = Coverage.of_whole(1, 99).merge(Coverage.of_empty(900, 5)).merge(part)
+    state = SiteState(
+        QUERY, 2, 9, 4, -3, message="…", sealed_through=FOREVER, empty=((1, 9), (20, 30)),
+        declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4),
+    )  # fmt: skip
+    ack = Acknowledgement(
+        QUERY, 8, 3, 100, held=((101, 110),), panes=(PaneHeld(111, 1 << 200 | 5),),
+        extra=(ExtraHeld(111, 3, 77, ((2, 3),)),), greetings=(Greeting(2, 9, 4),), age_s=1.5,
+    )  # fmt: skip
+    return [
+        Heartbeat(1.5, None, 0.0, 7),
+        Heartbeat(1e9, 2.5, 0.25, (1 << 64) - 1),
+        SummaryMessage(Summary(QUERY, 7, coverage, a_table(5), age_s=2.0)),
+        SummaryMessage(Summary(QUERY, -7, part, None, lane=Lane.SPARE, roster_version=3)),
+        SummaryMessage(Summary("other@alpha#2", 7, coverage, b"opaque", lane=Lane.BACKLOG)),
+        StatesMessage((state, state)),
+        AckMessage(ack),
+        CommandMessage(Install(a_query(), (Tree(0, ((1, 0), (2, 1))),), 1, age_s=0.5)),
+        CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2)),
+        CommandsKnown({"alpha": 7, "bravo": 1 << 40}, (QUERY, "other@alpha#2")),
+        AskInstall((QUERY,)),
+    ]

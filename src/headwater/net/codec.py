@@ -1,0 +1,211 @@
+"""Messages between peers to bytes and back: the one place where bytes from outside become values.
+
+::
+
+    u8 kind | body                the high bit of kind: the body is one zstd frame
+
+The kind is a byte of its own, so that a message which only a newer version knows is dropped and
+counted instead of looking like garbage. Bodies are MessagePack, decoded into typed values with
+limits (``wire.py``); the rows of a summary are packed for themselves (``rows.py``), so that a
+relay which does not know the query passes them on without looking inside.
+
+Everything that goes wrong in decoding is a ``Refused`` with the reason to count; nothing else
+comes out of here whatever the bytes are, which is what the fuzzer checks.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import zstandard
+from msgspec import Meta
+
+from headwater.errors import HeadwaterError, WireError
+from headwater.net.refusal import Refusal, Refused
+from headwater.net.rows import (
+    DEFAULT_ROWS_LIMITS,
+    ZSTD_LEVEL,
+    RowsCodec,
+    RowsLimits,
+    SchemaOf,
+    unpack,
+)
+from headwater.net.wire import (
+    AGE_S_MAX,
+    ORDINALS_MAX,
+    Name,
+    WireAck,
+    WireState,
+    WireSummary,
+    checked_ack,
+    checked_state,
+    checked_summary,
+    wire_ack,
+    wire_state,
+    wire_summary,
+)
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+    aged,
+)
+from headwater.plan.command import Command, Install
+
+MESSAGE_BYTES_MAX = 32 * 1024 * 1024
+"""Before its own compression, rows packed. Nobody makes a longer one, so nobody accepts one."""
+
+COMPRESS_FROM_BYTES = 512
+"""Below, zstd's own overhead and time outweigh what a control message could save."""
+
+_COMPRESSED = 0x80
+
+Moment = Annotated[float, Meta(ge=-1e12, le=1e12)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=1 << 16)]
+
+
+class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
+    sent_s: Moment
+    echo_s: Moment | None
+    echo_held_s: Moment
+    digest: int
+
+
+class WireCommandsKnown(msgspec.Struct, frozen=True, array_like=True):
+    vector: Annotated[dict[Name, int], Meta(max_length=ORDINALS_MAX)]
+    live: Names
+
+
+class WireAskInstall(msgspec.Struct, frozen=True, array_like=True):
+    ids: Names
+
+
+class Codec:
+    """One for each agent. ``schema_of`` is asked anew each time, so queries may come and go."""
+
+    def __init__(self, schema_of: SchemaOf, limits: RowsLimits = DEFAULT_ROWS_LIMITS) -> None:
+        self.rows = RowsCodec(schema_of, limits)
+        self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=limits.window_bytes_max)
+
+    def encode(self, message: Message) -> bytes:
+        """Raises ``WireError`` for what no peer would accept: that is a mistake of ours."""
+        layout = _BY_TYPE[type(message)]
+        first, body = layout.number, msgspec.msgpack.encode(layout.to_wire(self, message))
+        if len(body) > MESSAGE_BYTES_MAX:
+            raise WireError(
+                f"{layout.type.__name__}: wanted at most {MESSAGE_BYTES_MAX} bytes, got {len(body)}"
+            )
+        if layout.compress and len(body) >= COMPRESS_FROM_BYTES:
+            first, body = layout.number | _COMPRESSED, self._compressor.compress(body)
+        return bytes((first,)) + body
+
+    def decode(self, data: bytes, *, delay_s: float = 0.0) -> Message:
+        """``delay_s`` is what the transport knows of the way; ages in the message grow by it."""
+        if not data:
+            raise Refused(Refusal.MALFORMED, "an empty message")
+        layout = _BY_NUMBER.get(data[0] & ~_COMPRESSED)
+        if layout is None:
+            raise Refused(Refusal.UNKNOWN_MESSAGE, f"kind {data[0] & ~_COMPRESSED}")
+        body = data[1:]
+        if data[0] & _COMPRESSED:
+            body = unpack(body, self._decompressor, MESSAGE_BYTES_MAX)
+        try:
+            return aged(layout.from_wire(self, layout.decoder.decode(body)), delay_s)
+        except (Refused, MemoryError):
+            raise
+        except (msgspec.MsgspecError, HeadwaterError, ValueError, RecursionError) as error:
+            raise Refused(
+                Refusal.MALFORMED, f"{layout.type.__name__}: {str(error)[:200]}"
+            ) from None
+
+
+class _Layout(NamedTuple):
+    """How one type of message travels."""
+
+    number: int
+    """Given once and never reused: a neighbouring version reads it."""
+    type: type[Any]
+    decoder: msgspec.msgpack.Decoder[Any]
+    to_wire: Callable[[Codec, Any], Any]
+    from_wire: Callable[[Codec, Any], Message]
+    compress: bool = True
+
+
+def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary:
+    summary = message.summary
+    rows = None if summary.rows is None else codec.rows.encode(summary.query, summary.rows)
+    return wire_summary(summary, rows)
+
+
+def _summary_from_wire(codec: Codec, wire: WireSummary) -> Message:
+    rows = None if wire.rows is None else codec.rows.decode(wire.query, wire.rows)
+    return SummaryMessage(checked_summary(wire, rows))
+
+
+def _command_from_wire(_: Codec, command: Command) -> Message:
+    if isinstance(command, Install) and not 0 <= command.age_s <= AGE_S_MAX:
+        raise Refused(Refusal.MALFORMED, f"an install of age {command.age_s} s")
+    return CommandMessage(command)
+
+
+_LAYOUTS = (
+    _Layout(
+        1,
+        Heartbeat,
+        msgspec.msgpack.Decoder(WireHeartbeat),
+        lambda _, beat: WireHeartbeat(beat.sent_s, beat.echo_s, beat.echo_held_s, beat.digest),
+        lambda _, wire: Heartbeat(wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest),
+    ),
+    _Layout(
+        2,
+        SummaryMessage,
+        msgspec.msgpack.Decoder(WireSummary),
+        _summary_to_wire,
+        _summary_from_wire,
+        compress=False,
+    ),
+    _Layout(
+        3,
+        StatesMessage,
+        msgspec.msgpack.Decoder(tuple[WireState, ...]),
+        lambda _, message: [wire_state(state) for state in message.states],
+        lambda _, wires: StatesMessage(tuple(checked_state(wire) for wire in wires)),
+    ),
+    _Layout(
+        4,
+        AckMessage,
+        msgspec.msgpack.Decoder(WireAck),
+        lambda _, message: wire_ack(message.ack),
+        lambda _, wire: AckMessage(checked_ack(wire)),
+    ),
+    _Layout(
+        5,
+        CommandMessage,
+        msgspec.msgpack.Decoder(Command),
+        lambda _, message: message.command,
+        _command_from_wire,
+    ),
+    _Layout(
+        6,
+        CommandsKnown,
+        msgspec.msgpack.Decoder(WireCommandsKnown),
+        lambda _, known: WireCommandsKnown(known.vector, known.live),
+        lambda _, wire: CommandsKnown(wire.vector, wire.live),
+    ),
+    _Layout(
+        7,
+        AskInstall,
+        msgspec.msgpack.Decoder(WireAskInstall),
+        lambda _, ask: WireAskInstall(ask.ids),
+        lambda _, wire: AskInstall(wire.ids),
+    ),
+)
+
+_BY_TYPE = {layout.type: layout for layout in _LAYOUTS}
+_BY_NUMBER = {layout.number: layout for layout in _LAYOUTS}

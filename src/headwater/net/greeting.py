@@ -1,0 +1,91 @@
+"""How a connection begins, on either side: TCP, TLS, whose certificate it is, hello.
+
+Everything that fails here comes out as ``Refused`` with a reason, for both sides: the one that
+dials learns why it was not let in, the one that is dialled counts whom it turned away.
+"""
+
+import asyncio
+import contextlib
+import socket
+
+from headwater.net.connection import Connection
+from headwater.net.hello import Goodbye, Hello, decode_hello
+from headwater.net.identity import Identity
+from headwater.net.network import NetLimits
+from headwater.net.refusal import Refusal, Refused
+from headwater.net.tcp import tune
+from headwater.net.tls import CLOSED_UNSAID, Credentials, handshake_refusal
+
+SHUTDOWN_TIMEOUT_S = 1.0
+
+
+async def accept_tls(
+    accepted: socket.socket, credentials: Credentials, limits: NetLimits
+) -> Connection:
+    with contextlib.suppress(OSError):  # It may be gone already; the handshake will say so.
+        tune(accepted, user_timeout_s=limits.tcp_user_timeout_s)
+    try:
+        _, connection = await asyncio.get_running_loop().connect_accepted_socket(
+            Connection,
+            accepted,
+            ssl=credentials.server,
+            ssl_handshake_timeout=limits.handshake_timeout_s,
+            ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
+        )
+    except OSError as error:
+        raise handshake_refusal(error) from None
+    return connection
+
+
+async def dial_tls(host: str, port: int, credentials: Credentials, limits: NetLimits) -> Connection:
+    try:
+        async with asyncio.timeout(limits.connect_timeout_s + limits.handshake_timeout_s):
+            _, connection = await asyncio.get_running_loop().create_connection(
+                Connection,
+                host,
+                port,
+                ssl=credentials.client,
+                server_hostname=host,
+                ssl_handshake_timeout=limits.handshake_timeout_s,
+                ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
+            )
+    except (ConnectionRefusedError, TimeoutError, socket.gaierror) as error:
+        raise Refused(
+            Refusal.UNREACHABLE, f"{host}:{port}: {error or 'no answer in time'}"
+        ) from None
+    except OSError as error:
+        raise handshake_refusal(error) from None
+    with contextlib.suppress(OSError):
+        tune(connection.extra("socket"), user_timeout_s=limits.tcp_user_timeout_s)
+    return connection
+
+
+def admit(connection: Connection, credentials: Credentials) -> Identity:
+    """Who is at the other end, by the certificate that TLS has verified."""
+    return credentials.admit(connection.extra("peercert"))
+
+
+async def hear_hello(connection: Connection, sender: Identity, limits: NetLimits) -> Hello:
+    """The other side's hello, which must come from whom its certificate names."""
+    try:
+        frame = await connection.first_frame(timeout_s=limits.hello_timeout_s)
+    except TimeoutError:
+        raise Refused(
+            Refusal.HELLO_TIMEOUT, f"{sender.name} said nothing for {limits.hello_timeout_s:g} s"
+        ) from None
+    except OSError as error:
+        refusal = handshake_refusal(error)
+        if refusal.reason is not Refusal.HANDSHAKE:
+            raise refusal from None
+        raise Refused(Refusal.REFUSED_US, f"{sender.name}: {CLOSED_UNSAID}") from None
+    hello = decode_hello(frame, sender=sender.name)
+    if hello.name != sender.name:
+        raise Refused(Refusal.WRONG_NAME, f"{sender.uri} says that its name is {hello.name[:80]!r}")
+    return hello
+
+
+def turn_away(connection: Connection, refused: Refused, *, is_member: bool) -> None:
+    """Ends it; a member is told why, a stranger nothing."""
+    if is_member:
+        connection.say(Goodbye(refused.reason.value, str(refused)[:1000]))
+    connection.end(refused, flush=is_member)

@@ -1,0 +1,144 @@
+"""What an agent asks of a network, and what a network tells an agent.
+
+Two networks keep this contract: ``TlsNetwork`` over sockets, and ``MemoryNetwork`` within one
+process with delays and rates like the wide area's. Both move the same encoded bytes.
+
+A network reports and does not decide. It dials when told, and says so when a link is up or
+down; when to dial again is the peer's affair. It never sends anything twice: with ``link_down`` it
+hands back what surely was not taken, and of the rest nobody can know.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from headwater.net.frames import Stream
+from headwater.overlay.messages import Heartbeat, Message
+from headwater.overlay.outputs import CONTROL, LATER, LIVE
+
+MEBIBYTE = 1 << 20
+
+
+class NetworkHandler(Protocol):
+    """The agent's side. Called on the event loop, never from within a call to the network."""
+
+    def link_up(self, site: str) -> None: ...
+
+    def link_down(self, site: str, unsent: Sequence[Message]) -> None:
+        """``unsent`` was surely not taken and is aged by what it waited; it may be routed anew."""
+
+    def link_load(self, site: str, queued_bytes: int) -> None:
+        """What waits for this link has changed much; told from the first queueing to empty."""
+
+    def message(self, sender: str, message: Message) -> None: ...
+
+
+class Network(Protocol):
+    async def start(self, handler: NetworkHandler) -> None: ...
+
+    def dial(self, site: str) -> None:
+        """Try once to open a link; nothing happens while one is open or being opened."""
+
+    def send(self, to: str, message: Message, priority: int) -> bool:
+        """False: it was not taken, and that was counted. Without a link it comes back with a
+        ``link_down``; without room in the queue, or beyond what may travel, it is gone (and will
+        be repaired)."""
+
+    def queued_bytes(self, to: str) -> int:
+        """What waits for this link; 0 without one."""
+
+    def close_link(self, site: str) -> None:
+        """Ends a link or a dial; ``link_down`` follows for a link that was up."""
+
+    def stats(self) -> "NetworkStats": ...
+
+    async def stop(self) -> None: ...
+
+
+class NetLimits(msgspec.Struct, frozen=True):
+    """Everything that grows, waits or repeats has its bound here."""
+
+    control_queue_bytes_max: int = 8 * MEBIBYTE
+    bulk_queue_bytes_max: int = 64 * MEBIBYTE
+    """Above the peer's ``link_queue_bytes_max`` and above the largest message: the peer holds
+    summaries back long before, and this is the wall behind it."""
+    control_message_bytes_max: int = 8 * MEBIBYTE
+    bulk_message_bytes_max: int = 32 * MEBIBYTE
+    connect_timeout_s: float = 5.0
+    handshake_timeout_s: float = 5.0
+    hello_timeout_s: float = 5.0
+    """Also how long the first connection of a pair waits for the second."""
+    silence_s_max: float = 60.0
+    """A link on which nothing came for so long is closed, should nobody have closed it before."""
+    greetings_max: int = 64
+    """Connections that have not said hello yet; one more pushes out the oldest of them."""
+    connections_max: int = 4096
+    operators_max: int = 32
+    tcp_user_timeout_s: float = 10.0
+    """Written and not acknowledged for so long: the kernel gives the connection up."""
+    sample_every_s: float = 1.0
+    """How often links are looked at: round trip, delivery rate, silence, expired certificates."""
+
+
+DEFAULT_LIMITS = NetLimits()
+
+
+class LinkStats(msgspec.Struct, frozen=True):
+    """One neighbour since the start, over all links with it; bytes as they travelled."""
+
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    sent_messages: int = 0
+    received_messages: int = 0
+    links: int = 0
+    """How often a link came up."""
+    is_up: bool = False
+    queued_bytes: int = 0
+    rtt_s: float | None = None
+    """The kernel's smoothed round trip on the bulk connection, queueing included."""
+    rtt_min_s: float | None = None
+    delivery_bytes_per_s: float | None = None
+
+
+class NetworkStats(msgspec.Struct, frozen=True):
+    links: dict[str, LinkStats]
+    refused: dict[str, int]
+    """By the words of ``Refusal``."""
+
+
+class LinkCounters:
+    """The part of ``LinkStats`` that only counts up."""
+
+    def __init__(self) -> None:
+        self.sent_bytes = 0
+        self.received_bytes = 0
+        self.sent_messages = 0
+        self.received_messages = 0
+        self.links = 0
+
+    def stats(self) -> LinkStats:
+        return LinkStats(
+            self.sent_bytes,
+            self.received_bytes,
+            self.sent_messages,
+            self.received_messages,
+            self.links,
+        )
+
+
+Notify = Callable[[str, str], None]
+"""(kind, text): something that an operator or a test may want to see."""
+
+RefusalCounts = Counter[str]
+
+
+def stream_of(message: Message, priority: int) -> Stream:
+    """Heartbeats before all else, for a late one looks like a failure."""
+    if isinstance(message, Heartbeat):
+        return Stream.HEARTBEAT
+    return _STREAMS[priority]
+
+
+_STREAMS = {CONTROL: Stream.CONTROL, LIVE: Stream.LIVE, LATER: Stream.BACKLOG}

@@ -1,0 +1,246 @@
+"""The values of the algebra as they travel: short arrays, with a limit on everything that counts.
+
+They mirror ``Summary``, ``Coverage``, ``SiteState`` and ``Acknowledgement``. Three things differ.
+Bitsets are bytes, since MessagePack has no integer above 64 bits. Every number has a range: an
+ordinal of 2^60 would make a bitset that fills the memory, an age that is not a number would pass
+every comparison. And fields are known by position with defaults at the end, so that a newer
+version may append fields, an older one skips what it does not know, and both read each other.
+
+What is structurally possible and still makes no sense (ranges out of order, a site twice in one
+coverage) is refused by ``checked_*`` before a machine sees it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from headwater.algebra import bitset, ranges
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+)
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.summary import Lane, Summary
+from headwater.net.refusal import Refusal, Refused
+
+ORDINALS_MAX = 1 << 17
+"""Sites that a federation can number in its life; bounds every bitset to 16 KiB."""
+RANGES_MAX = 1 << 17
+AGE_S_MAX = 1e9
+
+Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
+Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
+Pane = Annotated[int, Meta(ge=-FOREVER, le=FOREVER)]
+Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Word = Annotated[int, Meta(ge=0)]
+"""64 bits without a meaning as a quantity: incarnations, tags."""
+Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
+Name = Annotated[str, Meta(max_length=512)]
+Text = Annotated[str, Meta(max_length=4096)]
+WireRanges = Annotated[tuple[tuple[Pane, Pane], ...], Meta(max_length=RANGES_MAX)]
+
+
+class WirePart(msgspec.Struct, frozen=True, array_like=True):
+    ordinal: Ordinal
+    incarnation: Word
+    updates: WireRanges
+    closed_at: Number | None
+
+
+class WireCoverage(msgspec.Struct, frozen=True, array_like=True):
+    whole: Bits
+    empty: Bits
+    tag: Word
+    parts: Annotated[tuple[WirePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
+
+
+class WireSummary(msgspec.Struct, frozen=True, array_like=True):
+    query: Name
+    pane: Pane
+    coverage: WireCoverage
+    rows: bytes | None
+    lane: Lane
+    age_s: Age
+    roster_version: Number
+    plan_version: Number
+
+
+class WireState(msgspec.Struct, frozen=True, array_like=True):
+    query: Name
+    ordinal: Ordinal
+    incarnation: Word
+    number: Number
+    first_pane: Pane | None
+    status: Name
+    message: Text
+    catching_up: bool
+    ended: bool
+    sealed_through: Pane
+    empty: WireRanges
+    declined: Annotated[tuple[tuple[Pane, Pane, Name], ...], Meta(max_length=RANGES_MAX)]
+    damaged: WireRanges
+    counts: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
+    tally: tuple[Number, Number, Number, Number]
+
+
+class WireAck(msgspec.Struct, frozen=True, array_like=True):
+    query: Name
+    root_incarnation: Word
+    number: Number
+    done_through: Pane
+    held: WireRanges
+    panes: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=RANGES_MAX)]
+    extra: Annotated[
+        tuple[tuple[Pane, Ordinal, Word, WireRanges], ...], Meta(max_length=RANGES_MAX)
+    ]
+    greetings: Annotated[tuple[tuple[Ordinal, Word, Number], ...], Meta(max_length=ORDINALS_MAX)]
+    age_s: Age
+
+
+def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
+    return WireSummary(
+        summary.query,
+        summary.pane,
+        _wire_coverage(summary.coverage),
+        rows,
+        summary.lane,
+        summary.age_s,
+        summary.roster_version,
+        summary.plan_version,
+    )
+
+
+def checked_summary(wire: WireSummary, rows: object) -> Summary:
+    return Summary(
+        wire.query,
+        wire.pane,
+        _checked_coverage(wire.coverage),
+        rows,
+        wire.lane,
+        wire.age_s,
+        wire.roster_version,
+        wire.plan_version,
+    )
+
+
+def _wire_coverage(coverage: Coverage) -> WireCoverage:
+    parts = tuple(
+        WirePart(part.ordinal, part.incarnation, part.updates, part.closed_at)
+        for part in coverage.parts
+    )
+    return WireCoverage(
+        bitset.to_bytes(coverage.whole), bitset.to_bytes(coverage.empty), coverage.tag, parts
+    )
+
+
+def _checked_coverage(wire: WireCoverage) -> Coverage:
+    """Each site in one place only, and parts in rising order: what ``Coverage.merge`` makes."""
+    whole, empty = bitset.from_bytes(wire.whole), bitset.from_bytes(wire.empty)
+    parts = tuple(
+        SitePart(part.ordinal, part.incarnation, _normal(part.updates), part.closed_at)
+        for part in wire.parts
+    )
+    ordinals = [part.ordinal for part in parts]
+    if any(a >= b for a, b in pairwise(ordinals)):
+        raise Refused(Refusal.MALFORMED, "coverage: wanted parts in rising order, each site once")
+    if whole & empty or (whole | empty) & bitset.of(ordinals):
+        raise Refused(Refusal.MALFORMED, "coverage: a site is in it twice")
+    return Coverage(whole, empty, wire.tag, parts)
+
+
+def wire_state(state: SiteState) -> WireState:
+    return WireState(
+        state.query,
+        state.ordinal,
+        state.incarnation,
+        state.number,
+        state.first_pane,
+        state.status,
+        state.message[:4096],
+        state.catching_up,
+        state.ended,
+        state.sealed_through,
+        state.empty,
+        tuple((gone.first, gone.last, gone.reason.value) for gone in state.declined),
+        state.damaged,
+        state.counts,
+        (
+            state.tally.unparsed,
+            state.tally.too_late,
+            state.tally.fenced,
+            state.tally.lost_bytes,
+        ),
+    )
+
+
+def checked_state(wire: WireState) -> SiteState:
+    return SiteState(
+        query=wire.query,
+        ordinal=wire.ordinal,
+        incarnation=wire.incarnation,
+        number=wire.number,
+        first_pane=wire.first_pane,
+        status=wire.status,
+        message=wire.message,
+        catching_up=wire.catching_up,
+        ended=wire.ended,
+        sealed_through=wire.sealed_through,
+        empty=_normal(wire.empty),
+        declined=tuple(Declined(first, last, _reason(why)) for first, last, why in wire.declined),
+        damaged=_normal(wire.damaged),
+        counts=wire.counts,
+        tally=Tally(*wire.tally),
+    )
+
+
+def wire_ack(ack: Acknowledgement) -> WireAck:
+    return WireAck(
+        ack.query,
+        ack.root_incarnation,
+        ack.number,
+        ack.done_through,
+        ack.held,
+        tuple((held.pane, bitset.to_bytes(held.sites)) for held in ack.panes),
+        tuple((more.pane, more.ordinal, more.incarnation, more.updates) for more in ack.extra),
+        tuple((hail.ordinal, hail.incarnation, hail.number) for hail in ack.greetings),
+        ack.age_s,
+    )
+
+
+def checked_ack(wire: WireAck) -> Acknowledgement:
+    return Acknowledgement(
+        query=wire.query,
+        root_incarnation=wire.root_incarnation,
+        number=wire.number,
+        done_through=wire.done_through,
+        held=_normal(wire.held),
+        panes=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.panes),
+        extra=tuple(
+            ExtraHeld(pane, ordinal, incarnation, _normal(updates))
+            for pane, ordinal, incarnation, updates in wire.extra
+        ),
+        greetings=tuple(Greeting(*hail) for hail in wire.greetings),
+        age_s=wire.age_s,
+    )
+
+
+def _normal(found: Ranges) -> Ranges:
+    if found and ranges.normal(found) != found:
+        raise Refused(Refusal.MALFORMED, f"ranges: wanted them joined and rising, got {found[:4]}")
+    return found
+
+
+def _reason(text: str) -> Reason:
+    """A reason that only a newer version knows is shown as the most general one."""
+    try:
+        return Reason(text)
+    except ValueError:
+        return Reason.FAILED

@@ -1,0 +1,268 @@
+"""Every message travels and comes back equal; what no peer would say is refused with its reason."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.algebra import ranges
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+)
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.panes import WindowSpec
+from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.summary import Lane, Summary
+from headwater.net.codec import Codec
+from headwater.net.refusal import Refusal, Refused
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import (
+    Column,
+    MergeRule,
+    Partial,
+    Query,
+    QueryId,
+    Source,
+    SourceFormat,
+)
+from headwater.plan.tree import Tree
+
+codec = Codec(lambda query: None)
+
+times = st.floats(0, 1e9)
+panes = st.integers(-FOREVER, FOREVER)
+ordinals = st.integers(0, 2000)
+words = st.integers(0, 2**64 - 1)
+numbers = st.integers(0, 2**63 - 1)
+names = st.text(max_size=40)
+pane_ranges = st.lists(st.tuples(panes, panes), max_size=4).map(ranges.normal)
+updates = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=3).map(ranges.normal)
+
+
+@st.composite
+def coverages(draw: st.DrawFn) -> Coverage:
+    """Sites in three disjoint groups, as ``Coverage.merge`` makes them."""
+    place = draw(st.dictionaries(ordinals, st.integers(0, 2), max_size=12))
+    whole = sum(1 << site for site, group in place.items() if group == 0)
+    empty = sum(1 << site for site, group in place.items() if group == 1)
+    parts = tuple(
+        SitePart(site, draw(words), draw(updates), draw(st.none() | st.integers(0, 40)))
+        for site, group in sorted(place.items())
+        if group == 2
+    )
+    return Coverage(whole, empty, draw(words), parts)
+
+
+summaries = st.builds(
+    SummaryMessage,
+    st.builds(
+        Summary,
+        query=names,
+        pane=panes,
+        coverage=coverages(),
+        rows=st.none() | st.binary(max_size=300),
+        lane=st.sampled_from(Lane),
+        age_s=times,
+        roster_version=numbers,
+        plan_version=numbers,
+    ),
+)
+states = st.builds(
+    SiteState,
+    query=names,
+    ordinal=ordinals,
+    incarnation=words,
+    number=numbers,
+    first_pane=st.none() | panes,
+    status=st.sampled_from(["running", "refused", "suspended"]),
+    message=st.text(max_size=200),
+    catching_up=st.booleans(),
+    ended=st.booleans(),
+    sealed_through=panes,
+    empty=pane_ranges,
+    declined=st.lists(st.builds(Declined, panes, panes, st.sampled_from(Reason)), max_size=3).map(
+        tuple
+    ),
+    damaged=pane_ranges,
+    counts=st.lists(st.tuples(panes, numbers), max_size=3).map(tuple),
+    tally=st.builds(Tally, numbers, numbers, numbers, numbers),
+)
+acks = st.builds(
+    Acknowledgement,
+    query=names,
+    root_incarnation=words,
+    number=numbers,
+    done_through=panes,
+    held=pane_ranges,
+    panes=st.lists(
+        st.builds(PaneHeld, panes, st.sets(ordinals).map(lambda found: sum(1 << n for n in found))),
+        max_size=3,
+    ).map(tuple),
+    extra=st.lists(st.builds(ExtraHeld, panes, ordinals, words, updates), max_size=3).map(tuple),
+    greetings=st.lists(st.builds(Greeting, ordinals, words, numbers), max_size=3).map(tuple),
+    age_s=times,
+)
+
+
+def a_query(text: str = "SELECT …") -> Query:
+    id_ = QueryId("hits", "alpha", 1)
+    columns = (Column("at", "timestamp"), Column("domain", "string"))
+    source = Source("web", columns, SourceFormat.JSON, "*.json", "at")
+    partials = (Partial("p0", "bigint", MergeRule.SUM),)
+    return Query(
+        id_, text, source, WindowSpec(10, 5), (columns[1],), partials, "site", "root", "central",
+        ("at",), (Column("n", "bigint"),), "alpha", settings=(("zone", "UTC"),),
+    )  # fmt: skip
+
+
+installs = st.builds(
+    Install,
+    query=names.map(a_query),
+    trees=st.just((Tree(0, ((1, 0), (2, 1))),)),
+    roster_version=numbers,
+    age_s=times,
+)
+removes = st.builds(Remove, st.builds(QueryId, names, names, numbers), names, numbers)
+moments = st.floats(-1e12, 1e12)
+messages: st.SearchStrategy[Message] = st.one_of(
+    st.builds(Heartbeat, moments, st.none() | moments, moments, words),
+    summaries,
+    st.lists(states, max_size=3).map(lambda found: StatesMessage(tuple(found))),
+    acks.map(AckMessage),
+    (installs | removes).map(CommandMessage),
+    st.builds(
+        CommandsKnown,
+        st.dictionaries(names, numbers, max_size=4),
+        st.lists(names, max_size=4).map(tuple),
+    ),
+    st.lists(names, max_size=4).map(lambda found: AskInstall(tuple(found))),
+)
+
+
+@given(messages)
+def test_every_message_comes_back_equal(message: Message) -> None:
+    assert codec.decode(codec.encode(message)) == message
+
+
+def test_ages_grow_by_what_the_transport_knows_of_the_way() -> None:
+    summary = Summary("q@a#1", 1, Coverage.of_empty(1, 2), age_s=1.5)
+    came = codec.decode(codec.encode(SummaryMessage(summary)), delay_s=2.0)
+    assert isinstance(came, SummaryMessage)
+    assert came.summary.age_s == 3.5
+
+
+def test_a_field_that_a_newer_version_appends_is_skipped() -> None:
+    data = codec.encode(Heartbeat(1.0, None, 0.0, 7))
+    values = [*msgspec.msgpack.decode(data[1:]), {"later": [1, 2]}]
+    assert codec.decode(data[:1] + msgspec.msgpack.encode(values)) == Heartbeat(1.0, None, 0.0, 7)
+
+
+def test_a_field_that_a_newer_version_adds_to_a_command_is_skipped() -> None:
+    message = CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2))
+    data = codec.encode(message)
+    values = msgspec.msgpack.decode(data[1:]) | {"because": "tidy"}
+    assert codec.decode(data[:1] + msgspec.msgpack.encode(values)) == message
+
+
+def test_a_message_that_only_a_newer_version_knows_is_named_as_such() -> None:
+    with pytest.raises(Refused) as refused:
+        codec.decode(b"\x63whatever")
+    assert refused.value.reason is Refusal.UNKNOWN_MESSAGE
+
+
+def test_a_reason_that_only_a_newer_version_knows_is_shown_as_failed() -> None:
+    state = SiteState("q@a#1", 1, 2, 3, 0, declined=(Declined(1, 2, Reason.SHED),))
+    data = codec.encode(StatesMessage((state,)))
+    newer = data.replace(b"shed", b"melt")
+    came = codec.decode(newer)
+    assert isinstance(came, StatesMessage)
+    assert came.states[0].declined == (Declined(1, 2, Reason.FAILED),)
+
+
+def test_a_long_control_message_is_compressed_and_comes_back_equal() -> None:
+    known = CommandsKnown({}, tuple(f"hits_{n}@alpha#{n}" for n in range(1000)))
+    data = codec.encode(known)
+    assert len(data) < len(msgspec.msgpack.encode(known)) / 3
+    assert codec.decode(data) == known
+
+
+def _refusal(data: bytes) -> Refusal:
+    with pytest.raises(Refused) as refused:
+        codec.decode(data)
+    return refused.value.reason
+
+
+def _summary(**changes: Any) -> bytes:
+    """A summary on the wire with one of its parts replaced by something no encoder makes."""
+    fields = {"pane": 1, "coverage": [b"\x01", b"", 7, []], "age_s": 0.0, "lane": "live"} | changes
+    return b"\x02" + msgspec.msgpack.encode(
+        ["q@a#1", fields["pane"], fields["coverage"], None, fields["lane"], fields["age_s"], 0, 0]
+    )
+
+
+def test_the_made_up_summary_is_good_before_it_is_broken() -> None:
+    assert isinstance(codec.decode(_summary()), SummaryMessage)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"coverage": [b"", b"", 7, [[1 << 60, 1, [[1, 1]], None]]]},
+        {"coverage": [bytes(20_000), b"", 7, []]},
+        {"coverage": [b"\x01", b"\x01", 7, []]},
+        {"coverage": [b"\x01", b"", 7, [[0, 1, [[1, 1]], None]]]},
+        {"coverage": [b"", b"", 7, [[2, 1, [], None], [1, 1, [], None]]]},
+        {"coverage": [b"", b"", 7, [[1, 1, [[5, 1]], None]]]},
+        {"coverage": [b"", b"", 7, [[1, 1, [[1, 2], [3, 4]], None]]]},
+        {"age_s": math.nan},
+        {"age_s": -1.0},
+        {"age_s": math.inf},
+        {"pane": 1 << 63},
+        {"lane": "express"},
+    ],
+    ids=str,
+)
+def test_a_summary_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
+    assert _refusal(_summary(**changes)) is Refusal.MALFORMED
+
+
+def test_a_tree_in_which_a_member_does_not_reach_the_root_is_refused() -> None:
+    data = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
+    body = zstandard.ZstdDecompressor().decompress(data[1:])
+    value = msgspec.msgpack.decode(body)
+    value["trees"][0]["parents"] = [[1, 2], [2, 1]]
+    assert _refusal(b"\x05" + msgspec.msgpack.encode(value)) is Refusal.MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", Refusal.MALFORMED),
+        (b"\x01", Refusal.MALFORMED),
+        (b"\x01" + b"\x91" * 200_000, Refusal.MALFORMED),
+        (b"\x07\x91\xdd\xff\xff\xff\xff", Refusal.MALFORMED),
+        (b"\x86not zstd", Refusal.COMPRESSION),
+        (b"\x86" + zstandard.compress(bytes(1 << 28)), Refusal.BOMB),
+        (b"\x86" + zstandard.compress(b"x" * 1000)[:-3], Refusal.COMPRESSION),
+    ],
+    ids=["empty", "short", "deep", "length bomb", "not zstd", "zstd bomb", "cut short"],
+)
+def test_garbage_is_refused_with_its_reason(data: bytes, reason: Refusal) -> None:
+    assert _refusal(data) is reason
