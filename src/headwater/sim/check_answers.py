@@ -1,0 +1,149 @@
+"""Every answer against the truth: what is in it, what it says of itself, what came before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headwater.algebra import ranges
+from headwater.algebra.site_state import PaneState
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.root.envelope import Envelope
+from headwater.root.outputs import WindowAnswer
+from headwater.sim.bag import Bag, numbers_text
+from headwater.sim.outcome import Violation
+from headwater.sim.truth import NOT_YET, SiteTruth, Truth, bits_of
+
+
+class Published:
+    """The newest answer of a window."""
+
+    __slots__ = ("at_s", "bag", "envelope")
+
+    def __init__(self, envelope: Envelope, bag: Bag, at_s: float) -> None:
+        self.envelope = envelope
+        self.bag = bag
+        self.at_s = at_s
+
+
+def expected_sites(query: Query, roster: Roster) -> list[int]:
+    """Ordinals of the query's node set."""
+    return [
+        site.ordinal
+        for site in roster.sites
+        if site.has_data and (not query.sites or site.name in query.sites)
+    ]
+
+
+class AnswerCheck:
+    """The answers of one query by one root in one life of its disk."""
+
+    def __init__(
+        self, query: Query, roster: Roster, truth: Truth, *, has_word: Callable[[int, int], bool]
+    ) -> None:
+        """``has_word``: whether the ledger holds anything of this (pane, ordinal)."""
+        self.query = query
+        self._has_word = has_word
+        self.newest: dict[int, Published] = {}
+        self._truth = truth
+        self._names = {site.ordinal: site.name for site in roster.sites}
+        self.expected = expected_sites(query, roster)
+
+    def published(self, request: WindowAnswer, bag: Bag, *, at_s: float) -> None:
+        envelope = request.envelope
+        before = self.newest.get(request.window)
+        where = f"{envelope.query} window {request.window} revision {request.revision}"
+        self._check_content(where, request, bag)
+        self._check_coverage(where, envelope, bag)
+        if before is not None:
+            _check_revision(where, before, envelope, bag)
+        elif envelope.revision != 1:
+            raise Violation("revisions rise", f"{where}: the first one is {envelope.revision}")
+        self.newest[request.window] = Published(envelope, bag, at_s)
+
+    def _check_content(self, where: str, request: WindowAnswer, bag: Bag) -> None:
+        if bag.twice:
+            raise Violation("no double counting", f"{where}: {numbers_text(bag.twice)}")
+        born = 0
+        for ordinal in self.expected:
+            for pane in self.query.window.panes_of(request.window):
+                born |= bits_of(self._truth.sites[ordinal].records(self.query, pane))
+        if bag.once & ~born:
+            raise Violation("no strangers", f"{where}: {numbers_text(bag.once & ~born)}")
+
+    def _check_coverage(self, where: str, envelope: Envelope, bag: Bag) -> None:
+        """What is not missing is in, what is unknown is not, and no more is claimed than holds."""
+        covered = 0
+        states = _states(self.query, envelope)
+        for ordinal in self.expected:
+            site, is_whole = self._truth.sites[ordinal], True
+            for pane in self.query.window.panes_of(envelope.window):
+                due = site.due(self.query, pane)
+                in_it = bag.once & bits_of(site.records(self.query, pane))
+                is_in = due is not None and not due & ~in_it
+                key = (self._names[ordinal], pane)
+                is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
+                    pane, ordinal
+                )
+                is_whole = is_whole and (is_in or is_rest_declined)
+                if key not in states and not is_in:
+                    self._raise_uncovered(where, key, due, in_it)
+                if states.get(key) is PaneState.UNKNOWN and in_it:
+                    raise Violation("true coverage", f"{where}: {key} is called unknown, but is in")
+            covered += is_whole
+        if envelope.covered > covered or envelope.expected != len(self.expected):
+            raise Violation(
+                "true coverage",
+                f"{where}: says {envelope.covered} of {envelope.expected} sites, "
+                f"holds {covered} of {len(self.expected)}",
+            )
+        if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
+            raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
+        if envelope.exact and self._is_damaged(envelope):
+            raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
+
+    def _raise_uncovered(
+        self, where: str, key: tuple[str, int], due: int | None, in_it: int
+    ) -> None:
+        lacks = "it can't be closed yet" if due is None else f"lacks {numbers_text(due & ~in_it)}"
+        raise Violation("true coverage", f"{where}: {key} is not missing, but {lacks}")
+
+    def _is_damaged(self, envelope: Envelope) -> bool:
+        """Lost bytes count once a poll has noticed them."""
+        return any(
+            self._truth.sites[ordinal].lost_in(self.query, pane)
+            for ordinal in self.expected
+            for pane in self.query.window.panes_of(envelope.window)
+        )
+
+
+def _states(query: Query, envelope: Envelope) -> dict[tuple[str, int], PaneState]:
+    """(site, pane) that the envelope calls missing, and what it says of them."""
+    return {
+        (missing.site, pane): missing.state
+        for missing in envelope.missing
+        for pane in query.window.panes_of(envelope.window)
+        if ranges.contains(missing.panes, pane)
+    }
+
+
+def _check_revision(where: str, before: Published, envelope: Envelope, bag: Bag) -> None:
+    if before.envelope.final:
+        raise Violation("final is final", f"{where}: revision {before.envelope.revision} was final")
+    if envelope.revision != before.envelope.revision + 1:
+        raise Violation("revisions rise", f"{where}: came after {before.envelope.revision}")
+    if before.bag.once & ~bag.once:
+        raise Violation(
+            "revisions never lower coverage",
+            f"{where}: lost {numbers_text(before.bag.once & ~bag.once)}",
+        )
+    if envelope.covered < before.envelope.covered:
+        raise Violation(
+            "revisions never lower coverage",
+            f"{where}: {envelope.covered} sites after {before.envelope.covered}",
+        )
+
+
+def lacking(site: SiteTruth, query: Query, pane: int, bag: Bag, too_late: int) -> int:
+    """The records that a final answer should have and has not."""
+    return bits_of(site.records(query, pane), below=NOT_YET) & ~bag.once & ~too_late

@@ -1,0 +1,149 @@
+"""*Eventually*: some time after the last fault, every answer is final and equals the recount.
+
+What a final answer lacks must have been declined, and a decline must have a cause that this run
+really had: a disk that was lost, a cube that forgot what nobody had acknowledged in time, a query
+that failed, a site that heard of the query late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.algebra import ranges
+from headwater.algebra.panes import MICROS
+from headwater.algebra.site_state import PaneState, Reason
+from headwater.plan.query import Query
+from headwater.root.envelope import MissingSite
+from headwater.sim.bag import numbers_text
+from headwater.sim.check_answers import AnswerCheck, Published, expected_sites, lacking
+from headwater.sim.checkers import Checkers
+from headwater.sim.faults import Kind
+from headwater.sim.outcome import Violation
+from headwater.sim.scenario import Scenario
+from headwater.sim.site import SimulatedSite
+
+INSTALL_SLACK_S = 30.0
+"""A site begins with a query at most this long after it heard of it, by whole windows."""
+
+
+class EndCheck:
+    def __init__(
+        self, checkers: Checkers, sites: dict[str, SimulatedSite], scenario: Scenario
+    ) -> None:
+        self._checkers = checkers
+        self._sites = sites
+        self._by_ordinal = {site.truth.ordinal: site for site in sites.values()}
+        self._refusals = scenario.refusals
+        self._kinds = {(fault.kind, site) for fault in scenario.faults for site in fault.sites}
+
+    def commands_agree(self) -> None:
+        """Every site runs the same queries, and what was removed stays removed."""
+        live = {name: sorted(site.disk.installs) for name, site in self._sites.items()}
+        if len({tuple(ids) for ids in live.values()}) != 1:
+            raise Violation("commands converge", f"sites disagree: {live}")
+
+    def query_settled(self, query: Query, *, until_s: float) -> None:
+        """Every window that ended by ``until_s`` is final and equal to the recount."""
+        root = self._sites[query.root]
+        check = self._checkers.answers.get((str(query.id), root.disk.incarnation))
+        for window in self._windows(query, until_s=until_s):
+            newest = check.newest.get(window) if check is not None else None
+            if newest is not None and check is not None:
+                self._window_settled(query, window, newest, check, root)
+            elif not self._was_forgotten(query, window, root):
+                raise Violation("convergence", f"{query.id} window {window}: never answered")
+
+    def _windows(self, query: Query, *, until_s: float) -> Iterable[int]:
+        """All of them from the query's begin, or those that have records."""
+        spec = query.window
+        last = spec.pane_at(round(until_s * MICROS)) // spec.panes_per_slide
+        if query.begin_pane is not None:
+            first = spec.first_window_from(spec.pane_start_us(query.begin_pane))
+            windows = range(first, last + 1)
+            return [w for w in windows if spec.window_end_us(w) <= until_s * MICROS]
+        ordinals = expected_sites(query, self._checkers.roster)
+        panes = {
+            pane for ordinal in ordinals
+            for pane in self._by_ordinal[ordinal].truth.panes_with_records(query)
+        }
+        return sorted({window for pane in panes for window in spec.windows_of(pane)})
+
+    def _was_forgotten(self, query: Query, window: int, root: SimulatedSite) -> bool:
+        """A root that lost its disk need not answer again what its sites no longer have.
+
+        And where windows begin with the data, one whose sites all declined has none.
+        """
+        return len(root.truth.incarnations) > 1 or (
+            query.begin_pane is None and self._all_excused(query, window)
+        )
+
+    def _all_excused(self, query: Query, window: int) -> bool:
+        return any(
+            len(self._by_ordinal[ordinal].truth.incarnations) > 1
+            or (self._by_ordinal[ordinal].name, query.id.name) in self._refusals
+            or (Kind.QUERY_FAILS, self._by_ordinal[ordinal].name) in self._kinds
+            or any(
+                (str(query.id), ordinal, pane) in self._checkers.expired
+                for pane in query.window.panes_of(window)
+            )
+            for ordinal in expected_sites(query, self._checkers.roster)
+        )
+
+    def _window_settled(
+        self, query: Query, window: int, newest: Published, check: AnswerCheck, root: SimulatedSite
+    ) -> None:
+        envelope = newest.envelope
+        where = f"{query.id} window {window} revision {envelope.revision}"
+        horizon_s = query.window.window_end_us(window) / MICROS + query.timing.revise_for_s
+        if not envelope.final and horizon_s <= root.clock.now_s():
+            return
+        if not envelope.final:
+            raise Violation("convergence", f"{where}: not final; missing {envelope.missing}")
+        excused = {
+            (missing.site, pane)
+            for missing in envelope.missing
+            for pane in query.window.panes_of(window)
+            if ranges.contains(missing.panes, pane)
+            and self._is_excused(query, pane, missing, where)
+        }
+        for ordinal in check.expected:
+            site = self._by_ordinal[ordinal]
+            for pane in query.window.panes_of(window):
+                lost = lacking(site.truth, query, pane, newest.bag, site.too_late(query))
+                if lost and (site.name, pane) not in excused:
+                    raise Violation(
+                        "convergence",
+                        f"{where}: final without {numbers_text(lost)} of {site.name} pane {pane}",
+                    )
+
+    def _is_excused(self, query: Query, pane: int, missing: MissingSite, where: str) -> bool:
+        if missing.state is not PaneState.DECLINED:
+            raise Violation("convergence", f"{where}: final, but {missing} is not declined")
+        if not self._has_cause(query, pane, missing):
+            raise Violation("convergence", f"{where}: {missing} is declined without a cause")
+        return True
+
+    def _has_cause(self, query: Query, pane: int, missing: MissingSite) -> bool:
+        site = self._sites[missing.site]
+        ordinal, lives = site.truth.ordinal, site.truth.incarnations
+        match missing.reason:
+            case Reason.LOST:
+                start_s = query.window.pane_start_us(pane) / MICROS
+                return any(start_s < born_s for born_s in site.truth.born_s)
+            case Reason.EXPIRED:
+                has_expired = (str(query.id), ordinal, pane) in self._checkers.expired
+                return has_expired or len(self._sites[query.root].truth.incarnations) > 1
+            case Reason.REFUSED:
+                return (missing.site, query.id.name) in self._refusals
+            case Reason.FAILED:
+                return (Kind.QUERY_FAILS, missing.site) in self._kinds
+            case Reason.NOT_INSTALLED:
+                return self._was_installed_late(query, pane, ordinal, lives)
+        return False
+
+    def _was_installed_late(self, query: Query, pane: int, ordinal: int, lives: list[int]) -> bool:
+        start_s = query.window.pane_start_us(pane) / MICROS
+        installed = [
+            self._checkers.installed_s.get((str(query.id), ordinal, life)) for life in lives
+        ]
+        return any(at_s is None or start_s < at_s + INSTALL_SLACK_S for at_s in installed)

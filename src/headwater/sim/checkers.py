@@ -1,0 +1,274 @@
+"""Looks on at everything that a site executes, and holds it against the truth.
+
+*Always*: nothing is counted twice, coverage is true, a close includes what was read, revisions
+never lower coverage, final is final, nothing acknowledged is missing. These are checked in the
+moment something is written, sent or published, so a run stops where it went wrong. *Eventually* is
+checked at the end (``check_end``), *sometimes* over a whole sweep (``sometimes``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headwater.algebra import bitset
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Lane
+from headwater.node import effects as do
+from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
+from headwater.plan.command import Install
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.sim.bag import Bag, numbers_text
+from headwater.sim.check_answers import AnswerCheck, expected_sites
+from headwater.sim.check_ledger import LedgerCheck, check_marked, trimmed_early
+from headwater.sim.event_queue import EventQueue
+from headwater.sim.outcome import Violation
+from headwater.sim.site import SimulatedSite
+from headwater.sim.transcript import Transcript
+from headwater.sim.truth import Truth, check_rows
+
+LedgerKey = tuple[str, int]
+"""(query, incarnation of the root's disk): a root that lost its disk starts a new one."""
+
+
+class Checkers:
+    """``Watcher`` of all sites of a run."""
+
+    def __init__(
+        self, queue: EventQueue, roster: Roster, truth: Truth, transcript: Transcript
+    ) -> None:
+        self.queries: dict[str, Query] = {}
+        """Every query that was ever commanded."""
+        self.answers: dict[LedgerKey, AnswerCheck] = {}
+        self.expired: set[tuple[str, int, int]] = set()
+        """(query, ordinal, pane) that a cube dropped by retention."""
+        self.installed_s: dict[tuple[str, int, int], float] = {}
+        """(query, ordinal, incarnation) -> site clock when that site began with it."""
+        self.sites: dict[str, SimulatedSite] = {}
+        self._ordinals: dict[int, SimulatedSite] = {}
+        self._queue = queue
+        self.roster = roster
+        self._truth = truth
+        self._transcript = transcript
+        self._ledgers: dict[LedgerKey, LedgerCheck] = {}
+        self._answering: set[tuple[str, int, str]] = set()
+        self._spares: set[tuple[str, int, Any]] = set()
+        self._sent: set[tuple[str, int, int, int, int]] = set()
+        self._closes: set[tuple[str, int, int, int, int]] = set()
+        self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
+            do.Keep: self._keep,
+            do.Trim: self._trim,
+            do.MarkAcked: self._marked,
+            do.Transmit: self._transmit,
+            do.Answer: self._answering_begins,
+            do.Installed: self._installed,
+            do.Expire: self._expire,
+            do.Notice: self._notice,
+            do.KeepCommand: self._command,
+        }
+
+    # ---- Watcher
+
+    def executing(self, site: SimulatedSite, effect: Any) -> None:
+        kind = type(effect)
+        if kind is not do.Transmit or type(effect.message) is not Heartbeat:
+            self._transcript.note(
+                self._queue.now_s, site.name, effect, mark=_MARKS[kind] * 1000 + site.truth.ordinal
+            )
+        check = self._checks.get(kind)
+        if check is not None:
+            check(site, effect)
+
+    def loaded(self, site: SimulatedSite, send: do.LoadAndSend, rows: Bag | None) -> None:
+        """A site hands updates to the overlay: as a first send once, and as spares after that."""
+        if send.lane is Lane.SPARE:
+            self._transcript.count("a spare was sent")
+        if rows is None:
+            self._transcript.count("rows were gone when they were asked for")
+            return
+        check_rows(send.query, send.pane, send.coverage, rows, self._truth)
+        for update in self._truth.updates_of(send.query, send.pane, send.coverage):
+            key = (send.query, send.pane, *update)
+            if key in self._sent and send.lane is not Lane.SPARE:
+                raise Violation(
+                    "one copy, and spares",
+                    f"{site.name} sends {key} a second time, and not as a spare",
+                )
+            self._sent.add(key)
+
+    def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Bag]) -> None:
+        key = (answer.query, site.disk.incarnation)
+        self._answering.discard((site.name, site.life, answer.query))
+        check = self.answers.get(key)
+        if check is None:
+            ledger = self._ledger(site, answer.query)
+            query = self.queries[answer.query]
+            check = AnswerCheck(query, self.roster, self._truth, has_word=ledger.has_word)
+            self.answers[key] = check
+        for request in answer.requests:
+            self._count_answer(check, request)
+            check.published(request, rows[request.window], at_s=self._queue.now_s)
+            self._transcript.note(
+                self._queue.now_s, site.name,
+                f"published window {request.window} revision {request.revision}: "
+                f"{request.envelope.covered}/{request.envelope.expected} exact "
+                f"{request.envelope.exact} final {request.envelope.final} "
+                f"records {rows[request.window]}",
+                mark=hash(rows[request.window].once),
+            )
+
+    def crashed(self, site: SimulatedSite, *, loses_disk: bool) -> None:
+        what = "crashed and lost its disk" if loses_disk else "crashed"
+        self._transcript.note(self._queue.now_s, site.name, what, mark=7)
+        answering = [one for one in self._answering if one[0] == site.name]
+        if answering:
+            self._transcript.count("the root crashed in the midst of an answer")
+            self._answering.difference_update(answering)
+        if loses_disk:
+            self._transcript.count("a site lost its disk")
+        self.count_verdicts(site)
+
+    def count_verdicts(self, site: SimulatedSite) -> None:
+        """What became of summaries at the roots of this site, in this life."""
+        assert site.node is not None, "only a node that is there can be asked"
+        for query in self.queries:
+            root = site.node.root(query)
+            for verdict, count in () if root is None else root.counters.items():
+                self._transcript.counts[f"root: {verdict}"] += count
+
+    # ---- one effect each
+
+    def _keep(self, site: SimulatedSite, keep: do.Keep) -> None:
+        self._check_closes(keep.query, keep.kept.pane, keep.kept.coverage)
+        if self._ledger(site, keep.query).keep(keep):
+            self._transcript.count("a late update was kept")
+        if (keep.query, keep.kept.pane, keep.kept.coverage) in self._spares:
+            self._transcript.count("a spare was used")
+
+    def _trim(self, site: SimulatedSite, trim: do.Trim) -> None:
+        ledger = site.disk.ledgers.get(trim.query)
+        if ledger is None:
+            return
+        early = trimmed_early(trim, ledger, self.queries[trim.query], now_s=site.clock.now_s())
+        if early:
+            raise Violation("final is final", f"{trim.query}: done with windows {early} too early")
+
+    def _marked(self, site: SimulatedSite, acked: do.MarkAcked) -> None:
+        root = self.sites[self.queries[acked.query].root]
+        ledger = root.disk.ledgers.get(acked.query)
+        if ledger is None or acked.record.root_incarnation != root.disk.incarnation:
+            return
+        check_marked(
+            acked, site.truth.ordinal, site.disk.incarnation, site.disk.cube,
+            self._ledger(root, acked.query), ledger,
+        )
+
+    def _transmit(self, site: SimulatedSite, effect: do.Transmit) -> None:
+        message = effect.message
+        if isinstance(message, SummaryMessage):
+            summary = message.summary
+            check_rows(
+                summary.query, summary.pane, summary.coverage, summary.rows, self._truth
+            )
+            self._check_closes(summary.query, summary.pane, summary.coverage)
+            if summary.lane is Lane.SPARE:
+                self._spares.add((summary.query, summary.pane, summary.coverage))
+            elif summary.coverage.sites.bit_count() > 1:
+                self._transcript.count(f"{summary.lane.value} was merged on the way")
+        elif isinstance(message, AckMessage) and self.queries[message.ack.query].root == site.name:
+            self._acknowledge(site, message)
+
+    def _acknowledge(self, site: SimulatedSite, message: AckMessage) -> None:
+        ack = message.ack
+        ledger = site.disk.ledgers.get(ack.query)
+        if ledger is None:
+            raise Violation("nothing acked is missing", f"{ack.query}: no ledger at {site.name}")
+        if ack.root_incarnation == site.disk.incarnation:
+            query = self.queries[ack.query]
+            expected = bitset.of(expected_sites(query, self.roster))
+            self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
+
+    def _answering_begins(self, site: SimulatedSite, answer: do.Answer) -> None:
+        self._answering.add((site.name, site.life, answer.query))
+
+    def _installed(self, site: SimulatedSite, effect: do.Installed) -> None:
+        key = (str(effect.query.id), site.truth.ordinal, site.disk.incarnation)
+        self.installed_s.setdefault(key, site.clock.now_s())
+
+    def _expire(self, site: SimulatedSite, effect: do.Expire) -> None:
+        self._transcript.count("a pane expired")
+        for pane in effect.panes:
+            self.expired.add((effect.query, site.truth.ordinal, pane))
+
+    def _notice(self, site: SimulatedSite, notice: do.Notice) -> None:
+        self._transcript.count(f"notice: {notice.part} {notice.kind}")
+        if notice.kind == "alarm":
+            raise Violation("no false alarm", f"{site.name}: {notice.text}")
+
+    def _command(self, site: SimulatedSite, effect: do.KeepCommand) -> None:
+        if not isinstance(effect.command, Install):
+            self._transcript.count("a query was removed at a site")
+
+    # ---- details
+
+    def _ledger(self, site: SimulatedSite, query: str) -> LedgerCheck:
+        return self._ledgers.setdefault((query, site.disk.incarnation), LedgerCheck(self._truth))
+
+    def _check_closes(self, query: str, pane: int, coverage: Coverage) -> None:
+        """Where a coverage says that a site has closed a pane, it has read all that it had to."""
+        lives = self._truth.lives_of(coverage)
+        closes = [(o, life, coverage.whole >> o & 1) for o, life in lives.items()]
+        closes += [
+            (part.ordinal, part.incarnation, part.closed_at)
+            for part in coverage.parts
+            if part.closed_at is not None
+        ]
+        for close in closes:
+            if (query, pane, *close) not in self._closes:
+                self._closes.add((query, pane, *close))
+                self._check_close(query, pane, *close)
+
+    def _check_close(
+        self, query: str, pane: int, ordinal: int, incarnation: int, closed_at: int
+    ) -> None:
+        if closed_at == 0:
+            self._transcript.count("an empty pane was closed")
+        site = self._by_ordinal[ordinal]
+        record = site.disk.cube.records.get(query)
+        if site.disk.incarnation != incarnation or record is None:
+            return
+        if any(declined.first <= pane <= declined.last for declined in record.declined):
+            return
+        due = site.truth.due(self.queries[query], pane)
+        cut = self._truth.records_cut(query, pane, ordinal, incarnation, closed_at)
+        if due is None or due & ~cut:
+            lacks = "it has not read so far" if due is None else numbers_text(due & ~cut)
+            raise Violation(
+                "closing at a site",
+                f"{site.name} closes {query} pane {pane} at {closed_at} without: {lacks}",
+            )
+
+    @property
+    def _by_ordinal(self) -> dict[int, SimulatedSite]:
+        if not self._ordinals:
+            self._ordinals = {site.truth.ordinal: site for site in self.sites.values()}
+        return self._ordinals
+
+    def _count_answer(self, check: AnswerCheck, request: Any) -> None:
+        count, envelope = self._transcript.count, request.envelope
+        before = check.newest.get(request.window)
+        count("an answer was published")
+        if envelope.exact:
+            count("an answer was exact")
+            if before is not None and not before.envelope.exact:
+                count("an incomplete answer became exact")
+        if before is not None and before.envelope.exact:
+            count("an exact answer was revised")
+        if envelope.final:
+            count("an answer was final" if envelope.exact else "an answer was final, not exact")
+        for missing in envelope.missing:
+            count(f"a site was missing: {missing.state.value}")
+
+
+_MARKS = {kind: number for number, kind in enumerate(do.Effect.__args__, start=1)}

@@ -1,0 +1,285 @@
+"""What a simulated site has on its disk: a cube, a ledger for each query it answers, commands.
+
+Every method is one transaction: it happens wholly or, if the process ends before it, not at all.
+So crashing is simple: the machines are thrown away and a new node is made from this. Losing the
+disk is making a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from headwater.algebra import ranges
+from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import FOREVER
+from headwater.edge.outputs import Cut, CutDone, MarkAcked
+from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
+from headwater.edge.report import QueryBatch
+from headwater.plan.command import Install
+from headwater.plan.query import Query
+from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
+from headwater.sim.bag import NOTHING, Bag
+from headwater.sim.truth import Truth
+
+
+class PaneDisk:
+    """One pane of one query in a cube."""
+
+    __slots__ = ("is_acked", "is_dropped", "sent", "updates", "waiting", "written_s")
+
+    def __init__(self) -> None:
+        self.updates: list[Bag] = []
+        self.sent: Ranges = ()
+        self.is_acked = False
+        self.is_dropped = False
+        """Retention took the rows of its updates; their number stays known."""
+        self.waiting = NOTHING
+        self.written_s = 0.0
+
+
+class Untold:
+    """Something that happened to a batch and must reach the edge's records, whatever crashes.
+
+    It is written in the transaction that commits the batch. It goes when each query that it
+    concerns has written a record after it was told; until then a restart tells it again.
+    """
+
+    __slots__ = ("damaged_us", "failed", "is_told", "queries")
+
+    def __init__(
+        self, queries: set[str], *, failed: QueryBatch | None, damaged_us: tuple[int, int] | None
+    ) -> None:
+        self.queries = queries
+        self.failed = failed
+        self.damaged_us = damaged_us
+        self.is_told = False
+
+
+class CubeDisk:
+    """The partial rows and updates of all queries at one site, in one incarnation."""
+
+    def __init__(
+        self, ordinal: int, incarnation: int, truth: Truth, *, records_max: int, slot_count: int
+    ) -> None:
+        self._ordinal = ordinal
+        self._incarnation = incarnation
+        self._truth = truth
+        self._slot_count = slot_count
+        self._records_max = records_max
+        """More records than this in a cut make several updates, as ``summary_bytes_max`` does."""
+        self.records: dict[str, EdgeRecord] = {}
+        self._panes: dict[str, dict[int, PaneDisk]] = {}
+        self.found = 0
+        """Up to which position of the log cuts are registered."""
+        self.committed = 0
+        """Up to which position they are in the cube."""
+        self.found_s: float | None = None
+        """Site clock of the newest poll."""
+        self.is_begun = False
+        """It has found its place in the log; a new cube begins at the log's end."""
+        self.damage: list[tuple[int, int, int]] = []
+        """(position, first time, last time) of losses that no batch has committed yet."""
+        self.untold: list[Untold] = []
+
+    def store(
+        self, query: Query, records: Iterable[tuple[int, int]], *, now_s: float
+    ) -> tuple[tuple[tuple[int, int], ...], int]:
+        """Add a batch's (number, time) of one query; (pane, rows) stored, and how many too late.
+
+        Rows below the first pane, or sealed, are not stored.
+        """
+        record = self.records.get(str(query.id))
+        if record is None or record.first_pane is None:
+            return (), 0
+        by_pane: dict[int, list[int]] = {}
+        for number, time_us in records:
+            by_pane.setdefault(query.window.pane_at(time_us), []).append(number)
+        too_late = 0
+        for pane in [p for p in by_pane if p < max(record.first_pane, record.sealed_through)]:
+            numbers = by_pane.pop(pane)
+            too_late += len(numbers)
+            if pane >= record.first_pane:
+                site = self._truth.sites[self._ordinal]
+                site.refuse(query, numbers, pane, slot_count=self._slot_count)
+        panes = self._panes.setdefault(str(query.id), {})
+        for pane, numbers in by_pane.items():
+            at = panes.setdefault(pane, PaneDisk())
+            at.waiting = at.waiting.merge(Bag.of(numbers))
+            at.written_s = now_s
+        return tuple(sorted((pane, len(numbers)) for pane, numbers in by_pane.items())), too_late
+
+    def cut(self, cut: Cut, *, now_s: float) -> list[CutDone]:
+        self.remember(cut.query, cut.record)
+        panes = self._panes.setdefault(cut.query, {})
+        return [self._cut_pane(cut, pane, panes, now_s) for pane in cut.panes]
+
+    def _cut_pane(
+        self, cut: Cut, pane: int, panes: dict[int, PaneDisk], now_s: float
+    ) -> CutDone:
+        at = panes.get(pane)
+        if at is None or not at.waiting.once:
+            count = len(at.updates) if at is not None else 0
+            return CutDone(cut.query, pane, count + 1, count)
+        first = len(at.updates) + 1
+        for bag in _split(at.waiting, self._records_max):
+            at.updates.append(bag)
+            number = self._truth.cut(cut.query, pane, self._ordinal, self._incarnation, bag)
+            assert number == len(at.updates), "the truth counts updates as the cube does"
+        at.waiting, at.is_acked, at.written_s = NOTHING, False, now_s
+        if cut.sent:
+            at.sent = ranges.union(at.sent, ((first, len(at.updates)),))
+        return CutDone(cut.query, pane, first, len(at.updates), row_bytes=400)
+
+    def remember(self, query: str, record: EdgeRecord) -> None:
+        self.records[query] = record
+        for one in self.untold:
+            if one.is_told:
+                one.queries.discard(query)
+        self.untold = [one for one in self.untold if one.queries]
+
+    def mark_sent(self, query: str, updates: Iterable[tuple[int, int, int]]) -> None:
+        for pane, first, last in updates:
+            at = self._panes.get(query, {}).get(pane)
+            if at is not None:
+                at.sent = ranges.union(at.sent, ((first, last),))
+
+    def mark_acked(self, acked: MarkAcked) -> None:
+        self.remember(acked.query, acked.record)
+        kept = self._panes.get(acked.query, {})
+        for pane in [pane for pane in kept if pane < acked.done_through]:
+            del kept[pane]
+        for pane, at in kept.items():
+            if ranges.contains(acked.panes, pane):
+                at.is_acked = True
+
+    def mark_unacked(self, query: str) -> None:
+        for at in self._panes.get(query, {}).values():
+            at.is_acked = False
+
+    def expire(self, query: str, panes: Iterable[int], record: EdgeRecord) -> None:
+        self.remember(query, record)
+        for pane in panes:
+            self._panes.get(query, {}).pop(pane, None)
+
+    def forget(self, query: str) -> None:
+        for one in self.untold:
+            one.queries.discard(query)
+        self.records.pop(query, None)
+        self._panes.pop(query, None)
+
+    def drop_acked(self, *, before_s: float) -> None:
+        """Retention: acknowledged panes go without a word."""
+        for panes in self._panes.values():
+            for at in panes.values():
+                if at.is_acked and at.written_s < before_s and not at.waiting.once:
+                    at.is_dropped = True
+
+    def rows(self, query: str, pane: int, updates: Ranges) -> Bag | None:
+        """The rows of these updates as one; None when the pane is no longer there."""
+        at = self._panes.get(query, {}).get(pane)
+        if at is None or at.is_dropped:
+            return None
+        bag = NOTHING
+        for first, last in updates:
+            for number in range(first, last + 1):
+                bag = bag.merge(at.updates[number - 1])
+        return bag
+
+    def held(self, query: str) -> dict[int, PaneDisk]:
+        """What a checker looks at."""
+        return self._panes.get(query, {})
+
+    def restore(self) -> list[QueryKept]:
+        return [
+            QueryKept(query, record, self._kept(query, record))
+            for query, record in self.records.items()
+        ]
+
+    def _kept(self, query: str, record: EdgeRecord) -> tuple[PaneKept, ...]:
+        return tuple(
+            PaneKept(
+                pane, len(at.updates), at.sent, at.is_acked, len(at.waiting), 400, at.written_s
+            )
+            for pane, at in sorted(self._panes.get(query, {}).items())
+            if pane >= record.done_through
+        )
+
+
+def _split(bag: Bag, records_max: int) -> list[Bag]:
+    """The same records in bags of at most so many, lowest numbers first."""
+    rest, parts = bag.once, []
+    while rest.bit_count() > records_max:
+        part = 0
+        for _ in range(records_max):
+            part |= rest & -rest
+            rest &= rest - 1
+        parts.append(Bag(part))
+    return [*parts, Bag(rest, bag.twice)]
+
+
+class LedgerDisk:
+    """What a root holds of one query."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, KeptSummary] = {}
+        self.by_pane: dict[int, list[KeptSummary]] = {}
+        self.states: dict[tuple[int, int], KeepState] = {}
+        self.answers: dict[int, WindowAnswered] = {}
+        self.done_through: int | None = None
+
+    def keep(self, kept: KeptSummary) -> None:
+        self.kept[kept.number] = kept
+        self.by_pane.setdefault(kept.pane, []).append(kept)
+
+    def keep_state(self, state: KeepState) -> None:
+        self.states[state.state.ordinal, state.state.incarnation] = state
+
+    def trim(self, done_through: int, query: Query) -> None:
+        self.done_through = done_through
+        for pane in [pane for pane in self.by_pane if pane < done_through]:
+            for kept in self.by_pane.pop(pane):
+                del self.kept[kept.number]
+        for window in [w for w in self.answers if query.window.panes_of(w)[-1] < done_through]:
+            del self.answers[window]
+
+    def publish(self, answers: Sequence[WindowAnswered]) -> None:
+        for answer in answers:
+            self.answers[answer.window] = answer
+
+    def rows(self, panes: Iterable[int], *, kept_through: int) -> Bag:
+        bag = NOTHING
+        for pane in panes:
+            for kept in self.by_pane.get(pane, ()):
+                if kept.number <= kept_through and kept.rows is not None:
+                    bag = bag.merge(kept.rows)
+        return bag
+
+    def restore(self, query: str) -> RootKept:
+        summaries = (msgspec.structs.replace(kept, rows=None) for kept in self.kept.values())
+        return RootKept(
+            query,
+            tuple(sorted(summaries, key=lambda kept: kept.number)),
+            tuple(self.states[key] for key in sorted(self.states)),
+            tuple(self.answers[window] for window in sorted(self.answers)),
+            self.done_through,
+        )
+
+
+class Disk:
+    """Everything durable at one site, in one incarnation."""
+
+    def __init__(self, incarnation: int, cube: CubeDisk, *, born_s: float) -> None:
+        self.incarnation = incarnation
+        self.born_s = born_s
+        """Site clock when it was made."""
+        self.cube = cube
+        self.ledgers: dict[str, LedgerDisk] = {}
+        self.installs: dict[str, Install] = {}
+        self.vector: dict[str, int] = {}
+        self.is_full = False
+        self.delay_s = 0.0
+
+
+__all__ = ["FOREVER", "CubeDisk", "Disk", "LedgerDisk", "PaneDisk"]

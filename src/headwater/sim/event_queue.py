@@ -1,0 +1,64 @@
+"""Virtual time: a heap of events, in one order whatever the machine it runs on.
+
+Events of the same instant run in the order in which they were made, so a run is a function of its
+seed alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+EVENTS_PER_RUN_MAX = 5_000_000
+"""A run that needs more has found a way to send for ever, which is a failure of its own."""
+
+
+class RunawayRun(Exception):
+    """The world made more events than any sound run needs."""
+
+
+class EventQueue:
+    """``now_s`` is true time, which no site knows; see ``Clock`` for what they see."""
+
+    def __init__(self, *, start_s: float) -> None:
+        self.now_s = start_s
+        self.event_count = 0
+        self._made = 0
+        self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+
+    def at(self, time_s: float, action: Callable[..., None], *arguments: Any) -> None:
+        """Run ``action`` at that time, or now if it has passed."""
+        self._made += 1
+        if time_s < self.now_s:
+            time_s = self.now_s
+        heapq.heappush(self._heap, (time_s, self._made, action, arguments))
+
+    def after(self, delay_s: float, action: Callable[..., None], *arguments: Any) -> None:
+        self.at(self.now_s + delay_s, action, *arguments)
+
+    def run_until(self, end_s: float) -> None:
+        """Run everything that is due up to ``end_s``, which is then the time."""
+        heap = self._heap
+        while heap and heap[0][0] <= end_s:
+            self.now_s, _, action, arguments = heapq.heappop(heap)
+            self.event_count += 1
+            action(*arguments)
+            if self.event_count > EVENTS_PER_RUN_MAX:
+                raise RunawayRun(f"more than {EVENTS_PER_RUN_MAX} events by {self.now_s:.3f} s")
+        self.now_s = end_s
+
+
+class Clock:
+    """One site's clock: true time plus an offset, which a fault may change in one step."""
+
+    def __init__(self, queue: EventQueue, *, offset_s: float) -> None:
+        self._queue = queue
+        self.offset_s = offset_s
+
+    def now_s(self) -> float:
+        return self._queue.now_s + self.offset_s
+
+    def true_s(self, local_s: float) -> float:
+        """The true time at which this clock will show, or showed, ``local_s``."""
+        return local_s - self.offset_s

@@ -1,0 +1,278 @@
+"""A world from a seed: its sites and trees, its queries, its records, its troubles.
+
+Times are short, so that a few virtual minutes show what days would: panes of some seconds, seals
+after half a minute, cubes that forget after one. What matters is their order, which is kept:
+disorder < deadline < summary life < lateness < retention.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.plan.query import Query, QueryId, Source, SourceFormat, Timing
+from headwater.plan.roster import Roster, Site
+from headwater.plan.tree import Tree
+from headwater.sim.faults import Fault, Field, draw_faults
+from headwater.sim.log import Workload
+
+START_S = 1_000_000.0
+"""True time at the start of every run."""
+FINITE_SHARE = 0.12
+"""How many worlds have logs that are complete at the start."""
+SOURCE = Source(
+    name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
+)
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """All the times that the drivers and the machines' configurations are made of."""
+
+    summary_life_s: float = 8.0
+    heartbeat_every_s: float = 2.0
+    ack_every_s: float = 3.0
+    state_every_s: float = 4.0
+    retention_s: float = 70.0
+    poll_every_s: float = 2.0
+    batch_s: tuple[float, float] = (0.1, 1.2)
+    """How long Spark takes for a batch at a site."""
+    answer_fails_share: float = 0.03
+    """How often an answer fails on Spark; it is tried again."""
+    answer_s: tuple[float, float] = (0.1, 1.5)
+    """And for an answer at the root."""
+    batch_records_max: int = 40
+    """A site that is behind catches up in batches of at most this many."""
+    update_records_max: int = 12
+    """More in one cut make several updates."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Limits of the machines: mostly far away, in some worlds so near that they are reached."""
+
+    entries_max: int = 10_000
+    parts_max: int = 64
+    link_queue_bytes_max: int = 4 << 20
+    backlog_hold_s: float = 0.25
+    panes_per_ack_max: int = 64
+    ranges_per_ack_max: int = 512
+    extras_per_ack_max: int = 4_096
+    greetings_per_ack_max: int = 10_000
+    windows_per_answer_max: int = 64
+    parked_max: int = 10_000
+    panes_per_cut_max: int = 256
+    sends_per_tick_max: int = 256
+    spares_per_tick_max: int = 64
+    empty_ranges_max: int = 4_096
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """Everything that a run is a function of."""
+
+    seed: int
+    roster: Roster
+    tree: Tree
+    """The federation's."""
+    offsets_s: tuple[float, ...]
+    delays_s: tuple[tuple[float, ...], ...]
+    """From site to site, by place in the roster."""
+    workloads: tuple[Workload, ...]
+    first_query: Query
+    refusals: tuple[tuple[str, str], ...]
+    """(site, name of a query) that the site's policy does not admit."""
+    faults: tuple[Fault, ...]
+    faults_until_s: float
+    end_s: float
+    is_finite: bool = False
+    """The logs are complete at the start, and their queries end."""
+    pace: Pace = Pace()
+    limits: Limits = Limits()
+
+
+def draw_scenario(seed: int, *, site_count: int = 10, fault_s: float = 130.0) -> Scenario:
+    """The world of this seed. ``fault_s``: how long the safety phase lasts."""
+    random = Random(f"scenario {seed}")
+    roster = _draw_roster(random, site_count)
+    tree = draw_tree(random, roster, root=roster.site(roster.home).ordinal)
+    query = draw_query(random, roster, number=1, installer=roster.home, begin_s=START_S + 5.0)
+    is_finite = random.random() < FINITE_SHARE
+    if is_finite:
+        query = msgspec.structs.replace(query, begin_pane=None, ends=True)
+    pace = Pace()
+    faults_until_s = 10.0 + fault_s
+    grace_s = grace_of(query.timing, pace)
+    data = tuple(site.name for site in roster.sites if site.has_data)
+    field = Field(
+        sites=tuple(site.name for site in roster.sites),
+        data_sites=data,
+        root=query.root,
+        links=_links(roster, tree),
+        from_s=8.0,
+        until_s=faults_until_s,
+        long_s=pace.retention_s + 20.0,
+    )
+    return Scenario(
+        seed=seed,
+        roster=roster,
+        tree=tree,
+        offsets_s=tuple(_draw_offset(random) for _ in roster.sites),
+        delays_s=_draw_delays(random, len(roster.sites)),
+        workloads=tuple(
+            _draw_workload(random, faults_until_s + grace_s, is_finite=is_finite)
+            for _ in roster.sites
+        ),
+        first_query=query,
+        refusals=_draw_refusals(random, data),
+        faults=draw_faults(Random(f"faults {seed}"), field),
+        faults_until_s=faults_until_s,
+        end_s=faults_until_s + grace_s,
+        is_finite=is_finite,
+        pace=pace,
+        limits=_draw_limits(random),
+    )
+
+
+def grace_of(timing: Timing, pace: Pace) -> float:
+    """Within this time of the last fault every pane that ended by then must be settled.
+
+    The pane must be sealed, its last update must be found lacking (its life and an
+    acknowledgement), come again, and the answer be made and revised; links must be there again.
+    """
+    lateness_s = timing.lateness_s if timing.lateness_s is not None else pace.retention_s
+    return lateness_s + 2 * (pace.summary_life_s + 2 * pace.ack_every_s) + 25.0
+
+
+def draw_tree(random: Random, roster: Roster, *, root: int) -> Tree:
+    """Any tree in which one end of every link can be dialled."""
+    dialable = {site.ordinal: site.dialable for site in roster.sites}
+    others = [site.ordinal for site in roster.sites if site.ordinal != root]
+    random.shuffle(others)
+    others.sort(key=lambda ordinal: not dialable[ordinal])
+    fan_out = random.choice((1, 2, 3, 4, 9))
+    children: dict[int, int] = {root: 0}
+    parents = []
+    for ordinal in others:
+        free = [
+            parent for parent, count in children.items()
+            if count < fan_out and (dialable[parent] or dialable[ordinal])
+        ] or [parent for parent in children if dialable[parent]]
+        parent = random.choice(free)
+        children[parent] += 1
+        children[ordinal] = 0
+        parents.append((ordinal, parent))
+    return Tree(root, tuple(parents))
+
+
+def draw_query(
+    random: Random, roster: Roster, *, number: int, installer: str, begin_s: float
+) -> Query:
+    slide_s = random.choice((5, 10))
+    window = WindowSpec(slide_s * random.choice((1, 1, 2, 3)) * MICROS, slide_s * MICROS)
+    dialable = [site.name for site in roster.sites if site.dialable]
+    data = [site.name for site in roster.sites if site.has_data]
+    some = tuple(sorted(random.sample(data, max(1, len(data) * 2 // 3))))
+    first_window = window.first_window_from(int(begin_s * MICROS))
+    return Query(
+        id=QueryId(f"q{number}", installer, number),
+        text="",
+        source=SOURCE,
+        window=window,
+        keys=(),
+        partials=(),
+        site_sql=str(random.choice((1, 3, 7))),
+        root_sql="",
+        central_sql="",
+        columns_used=(),
+        output=(),
+        root=random.choice((roster.home, random.choice(dialable))),
+        sites=random.choice(((), (), some)),
+        begin_pane=window.panes_of(first_window)[0],
+        timing=Timing(
+            deadline_s=random.choice((4.0, 8.0)),
+            disorder_s=random.choice((1.0, 2.0)),
+            lateness_s=random.choice((25.0, 35.0)),
+            revise_every_s=random.choice((1.0, 3.0)),
+            revise_for_s=random.choice((86_400.0, 86_400.0, 120.0)),
+        ),
+    )
+
+
+def _draw_roster(random: Random, site_count: int) -> Roster:
+    sites = [
+        Site(
+            ordinal=ordinal,
+            name=f"s{ordinal}",
+            dialable=ordinal == 0 or random.random() < 0.85,
+            has_data=ordinal == 0 or random.random() < 0.85,
+        )
+        for ordinal in range(site_count)
+    ]
+    return Roster(version=1, sites=tuple(sites), home="s0")
+
+
+def _draw_offset(random: Random) -> float:
+    """Most clocks are good, some are not."""
+    if random.random() < 0.8:
+        return random.uniform(-0.2, 0.2)
+    return random.uniform(-6.0, 6.0)
+
+
+def _draw_delays(random: Random, count: int) -> tuple[tuple[float, ...], ...]:
+    return tuple(
+        tuple(round(random.uniform(0.005, 0.15), 4) for _ in range(count)) for _ in range(count)
+    )
+
+
+def _draw_limits(random: Random) -> Limits:
+    """Half of the worlds have one or more limits so low that they matter."""
+    if random.random() < 0.5:
+        return Limits(backlog_hold_s=random.choice((0.25, 1.5)))
+    return Limits(
+        entries_max=random.choice((3, 10_000)),
+        parts_max=random.choice((2, 64)),
+        link_queue_bytes_max=random.choice((600, 3_000, 4 << 20)),
+        backlog_hold_s=random.choice((0.25, 1.5)),
+        panes_per_ack_max=random.choice((6, 64)),
+        ranges_per_ack_max=random.choice((2, 512)),
+        extras_per_ack_max=random.choice((8, 4_096)),
+        greetings_per_ack_max=random.choice((2, 10_000)),
+        windows_per_answer_max=random.choice((3, 64)),
+        parked_max=random.choice((1, 10_000)),
+        panes_per_cut_max=random.choice((1, 256)),
+        sends_per_tick_max=random.choice((1, 256)),
+        spares_per_tick_max=random.choice((1, 64)),
+        empty_ranges_max=random.choice((1, 4_096)),
+    )
+
+
+def _draw_refusals(random: Random, sites: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Now and then a site does not admit a query."""
+    if random.random() < 0.85:
+        return ()
+    return ((random.choice(sites), random.choice(("q1", "q2"))),)
+
+
+def _draw_workload(random: Random, length_s: float, *, is_finite: bool) -> Workload:
+    """Steady, bursty or nearly idle: idle stretches make empty closes, long ones runs of them."""
+    end_s = START_S + (0.0 if is_finite else length_s)
+    busy, at_s = [], START_S - (length_s / 2 if is_finite else 0.0)
+    if random.random() < 0.3:
+        while at_s < end_s:
+            until_s = at_s + random.uniform(5.0, 40.0)
+            busy.append((at_s, min(until_s, end_s)))
+            at_s = until_s + random.choice((10.0, 30.0, 90.0))
+    else:
+        busy.append((at_s, end_s))
+    return Workload(
+        records_per_s=random.choice((0.05, 0.3, 0.6, 1.0)),
+        busy_s=tuple(busy),
+        disorder_s=0.9,
+        late_share=random.choice((0.0, 0.03, 0.1)),
+        late_s=random.choice((6.0, 20.0, 60.0)),
+    )
+
+
+def _links(roster: Roster, tree: Tree) -> tuple[tuple[str, str], ...]:
+    names = {site.ordinal: site.name for site in roster.sites}
+    return tuple((names[child], names[parent]) for child, parent in tree.parents)

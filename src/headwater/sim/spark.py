@@ -1,0 +1,171 @@
+"""A site's reading, simulated: polls that find input, and a Spark that turns it into partial rows.
+
+Polling and batches are apart, as they are in an agent: a poll registers what it found as a cut,
+Spark commits cuts when it gets to them. A Spark that stalls leaves found input uncommitted; one
+that lost its checkpoint delivers a batch again, which the cube must recognise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.plan.query import Query
+from headwater.sim.disk import Disk, Untold
+from headwater.sim.event_queue import Clock, EventQueue
+from headwater.sim.log import Log
+from headwater.sim.scenario import SOURCE, Pace
+from headwater.sim.truth import SiteTruth, admits
+
+RETRY_S = 0.5
+"""How soon a commit that found no room is tried again."""
+TELL_S = 0.15
+"""Between the commit of a batch and the edge's hearing of it, in which a crash may fall."""
+LOST_BYTES = 100
+Tell = Callable[[BatchReport], None]
+
+
+class SiteSpark:
+    """One life of a site's reader; a crash leaves ``disk`` and drops this."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        clock: Clock,
+        log: Log,
+        disk: Disk,
+        truth: SiteTruth,
+        *,
+        pace: Pace,
+        random: Random,
+        tell: Tell,
+        is_finite: bool,
+    ) -> None:
+        self.queries: dict[str, Query] = {}
+        self.is_dead = False
+        self.stalled_until_s = 0.0
+        self.failing_until_s = 0.0
+        self._queue = queue
+        self._clock = clock
+        self._log = log
+        self._disk = disk
+        self._truth = truth
+        self._pace = pace
+        self._random = random
+        self._tell = tell
+        self._is_finite = is_finite
+        self._batch = 0
+        """The number of the batch that runs; a batch of another number is void."""
+        self._is_busy = False
+
+    def start(self) -> None:
+        for one in self._disk.cube.untold:
+            one.is_told = False
+        self._queue.after(self._random.random() * self._pace.poll_every_s, self._poll)
+
+    def replay(self) -> None:
+        """The checkpoint is lost: what runs is begun again, or what was done is delivered again."""
+        if self._is_busy:
+            self._begin()
+        else:
+            self._report((), high_us=None)
+
+    def _poll(self) -> None:
+        if self.is_dead:
+            return
+        self._queue.after(self._pace.poll_every_s, self._poll)
+        if self._disk.is_full or (self._is_finite and not self.queries):
+            return
+        cube = self._disk.cube
+        found, cube.found = cube.found, self._log.grow(self._queue.now_s)
+        cube.found_s = self._clock.now_s()
+        self._truth.polled(clock_s=cube.found_s, position=cube.found)
+        self._note_damage(found, cube.found)
+        if self._is_busy:
+            return
+        if cube.committed < cube.found:
+            self._begin()
+        else:
+            self._report((), high_us=None)
+
+    def _note_damage(self, first: int, end: int) -> None:
+        lost = [self._log.times_us[p] for p in range(first, end) if p in self._log.lost]
+        if lost:
+            self._disk.cube.damage.append((end, min(lost), max(lost)))
+
+    def _begin(self) -> None:
+        self._is_busy = True
+        self._batch += 1
+        cube = self._disk.cube
+        through = min(cube.found, cube.committed + self._pace.batch_records_max)
+        takes_s = self._random.uniform(*self._pace.batch_s)
+        end_s = max(self._queue.now_s, self.stalled_until_s) + takes_s
+        self._queue.at(end_s, self._commit, self._batch, through, list(self.queries.values()))
+
+    def _commit(self, batch: int, through: int, queries: list[Query]) -> None:
+        if self.is_dead or batch != self._batch:
+            return
+        if self._queue.now_s < self.stalled_until_s or self._disk.is_full:
+            after_s = max(RETRY_S, self.stalled_until_s - self._queue.now_s)
+            self._queue.after(after_s, self._commit, batch, through, queries)
+            return
+        cube, log = self._disk.cube, self._log
+        positions = [p for p in range(cube.committed, through) if p not in log.lost]
+        results = tuple(
+            self._result(query, positions) for query in queries if str(query.id) in self.queries
+        )
+        self._keep_untold(results, through)
+        cube.committed = through
+        self._is_busy = False
+        good = tuple(result for result in results if result.failed is None)
+        self._report(good, high_us=max((log.times_us[p] for p in positions), default=None))
+        if cube.committed < cube.found:
+            self._begin()
+
+    def _result(self, query: Query, positions: list[int]) -> QueryBatch:
+        log = self._log
+        records = [
+            (log.numbers[p], log.times_us[p]) for p in positions if admits(query, log.numbers[p])
+        ]
+        if records and self._queue.now_s < self.failing_until_s:
+            panes = [query.window.pane_at(time_us) for _, time_us in records]
+            return QueryBatch(
+                str(query.id), failed="division by zero", touched=(min(panes), max(panes))
+            )
+        panes_stored, too_late = self._disk.cube.store(query, records, now_s=self._clock.now_s())
+        return QueryBatch(str(query.id), panes_stored, too_late=too_late)
+
+    def _keep_untold(self, results: tuple[QueryBatch, ...], through: int) -> None:
+        cube = self._disk.cube
+        for result in results:
+            if result.failed is not None:
+                cube.untold.append(Untold({result.query}, failed=result, damaged_us=None))
+        for position, first_us, last_us in cube.damage:
+            if position <= through and cube.records:
+                damaged_us = (first_us, last_us)
+                cube.untold.append(Untold(set(cube.records), failed=None, damaged_us=damaged_us))
+        cube.damage = [damage for damage in cube.damage if damage[0] > through]
+
+    def _report(self, results: tuple[QueryBatch, ...], *, high_us: int | None) -> None:
+        cube = self._disk.cube
+        new = [one for one in cube.untold if not one.is_told]
+        damaged_us = [one.damaged_us for one in new if one.damaged_us is not None]
+        failed = {one.failed.query: one.failed for one in new if one.failed is not None}
+        report = BatchReport(
+            SOURCE.name,
+            (*(result for result in results if result.query not in failed), *failed.values()),
+            high_time_us=high_us,
+            read_through_s=cube.found_s if cube.committed == cube.found else None,
+            ended=self._is_finite and cube.committed == cube.found and cube.found_s is not None,
+            lost_bytes=LOST_BYTES * len(damaged_us),
+            damaged_from_us=min((first for first, _ in damaged_us), default=None),
+            damaged_to_us=max((last for _, last in damaged_us), default=None),
+        )
+        self._queue.after(TELL_S, self._deliver, report, new)
+
+    def _deliver(self, report: BatchReport, told: list[Untold]) -> None:
+        if not self.is_dead:
+            for one in told:
+                one.is_told = True
+            self._tell(report)

@@ -1,0 +1,95 @@
+"""Many seeds, one verdict: all runs good, and everything that should happen sometimes did.
+
+A sweep in which no spare was ever used proves nothing about spares; so it fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import get_context
+
+import msgspec
+
+from headwater.sim.faults import Fault
+from headwater.sim.outcome import Outcome
+from headwater.sim.scenario import Scenario, draw_scenario
+from headwater.sim.world import World
+
+SOMETIMES: tuple[str, ...] = ()
+SEEDS_FOR_SOMETIMES = 150
+"""A shorter sweep may miss some of them by chance."""
+SHRINK_RUNS_MAX = 200
+Make = Callable[[Scenario], World]
+
+
+class Sweep(msgspec.Struct):
+    """What a number of runs came to."""
+
+    seeds: int = 0
+    virtual_s: float = 0.0
+    event_count: int = 0
+    fault_count: int = 0
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
+    failures: list[Outcome] = msgspec.field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        self.seeds += 1
+        self.virtual_s += outcome.virtual_s
+        self.event_count += outcome.event_count
+        self.fault_count += len(outcome.faults)
+        self.counts.update(outcome.counts)
+        if not outcome.is_good:
+            self.failures.append(outcome)
+
+    @property
+    def never(self) -> list[str]:
+        """What should have happened sometimes and did not."""
+        if self.seeds < SEEDS_FOR_SOMETIMES:
+            return []
+        return [what for what in SOMETIMES if not self.counts[what]]
+
+    def summary(self) -> str:
+        return (
+            f"{self.seeds} seeds, {self.virtual_s / 3600:.1f} virtual hours, "
+            f"{self.event_count} events, {self.fault_count} faults, "
+            f"{len(self.failures)} failures"
+        )
+
+
+def run_seed(seed: int) -> Outcome:
+    return World(draw_scenario(seed)).run()
+
+
+def run_seeds(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
+    """The outcomes in the order of the seeds."""
+    if jobs == 1:
+        yield from map(run_seed, seeds)
+        return
+    with get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap(run_seed, seeds, chunksize=4)
+
+
+def shrink(outcome: Outcome, scenario: Scenario, *, make: Make = World) -> Outcome:
+    """The same failure with as few faults as it takes: leave one out while it still fails."""
+    best, runs = outcome, 0
+    is_shorter = True
+    while is_shorter:
+        is_shorter = False
+        for fault in best.faults:
+            if runs >= SHRINK_RUNS_MAX:
+                return best
+            runs += 1
+            tried = make(with_faults(scenario, without(best.faults, fault))).run()
+            if tried.rule == outcome.rule:
+                best, is_shorter = tried, True
+                break
+    return best
+
+
+def without(faults: tuple[Fault, ...], left_out: Fault) -> tuple[Fault, ...]:
+    return tuple(fault for fault in faults if fault is not left_out)
+
+
+def with_faults(scenario: Scenario, faults: tuple[Fault, ...]) -> Scenario:
+    return msgspec.structs.replace(scenario, faults=faults)

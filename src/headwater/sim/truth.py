@@ -1,0 +1,241 @@
+"""What is true, kept apart from every machine: the logs, and what each site cut out of them.
+
+Machines are believed nothing here. The sites' shells tell what was born, when it was polled, and
+the content of each update in the moment it is written; from that the truth tells which records a
+coverage stands for, and which ones a site must have read before it may call a pane closed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import product
+
+from headwater.algebra import bitset
+from headwater.algebra.coverage import Coverage, incarnation_tag
+from headwater.algebra.panes import MICROS
+from headwater.plan.query import Query
+from headwater.sim.bag import Bag, numbers_text
+from headwater.sim.log import Log
+from headwater.sim.outcome import Violation
+
+UpdateId = tuple[str, int, int, int, int]
+"""(query, pane, ordinal, incarnation, update)."""
+NOT_YET = 1 << 60
+"""A position that no log reaches."""
+
+
+class SiteTruth:
+    """One site's log as it was read, over all its lives."""
+
+    def __init__(self, ordinal: int, log: Log) -> None:
+        self.ordinal = ordinal
+        self.log = log
+        self.incarnations: list[int] = []
+        self.born_s: list[float] = []
+        """Site clock when each of them was made."""
+        self._poll_highs_s: list[float] = []
+        self._poll_positions: list[int] = []
+        self._indexes: dict[str, PaneIndex] = {}
+        self.too_late: dict[str, int] = {}
+        """Query -> records that were not counted because their pane was sealed."""
+
+    def refuse(self, query: Query, numbers: list[int], pane: int, *, slot_count: int) -> None:
+        """The cube drops records of a sealed pane: they must really have come too late."""
+        timing = query.timing
+        assert timing.lateness_s is not None, "simulated queries say their lateness"
+        lateness_s = min(timing.lateness_s, timing.revise_for_s)
+        end_s = query.window.pane_end_us(pane) / MICROS
+        by_poll = bisect_left(self._poll_highs_s, end_s + lateness_s)
+        for number in numbers:
+            is_late = (
+                by_poll < len(self._poll_positions)
+                and number // slot_count >= self._poll_positions[by_poll]
+            )
+            if not is_late:
+                raise Violation(
+                    "too late is late",
+                    f"{query.id} pane {pane}: site {self.ordinal} refuses record {number}, "
+                    "which was there before the pane could be sealed",
+                )
+        bits = self.too_late.get(str(query.id), 0)
+        self.too_late[str(query.id)] = bits | bitset.of(numbers)
+
+    def polled(self, *, clock_s: float, position: int) -> None:
+        """A poll began at ``clock_s`` and found the log that long."""
+        if not self._poll_highs_s or clock_s > self._poll_highs_s[-1]:
+            self._poll_highs_s.append(clock_s)
+            self._poll_positions.append(position)
+
+    def records(self, query: Query, pane: int) -> list[tuple[int, int]]:
+        """(position, number) of all records that the site's log holds for this pane."""
+        index = self._indexes.get(str(query.id))
+        if index is None:
+            index = self._indexes[str(query.id)] = PaneIndex(query, self.log)
+        return index.records(pane)
+
+    def panes_with_records(self, query: Query) -> list[int]:
+        self.records(query, 0)
+        return sorted(self._indexes[str(query.id)].panes)
+
+    def read_before(self, time_s: float) -> int:
+        """Up to which position a site has read at least, once it may say "all up to this time".
+
+        A read that began after that time has seen the log up to there, and a site that is behind
+        has read up to a record of that time; whichever needs less.
+        """
+        by_poll = bisect_left(self._poll_highs_s, time_s)
+        by_record = bisect_left(self.log.highs_us, int(time_s * MICROS))
+        return min(
+            self._poll_positions[by_poll] if by_poll < len(self._poll_positions) else NOT_YET,
+            by_record if by_record < len(self.log.highs_us) else NOT_YET,
+        )
+
+    def lost_in(self, query: Query, pane: int) -> bool:
+        """Whether bytes vanished that a close of the pane would have to include."""
+        position = self._must_read(query, pane)
+        self.records(query, pane)
+        lost = self._indexes[str(query.id)].lost.get(pane, ())
+        return any(at < position for at in lost)
+
+    def due(self, query: Query, pane: int) -> int | None:
+        """The records that a close of the pane must include; None: it can't be closed yet."""
+        position = self._must_read(query, pane)
+        if position == NOT_YET:
+            return None
+        return bits_of(self.records(query, pane), below=position)
+
+    def _must_read(self, query: Query, pane: int) -> int:
+        if query.ends:
+            return self._poll_positions[0] if self._poll_positions else NOT_YET
+        end_s = query.window.pane_end_us(pane) / MICROS
+        return self.read_before(end_s + query.timing.disorder_s)
+
+
+class PaneIndex:
+    """A log's records by pane of one query; grows with the log."""
+
+    def __init__(self, query: Query, log: Log) -> None:
+        self._query = query
+        self._log = log
+        self._next = 0
+        self.panes: dict[int, list[tuple[int, int]]] = {}
+        self.lost: dict[int, list[int]] = {}
+        """Pane -> positions of its records whose bytes vanished."""
+
+    def records(self, pane: int) -> list[tuple[int, int]]:
+        if self._next < len(self._log):
+            self._read_on()
+        return self.panes.get(pane, [])
+
+    def _read_on(self) -> None:
+        log, window = self._log, self._query.window
+        for position in range(self._next, len(log)):
+            number, pane = log.numbers[position], window.pane_at(log.times_us[position])
+            if position in log.lost:
+                self.lost.setdefault(pane, []).append(position)
+            elif admits(self._query, number):
+                self.panes.setdefault(pane, []).append((position, number))
+        self._next = len(log)
+
+
+def admits(query: Query, number: int) -> bool:
+    """The simulated WHERE: every query sees its own share of the records.
+
+    The divisor stands where an agent would have the site part of the plan.
+    """
+    return number % 7 < int(query.site_sql)
+
+
+def bits_of(records: list[tuple[int, int]], *, below: int = NOT_YET) -> int:
+    return bitset.of(number for position, number in records if position < below)
+
+
+class Truth:
+    """The federation's logs and every update that was ever cut."""
+
+    def __init__(self) -> None:
+        self.sites: dict[int, SiteTruth] = {}
+        self._updates: dict[UpdateId, Bag] = {}
+        self._counts: dict[tuple[str, int, int, int], int] = {}
+        self._contents: dict[tuple[str, int, Coverage], Bag] = {}
+
+    def cut(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Bag) -> int:
+        """A site writes a further update; its number."""
+        key = (query, pane, ordinal, incarnation)
+        number = self._counts.get(key, 0) + 1
+        self._counts[key] = number
+        self._updates[(*key, number)] = bag
+        return number
+
+    def update_count(self, query: str, pane: int, ordinal: int, incarnation: int) -> int:
+        return self._counts.get((query, pane, ordinal, incarnation), 0)
+
+    def records_cut(
+        self, query: str, pane: int, ordinal: int, incarnation: int, through: int
+    ) -> int:
+        """The records in updates 1 … ``through`` of one site."""
+        key = (query, pane, ordinal, incarnation)
+        bits = 0
+        for number in range(1, min(through, self._counts.get(key, 0)) + 1):
+            bits |= self._updates[(*key, number)].once
+        return bits
+
+    def content(self, query: str, pane: int, coverage: Coverage) -> Bag:
+        """The records that this coverage stands for."""
+        key = (query, pane, coverage)
+        found = self._contents.get(key)
+        if found is None:
+            found = self._contents[key] = self._content(query, pane, coverage)
+        return found
+
+    def updates_of(
+        self, query: str, pane: int, coverage: Coverage
+    ) -> list[tuple[int, int, int]]:
+        """(ordinal, incarnation, update) of everything that is in."""
+        found = [
+            (part.ordinal, part.incarnation, update)
+            for part in coverage.parts
+            for first, last in part.updates
+            for update in range(first, last + 1)
+        ]
+        for ordinal, incarnation in self.lives_of(coverage).items():
+            if coverage.whole >> ordinal & 1:
+                found.append((ordinal, incarnation, 1))
+        return found
+
+    def lives_of(self, coverage: Coverage) -> dict[int, int]:
+        """Which incarnation of each site in the bitmaps it is, found by the tag."""
+        ordinals = list(bitset.members(coverage.whole | coverage.empty))
+        for lives in product(*(reversed(self.sites[o].incarnations) for o in ordinals)):
+            tag = 0
+            for ordinal, life in zip(ordinals, lives, strict=True):
+                tag ^= incarnation_tag(ordinal, life)
+            if tag == coverage.tag:
+                return dict(zip(ordinals, lives, strict=True))
+        raise Violation("true coverage", f"no incarnations of {ordinals} have tag {coverage.tag}")
+
+    def _content(self, query: str, pane: int, coverage: Coverage) -> Bag:
+        bag = Bag()
+        for ordinal, incarnation, update in self.updates_of(query, pane, coverage):
+            cut = self._updates.get((query, pane, ordinal, incarnation, update))
+            if cut is None:
+                raise Violation(
+                    "true coverage",
+                    f"{query} pane {pane}: site {ordinal} never cut update {update}",
+                )
+            bag = bag.merge(cut)
+        return bag
+
+
+def check_rows(query: str, pane: int, coverage: Coverage, rows: Bag | None, truth: Truth) -> None:
+    """A summary holds exactly what its coverage says, and nothing twice."""
+    bag = rows or Bag()
+    if bag.twice:
+        raise Violation("no double counting", f"{query} pane {pane}: {numbers_text(bag.twice)}")
+    stated = truth.content(query, pane, coverage)
+    if stated.once != bag.once:
+        raise Violation(
+            "true coverage",
+            f"{query} pane {pane}: stated but not in: {numbers_text(stated.once & ~bag.once)}; "
+            f"in but not stated: {numbers_text(bag.once & ~stated.once)}",
+        )

@@ -1,0 +1,343 @@
+"""A whole federation in one run: made from a scenario, driven to its end, judged.
+
+Two phases, after TigerBeetle's simulator: while faults come only safety is asked for; then all is
+healed, and within a time of grace everything must be exact and final.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+
+from headwater.edge.config import EdgeConfig
+from headwater.node.config import NodeConfig
+from headwater.node.names import losers
+from headwater.node.node import Node
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import Query, QueryId
+from headwater.root.config import RootConfig
+from headwater.sim.bag import BagMerger
+from headwater.sim.check_end import EndCheck
+from headwater.sim.checkers import Checkers
+from headwater.sim.disk import CubeDisk, Disk
+from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
+from headwater.sim.faults import Nemesis
+from headwater.sim.log import Log
+from headwater.sim.network import Network
+from headwater.sim.outcome import Outcome, Violation
+from headwater.sim.scenario import START_S, Limits, Pace, Scenario, draw_query, draw_tree
+from headwater.sim.site import SimulatedSite, Surroundings
+from headwater.sim.transcript import TAIL_LENGTH, Transcript
+from headwater.sim.truth import SiteTruth, Truth
+
+INSTALL_S = 1.0
+"""When the first query is installed."""
+EXTRA_QUERIES_MAX = 3
+"""Queries that faults may install beside the first."""
+NAME_TAKEN_SHARE = 0.2
+"""How often a further query takes the name of the first."""
+LOST_RECORDS = 3
+"""Records that one loss of input takes."""
+MESSAGE_BYTES = 120
+"""About what a message takes beside its rows."""
+
+
+MERGER = BagMerger()
+
+
+def node_config(pace: Pace, limits: Limits) -> NodeConfig:
+    """The machines' own tuning at the pace of a simulated world."""
+    life_s = pace.summary_life_s
+    return NodeConfig(
+        overlay=OverlayConfig(
+            summary_life_s=life_s,
+            heartbeat_every_s=pace.heartbeat_every_s,
+            silent_floor_s=3.0 * pace.heartbeat_every_s,
+            net_dist_ceiling_s=0.25 * life_s,
+            dial_last_s=4.0,
+            entries_max=limits.entries_max,
+            parts_max=limits.parts_max,
+            link_queue_bytes_max=limits.link_queue_bytes_max,
+            backlog_hold_s=limits.backlog_hold_s,
+        ),
+        edge=EdgeConfig(
+            summary_life_s=life_s,
+            live_for_s=life_s,
+            state_every_s=pace.state_every_s,
+            seal_every_s=5.0,
+            panes_per_cut_max=limits.panes_per_cut_max,
+            sends_per_tick_max=limits.sends_per_tick_max,
+            spares_per_tick_max=limits.spares_per_tick_max,
+            empty_ranges_max=limits.empty_ranges_max,
+        ),
+        root=RootConfig(
+            summary_life_s=life_s,
+            ack_every_s=pace.ack_every_s,
+            ack_idle_s=2.0 * pace.ack_every_s,
+            horizon_slack_s=20.0,
+            panes_per_ack_max=limits.panes_per_ack_max,
+            ranges_per_ack_max=limits.ranges_per_ack_max,
+            extras_per_ack_max=limits.extras_per_ack_max,
+            greetings_per_ack_max=limits.greetings_per_ack_max,
+            windows_per_answer_max=limits.windows_per_answer_max,
+            parked_max=limits.parked_max,
+        ),
+        retention_s=pace.retention_s,
+    )
+
+
+class World:
+    """Also what the network and the nemesis act upon (``Ends``, ``Struck``)."""
+
+    def __init__(self, scenario: Scenario, *, tail_length: int = TAIL_LENGTH) -> None:
+        self.scenario = scenario
+        self.queue = EventQueue(start_s=START_S)
+        self.truth = Truth()
+        self.transcript = Transcript(START_S, tail_length=tail_length)
+        self.checkers = Checkers(self.queue, scenario.roster, self.truth, self.transcript)
+        self.network = Network(self.queue, self, random=Random(f"network {scenario.seed}"))
+        self.nemesis = Nemesis(self.queue, self, self.network)
+        self._random = Random(f"world {scenario.seed}")
+        self._config = node_config(scenario.pace, scenario.limits)
+        self._life_count = 0
+        self.sites: dict[str, SimulatedSite] = self.checkers.sites
+        around = Surroundings(
+            self.queue, self.network, self.checkers,
+            pace=scenario.pace, random=Random(f"spark {scenario.seed}"),
+            is_finite=scenario.is_finite,
+        )
+        for place, site in enumerate(scenario.roster.sites):
+            self._add_site(site.name, place, around)
+        for place, row in enumerate(scenario.delays_s):
+            for other, delay_s in enumerate(row):
+                if place != other:
+                    names = scenario.roster.sites
+                    self.network.add_path(names[place].name, names[other].name, delay_s=delay_s)
+
+    def _add_site(self, name: str, place: int, around: Surroundings) -> None:
+        scenario = self.scenario
+        site = scenario.roster.site(name)
+        clock = Clock(self.queue, offset_s=scenario.offsets_s[place])
+        count = len(scenario.roster.sites)
+        log = Log(
+            scenario.workloads[place], clock,
+            random=Random(f"log {scenario.seed} {name}"), slot=place, slot_count=count,
+        )
+        truth = self.truth.sites[site.ordinal] = SiteTruth(site.ordinal, log)
+        self.sites[name] = SimulatedSite(
+            name,
+            clock=clock, log=log, truth=truth, around=around, has_data=site.has_data,
+            make_disk=lambda: self._make_disk(site.ordinal, clock),
+            make_node=lambda disk: self._make_node(name, clock, disk),
+        )
+
+    def _make_disk(self, ordinal: int, clock: Clock) -> Disk:
+        """Incarnations rise with time, so that the newer of two can be told."""
+        self._life_count += 1
+        incarnation = self._life_count << 32 | self._random.getrandbits(32)
+        cube = CubeDisk(
+            ordinal, incarnation, self.truth,
+            records_max=self.scenario.pace.update_records_max,
+            slot_count=len(self.scenario.roster.sites),
+        )
+        return Disk(incarnation, cube, born_s=clock.now_s())
+
+    def _refusal(self, site: str, query: Query) -> str | None:
+        return "policy" if (site, query.id.name) in self.scenario.refusals else None
+
+    def _make_node(self, name: str, clock: Clock, disk: Disk) -> Node:
+        node = Node(
+            site=name,
+            roster=self.scenario.roster,
+            tree=self.scenario.tree,
+            config=self._config,
+            merger_of=lambda _: MERGER,
+            incarnation=disk.incarnation,
+            born_s=disk.born_s,
+            admit=lambda query: self._refusal(name, query),
+        )
+        node.restore(
+            commands=disk.installs.values(),
+            vector=disk.vector,
+            cube=disk.cube.restore(),
+            ledgers=[ledger.restore(query) for query, ledger in disk.ledgers.items()],
+            now_s=clock.now_s(),
+        )
+        return node
+
+    # ---- the run
+
+    def run(self) -> Outcome:
+        rule, failure = "", ""
+        try:
+            self._run()
+        except Violation as violation:
+            rule, failure = violation.rule, str(violation)
+        except (RunawayRun, AssertionError, ArithmeticError, LookupError, TypeError,
+                ValueError, AttributeError) as error:
+            rule, failure = "no exception", f"{type(error).__name__}: {error} {_place(error)}"
+        transcript = self.transcript
+        for kind, count in self.nemesis.struck.items():
+            transcript.counts[f"fault: {kind.value}"] += count
+        return Outcome(
+            seed=self.scenario.seed,
+            faults=self.scenario.faults,
+            virtual_s=self.queue.now_s - START_S,
+            event_count=self.queue.event_count,
+            trace=transcript.trace,
+            counts=transcript.counts,
+            rule=rule,
+            failure=failure,
+            failed_at_s=self.queue.now_s - START_S if rule else 0.0,
+            transcript=transcript.lines() if rule else (),
+        )
+
+    def _run(self) -> None:
+        scenario = self.scenario
+        for site in self.sites.values():
+            self.queue.at(START_S + self._random.random(), site.start)
+        self.queue.at(START_S + INSTALL_S + 1.0, self._install, scenario.first_query)
+        self.nemesis.plan(scenario.faults, start_s=START_S)
+        self.queue.run_until(START_S + scenario.end_s)
+        self._judge()
+
+    def _judge(self) -> None:
+        end = EndCheck(self.checkers, self.sites, self.scenario)
+        end.commands_agree()
+        live = [install.query for install in self.sites["s0"].disk.installs.values()]
+        beaten = losers(query.id for query in live)
+        for query in live:
+            if str(query.id) not in beaten:
+                end.query_settled(query, until_s=START_S + self.scenario.faults_until_s)
+        self.transcript.counts["a message was lost on a link"] += self.network.lost_count
+        for site in self.sites.values():
+            self.checkers.count_verdicts(site)
+
+    # ---- queries
+
+    def _install(self, query: Query) -> None:
+        site = self.sites[query.id.installer]
+        tree = self.scenario.tree
+        ordinal = self.scenario.roster.site(query.root).ordinal
+        if tree.root != ordinal or self._random.random() < 0.5:
+            tree = draw_tree(self._random, self.scenario.roster, root=ordinal)
+        self.checkers.queries[str(query.id)] = query
+        site.command(Install(query, (tree,), self.scenario.roster.version))
+
+    def install_another(self, site: str, *, draw: float) -> None:
+        """A further query, commanded at ``site`` if it is up and knows its own count."""
+        at = self.sites[site]
+        is_full = len(self.checkers.queries) > EXTRA_QUERIES_MAX
+        if is_full or self.scenario.is_finite or not self._may_command(at):
+            return
+        random = Random(f"query {self.scenario.seed} {draw}")
+        number = len(self.checkers.queries) + 1
+        query = draw_query(
+            random, self.scenario.roster, number=number, installer=site,
+            begin_s=at.clock.now_s() + 8.0,
+        )
+        counter = at.disk.vector.get(site, 0) + 1
+        name = f"q{number}"
+        if random.random() < NAME_TAKEN_SHARE:
+            name = self.scenario.first_query.id.name
+            self.transcript.count("a name was taken by a second query")
+        query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
+        self.transcript.count("a query was installed while others ran")
+        self._install(query)
+
+    def remove_one(self, site: str, *, draw: float) -> None:
+        at = self.sites[site]
+        if not self._may_command(at) or not at.disk.installs:
+            return
+        ids = sorted(at.disk.installs)
+        query = at.disk.installs[ids[int(draw * len(ids))]].query
+        at.command(Remove(query.id, site, at.disk.vector.get(site, 0) + 1))
+
+    def _may_command(self, site: SimulatedSite) -> bool:
+        return site.is_up and len(site.truth.incarnations) == 1
+
+    # ---- Struck: what faults do to sites
+
+    def crash(self, site: str, *, power: bool, loses_disk: bool, after_effects: int) -> None:
+        self.sites[site].crash(power=power, loses_disk=loses_disk, after_effects=after_effects)
+
+    def start(self, site: str) -> None:
+        self.sites[site].end_pending_crash()
+        self.sites[site].start()
+
+    def stall(self, site: str, *, until_s: float) -> None:
+        self.sites[site].stall(until_s)
+
+    def replay(self, site: str) -> None:
+        spark = self.sites[site].spark
+        if spark is not None:
+            spark.replay()
+
+    def fill_disk(self, site: str, *, is_full: bool) -> None:
+        self.sites[site].disk.is_full = is_full
+
+    def slow_disk(self, site: str, *, delay_s: float) -> None:
+        self.sites[site].disk.delay_s = delay_s
+
+    def step_clock(self, site: str, *, by_s: float) -> None:
+        self.sites[site].log.grow(self.queue.now_s)
+        self.sites[site].clock.offset_s += by_s
+        self.sites[site].clock_stepped()
+
+    def fail_query(self, site: str, *, until_s: float) -> None:
+        self.sites[site].fail_queries(until_s)
+
+    def lose_log(self, site: str) -> None:
+        """What nobody has read yet vanishes, as by a rotation that came too early."""
+        self.sites[site].log.lose_next(LOST_RECORDS)
+        self.transcript.count("unread input was lost")
+
+    # ---- Ends: what the network tells the sites
+
+    def life_of(self, site: str) -> int:
+        return self.sites[site].life if self.sites[site].is_up else 0
+
+    def linked(self, site: str, peer: str) -> None:
+        self.transcript.note(self.queue.now_s, site, f"link up with {peer}", mark=1)
+        self.sites[site].linked(peer)
+
+    def unlinked(self, site: str, peer: str, unsent: list[Message]) -> None:
+        self.transcript.note(
+            self.queue.now_s, site, f"link down with {peer}, {len(unsent)} unsent", mark=2
+        )
+        if any(isinstance(message, SummaryMessage) for message in unsent):
+            self.transcript.count("a summary came back unsent")
+        self.sites[site].unlinked(peer, unsent)
+
+    def arrived(self, site: str, sender: str, message: Message) -> None:
+        self.sites[site].receive(sender, message)
+
+    def queued(self, site: str, peer: str, queued_bytes: int) -> None:
+        self.sites[site].load(peer, queued_bytes)
+
+    def size_bytes(self, message: Message) -> int:
+        if isinstance(message, SummaryMessage):
+            rows = message.summary.rows
+            return MESSAGE_BYTES + (0 if rows is None else MERGER.size_bytes(rows))
+        if isinstance(message, AckMessage):
+            return MESSAGE_BYTES + 20 * len(message.ack.panes)
+        if isinstance(message, StatesMessage):
+            return MESSAGE_BYTES * len(message.states)
+        return MESSAGE_BYTES // 2
+
+    def aged(self, message: Message, by_s: float) -> Message:
+        return aged(message, by_s)
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of ours, for the report."""
+    frame, place = error.__traceback__, ""
+    while frame is not None:
+        code = frame.tb_frame.f_code
+        if "headwater" in code.co_filename:
+            place = f"in {code.co_filename.rsplit('headwater/', 1)[-1]}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return place
