@@ -1,0 +1,203 @@
+"""One batch: the chunks of some sites through the site parts of all their queries.
+
+Lines are parsed once. With several queries, or several sites, the typed columns that any of them
+uses are kept for the length of the batch, and every query runs over them, two at a time; with one
+query at one site nothing is kept, because keeping costs about as much as the query itself.
+
+Each query fails alone: Spark's message becomes its result, with the panes that the batch touches.
+If the lines themselves can't be read, a chunk is to blame, and ``Unreadable`` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.errors import SparkFailed
+from headwater.plan.query import Query
+from headwater.spark.inbox import Chunk, QueryResult
+from headwater.spark.lines import SITE, linked, read_lines
+from headwater.spark.parse import LINE, Parser
+from headwater.spark.query_group import QueryGroup, Settings, groups_of
+from headwater.spark.scan_counts import scan_counts
+from headwater.spark.session import apply_settings
+from headwater.spark.site_part import SharedRun, analysed, failure, fitted
+from headwater.spark.spark_message import message_of
+from headwater.spark.tally import ReadFailed, SampleBudget, Tally, newest_record_us, tallies
+
+JOBS_AT_ONCE = 2
+"""While one job runs the next one is planned, which takes the driver as long as a small batch."""
+
+
+class SiteBatch(msgspec.Struct, frozen=True):
+    """What one site has for this batch."""
+
+    site: str
+    chunks: tuple[Chunk, ...]
+    queries: tuple[Query, ...]
+
+
+class SiteOutcome(msgspec.Struct, frozen=True):
+    results: tuple[QueryResult, ...] = ()
+    records: int = 0
+    unparsed: int = 0
+    samples: tuple[str, ...] = ()
+    high_time_us: int | None = None
+
+    @classmethod
+    def of(
+        cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[str, ...]
+    ) -> SiteOutcome:
+        return cls(tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us)
+
+
+class Unreadable(Exception):
+    """Some chunks can't be read at all."""
+
+    def __init__(self, chunks: Sequence[tuple[str, Chunk, str]]) -> None:
+        super().__init__(f"{len(chunks)} chunks can't be read; the first: {chunks[0][2]}")
+        self.chunks = chunks
+        """(site, chunk, Spark's message)."""
+
+
+class BatchRunner:
+    """Runs the batches of one source, one at a time, on one Spark."""
+
+    def __init__(self, session: SparkSession, directory: Path) -> None:
+        self._session = session
+        self._directory = directory
+        self._sessions: dict[Settings, SparkSession] = {}
+        self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
+        self._samples = SampleBudget()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def run(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
+        """What came of it, for each site in order.
+
+        Raises ``Unreadable`` for chunks that must be left out, ``SparkFailed`` when it was neither
+        a query nor a chunk.
+        """
+        groups = groups_of(batch.queries for batch in batches)
+        with linked(self._directory, [batch.chunks for batch in batches]) as directory:
+            try:
+                outcomes = [self._run_group(directory, batches, group) for group in groups]
+            except ReadFailed as error:
+                self._raise_unreadable(batches, error)
+        if not outcomes:
+            return [SiteOutcome() for _ in batches]
+        return [_joined(of_site) for of_site in zip(*outcomes, strict=True)]
+
+    def _run_group(
+        self, directory: Path, batches: Sequence[SiteBatch], group: QueryGroup
+    ) -> list[SiteOutcome]:
+        if group.settings not in self._sessions:
+            self._sessions[group.settings] = apply_settings(self._session, dict(group.settings))
+        session = self._sessions[group.settings]
+        lines = read_lines(session, directory)
+        if len(group.queries) == 1 and len(batches) == 1:
+            return [self._run_direct(session, lines, group, batches[0].chunks)]
+        return self._run_shared(session, lines, group, site_count=len(batches))
+
+    def _run_direct(
+        self,
+        session: SparkSession,
+        lines: DataFrame,
+        group: QueryGroup,
+        chunks: Sequence[Chunk],
+    ) -> SiteOutcome:
+        """One query at one site."""
+        (query,) = group.queries
+        parser = group.parser()
+        records = parser.records(parser.typed(lines), 0, is_counted=True)
+        try:
+            frame = analysed(session, records, query.site_sql)
+            result = QueryResult(str(query.id), fitted(query, frame.toArrow()))
+        except PySparkException as error:
+            tally = _only_tally(parser, lines)
+            result = failure(query, error, tally)
+        else:
+            counts = scan_counts(frame)
+            if counts is None:
+                tally = _only_tally(parser, lines)
+            else:
+                high_us = newest_record_us(session, parser, chunks)
+                unparsed = counts.candidates - counts.records
+                tally = Tally(counts.records, unparsed, high_time_us=high_us)
+        (samples,) = self._samples.take(parser, lines, [tally])
+        return SiteOutcome.of([result], tally, samples)
+
+    def _run_shared(
+        self, session: SparkSession, lines: DataFrame, group: QueryGroup, *, site_count: int
+    ) -> list[SiteOutcome]:
+        """Several queries or sites. The tallies come first: they fill what is kept, and if they
+        fail it is the lines that can't be read."""
+        parser = group.parser()
+        typed = parser.typed(lines, keep=[SITE]).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            found = tallies(parser, typed, site_count=site_count)
+            shared = SharedRun(session, parser, typed, found)
+            futures = [
+                self._pool.submit(shared.results, query, group, shared.prepare(query, group))
+                for query in group.queries
+            ]
+            by_query = [future.result() for future in futures]
+        finally:
+            typed.unpersist()
+        samples = self._samples.take(parser, lines, found)
+        return [
+            SiteOutcome.of([r[n] for r in by_query if n in r], tally, samples[n])
+            for n, tally in enumerate(found)
+        ]
+
+    def _raise_unreadable(self, batches: Sequence[SiteBatch], error: ReadFailed) -> NoReturn:
+        chunks = [(batch.site, chunk) for batch in batches for chunk in batch.chunks]
+        found = self._unreadable(chunks)
+        if found:
+            raise Unreadable(found) from error
+        raise SparkFailed(f"a batch failed though all its lines can be read: {error}") from error
+
+    def _unreadable(self, chunks: list[tuple[str, Chunk]]) -> list[tuple[str, Chunk, str]]:
+        """Halve the chunks until those that can't be read stand alone."""
+        reason = self._read_fault([chunk for _, chunk in chunks])
+        if reason is None:
+            return []
+        if len(chunks) == 1:
+            return [(*chunks[0], reason)]
+        middle = len(chunks) // 2
+        return self._unreadable(chunks[:middle]) + self._unreadable(chunks[middle:])
+
+    def _read_fault(self, chunks: Sequence[Chunk]) -> str | None:
+        # Cuts of different sites may have one number, so each chunk is linked in its own folder.
+        with linked(self._directory, [[chunk] for chunk in chunks]) as directory:
+            try:
+                read_lines(self._session, directory).agg(F.max(F.length(LINE))).toArrow()
+            except PySparkException as error:
+                return message_of(error)
+        return None
+
+
+def _only_tally(parser: Parser, lines: DataFrame) -> Tally:
+    (tally,) = tallies(parser, parser.typed(lines, keep=[SITE]), site_count=1)
+    return tally
+
+
+def _joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
+    """One site's part from several groups. They read the same lines, so counts don't add up."""
+    times = [one.high_time_us for one in outcomes if one.high_time_us is not None]
+    return SiteOutcome(
+        tuple(result for one in outcomes for result in one.results),
+        max(one.records for one in outcomes),
+        max(one.unparsed for one in outcomes),
+        tuple(sample for one in outcomes for sample in one.samples),
+        max(times, default=None),
+    )

@@ -1,0 +1,79 @@
+"""What the Spark host asks of a site: the chunks to read, and a place for what came of them.
+
+A ``SiteHost`` serves many sites and knows each of them by its inbox alone. The methods are called
+from the host's threads, at most one batch of a source at a time. The agent implements it over the
+site's cube and followers; tests implement it with lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import pyarrow as pa
+
+from headwater.plan.query import Source
+
+
+class Chunk(Protocol):
+    """Whole lines of one file, as one file for Spark."""
+
+    @property
+    def cut(self) -> int: ...
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+
+class QueryResult(msgspec.Struct, frozen=True):
+    """What a batch gave for one query at one site: rows, none, or Spark's message."""
+
+    query: str
+    table: pa.Table | None = None
+    """Column ``pane``, then the query's keys and partials; None: no rows."""
+    failed: str | None = None
+    touched: tuple[int, int] | None = None
+    """When it failed: the first and last pane of the batch's records, if that is known."""
+
+
+class Inbox(Protocol):
+    def sources(self) -> Sequence[Source]:
+        """What is read at this site now."""
+
+    def runs(self, query_id: str) -> bool:
+        """Whether the query is installed here and not suspended; asked when a batch begins."""
+
+    def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> Sequence[Any]:
+        """``Chunk`` values after the committed cut, oldest first: at least one, if there is any."""
+
+    def committed_cut(self, source: str) -> int: ...
+
+    def new_epoch(self, source: str) -> int:
+        """A new checkpoint begins at the committed cut; commits of older ones are refused."""
+
+    def quarantine(self, source: str, cut: int, reason: str) -> None:
+        """Spark can't read this chunk: set it aside, count it as lost, never offer it again."""
+
+    def commit(
+        self,
+        source: str,
+        *,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[Any],
+        unparsed: int,
+        samples: Sequence[str],
+        high_time_us: int | None,
+        records: int,
+    ) -> None:
+        """Make a batch durable: ``QueryResult`` values of all queries and the cut, or nothing.
+
+        ``high_time_us`` is the time of a record of the batch, as a rule the highest, never higher.
+        Raises ``DiskFull`` when there is no room; the host then tries the same again.
+        """

@@ -1,0 +1,194 @@
+"""The JVM process under Spark: started by us, known by its identity, ended for sure.
+
+PySpark would start it through ``spark-submit``, a shell script that runs a first JVM to compute
+the command line of a second. Starting it directly saves two of seven seconds, works with a Java
+that lacks ``jdk.incubator.vector``, keeps the JVM's stderr where we want it, and gives us the
+process itself: semantics asks that a JVM which outlived its agent is awaited or ended before a
+new one starts.
+
+The JVM ends by itself when its stdin closes, so an agent that dies by SIGKILL leaves none behind
+for long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyspark
+from pyspark.java_gateway import launch_gateway
+from pyspark.serializers import UTF8Deserializer, read_int
+
+from headwater.errors import SparkFailed
+from headwater.spark.java import Java
+
+SPARK_HOME = Path(pyspark.__file__).parent
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 20.0
+POLL_S = 0.02
+
+OPENED_PACKAGES = (
+    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio",
+    "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
+    "sun.nio.ch", "sun.nio.cs", "sun.util.calendar",
+)  # fmt: skip
+"""What ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3 opens in java.base, less
+``sun.security.action``, which is for Kerberos and gone from Java 25."""
+
+MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED_PACKAGES),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+"""The rest of the same list."""
+
+
+class JvmIdentity(msgspec.Struct, frozen=True):
+    """Which process: a pid alone may by now belong to somebody else."""
+
+    pid: int
+    started_ticks: int
+
+
+class Jvm:
+    """A running JVM and the way to talk to it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], gateway: Any) -> None:
+        self.process = process
+        self.gateway = gateway
+        self.identity = JvmIdentity(process.pid, started_ticks(process.pid) or 0)
+
+    def stop(self) -> None:
+        """Close its stdin, which is its signal to end; end it by force if it does not."""
+        self.gateway.shutdown()
+        assert self.process.stdin is not None, "the JVM is started with a pipe"
+        self.process.stdin.close()
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(STOP_TIMEOUT_S)
+
+
+def start_jvm(
+    java: Java, *, options: Sequence[str], settings: Mapping[str, str], log: Path | None
+) -> Jvm:
+    """Start the JVM and wait until it can be talked to. ``log`` None: it shares our stderr."""
+    command = jvm_command(java, options=options, settings=settings)
+    with tempfile.TemporaryDirectory(prefix="headwater-jvm-") as directory:
+        port_file = Path(directory) / "port"
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(SPARK_HOME),
+            "JAVA_HOME": str(java.home),
+            "SPARK_CONNECT_MODE": "0",
+            "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(port_file),
+        }
+        process = _spawn(command, environment, log)
+        port, secret = _await_port(process, port_file, command, log)
+    return Jvm(process, _connect(port, secret))
+
+
+def jvm_command(
+    java: Java, *, options: Sequence[str], settings: Mapping[str, str]
+) -> list[str]:
+    """What ``spark-submit`` would run for the same settings, less the incubator module."""
+    conf = os.environ.get("SPARK_CONF_DIR", str(SPARK_HOME / "conf"))
+    confs = [part for item in settings.items() for part in ("--conf", "=".join(item))]
+    return [
+        str(java.executable), "-cp", f"{conf}:{SPARK_HOME}/jars/*",
+        *MODULE_OPTIONS, *options,
+        "org.apache.spark.deploy.SparkSubmit", *confs, "pyspark-shell",
+    ]  # fmt: skip
+
+
+def started_ticks(pid: int) -> int | None:
+    """When the process started, in clock ticks since boot; None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def end_jvm(identity: JvmIdentity, *, wait_s: float) -> bool:
+    """Wait for a JVM of a former agent to end, then end it. False: it is still there.
+
+    Called before a new JVM starts on the same directory. A pid that has been taken over by another
+    process is left alone.
+    """
+    if _gone_within(identity, wait_s):
+        return True
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(identity.pid, number)
+        if _gone_within(identity, STOP_TIMEOUT_S):
+            return True
+    return False
+
+
+def _gone_within(identity: JvmIdentity, wait_s: float) -> bool:
+    deadline = time.monotonic() + wait_s
+    while started_ticks(identity.pid) == identity.started_ticks:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _spawn(
+    command: Sequence[str], environment: Mapping[str, str], log: Path | None
+) -> subprocess.Popen[bytes]:
+    """A session of its own keeps a Ctrl-C in the terminal from the JVM: we end it ourselves."""
+    if log is None:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, env=environment, start_new_session=True
+        )
+    with log.open("ab") as sink:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=sink, stderr=sink, env=environment,
+            start_new_session=True,
+        )  # fmt: skip
+
+
+def _await_port(
+    process: subprocess.Popen[bytes], file: Path, command: Sequence[str], log: Path | None
+) -> tuple[int, str]:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not file.is_file():
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            where = f"its output is in {log}" if log else "its output is on stderr"
+            raise SparkFailed(
+                f"the JVM did not come up (exit {process.poll()}); {where}; "
+                f"command: {shlex.join(command)[:300]} …"
+            )
+        time.sleep(POLL_S)
+    with file.open("rb") as stream:
+        return read_int(stream), UTF8Deserializer().loads(stream)
+
+
+def _connect(port: int, secret: str) -> Any:
+    """PySpark takes a JVM that already runs from these two variables; nobody else shall."""
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = secret
+    try:
+        return launch_gateway()
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]

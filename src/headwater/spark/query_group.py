@@ -1,0 +1,54 @@
+"""Queries that are parsed together: of one source, under the same settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from headwater.plan.query import Query, Source
+from headwater.spark.parse import Parser
+
+Settings = tuple[tuple[str, str], ...]
+
+
+class QueryGroup(msgspec.Struct, frozen=True):
+    source: Source
+    settings: Settings
+    queries: tuple[Query, ...]
+    numbers: Mapping[str, frozenset[int]]
+    """For each query, by its id, the numbers of the sites that run it."""
+
+    def parser(self) -> Parser:
+        """One need for each set of columns, however many queries share it."""
+        return Parser(self.source, tuple({need_of(query): None for query in self.queries}))
+
+    def sites_of(self, query: Query) -> frozenset[int]:
+        return self.numbers[str(query.id)]
+
+
+def need_of(query: Query) -> frozenset[str]:
+    return frozenset(query.columns_used)
+
+
+def groups_of(queries_by_site: Iterable[Iterable[Query]]) -> list[QueryGroup]:
+    """The queries of all sites, each once. As a rule this is one group: settings hardly differ,
+    and queries of one source name read the same source."""
+    queries: dict[str, Query] = {}
+    numbers: dict[str, set[int]] = {}
+    for number, of_site in enumerate(queries_by_site):
+        for query in of_site:
+            queries[str(query.id)] = query
+            numbers.setdefault(str(query.id), set()).add(number)
+    grouped: dict[tuple[Source, Settings], list[Query]] = {}
+    for query in queries.values():
+        grouped.setdefault((query.source, query.settings), []).append(query)
+    return [
+        QueryGroup(
+            source,
+            settings,
+            tuple(members),
+            {str(query.id): frozenset(numbers[str(query.id)]) for query in members},
+        )
+        for (source, settings), members in grouped.items()
+    ]

@@ -1,0 +1,100 @@
+"""The root part of a query on Spark: rows of merged panes in, finished answers out.
+
+All windows that are due for a query are finished in one job, since a job costs more than the few
+thousand rows in it. A pane lies in several windows where a query slides, so its rows are given
+once for each of them, with the window in a column; grouping by that column is what keeps the
+windows apart, in Spark's own SQL.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import ArithmeticException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from headwater.algebra.types import WINDOW_COLUMN, summary_schema
+from headwater.errors import AnswerOverflow, SparkFailed
+from headwater.plan.query import Query
+from headwater.spark.session import apply_settings
+
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+START, END = "__start", "__end"
+SESSIONS_MAX = 1_000
+"""Sessions are cheap (views and settings, no threads), but a thousand is a leak."""
+
+WindowPanes = Mapping[int, Sequence[tuple[int, pa.Table]]]
+"""For each window the rows of those of its panes that have any."""
+
+
+class RootSpark:
+    """Safe to use from several threads: each query has a session of its own on one Spark."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._sessions: dict[str, SparkSession] = {}
+        self._lock = threading.Lock()
+
+    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
+        """The answer's rows for each window that has any, in the query's order.
+
+        Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``.
+        """
+        session = self._session_of(query)
+        try:
+            frame = session.createDataFrame(_panes_table(query, windows))
+            window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
+            frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END).createOrReplaceTempView(
+                "panes"
+            )
+            answer = session.sql(query.root_sql).toArrow()
+        except ArithmeticException as error:
+            raise AnswerOverflow(f"query {query.id}: {_first_line(error)}") from error
+        except PySparkException as error:
+            raise SparkFailed(f"query {query.id}: root part: {_first_line(error)}") from error
+        return split_by_window(query, answer)
+
+    def _session_of(self, query: Query) -> SparkSession:
+        with self._lock:
+            found = self._sessions.get(str(query.id))
+            if found is None:
+                if len(self._sessions) >= SESSIONS_MAX:
+                    self._sessions.pop(next(iter(self._sessions)))
+                found = apply_settings(self._session.newSession(), dict(query.settings))
+                self._sessions[str(query.id)] = found
+            return found
+
+
+def split_by_window(query: Query, answer: pa.Table) -> dict[int, pa.Table]:
+    """Rows by window number, without the window's own column, in their order."""
+    position = answer.schema.get_field_index(WINDOW_COLUMN)
+    starts = pc.struct_field(answer.column(position), "start").cast(TIMESTAMP).cast(pa.int64())
+    rows = answer.remove_column(position)
+    found: dict[int, pa.Table] = {}
+    for start_us in pc.unique(starts).to_pylist():
+        window = query.window.first_window_from(start_us)
+        found[window] = rows.filter(pc.equal(starts, start_us))
+    return found
+
+
+def _panes_table(query: Query, windows: WindowPanes) -> pa.Table:
+    schema = summary_schema(query)
+    parts = []
+    for window, panes in windows.items():
+        rows = pa.concat_tables([table.cast(schema) for _, table in panes])
+        for name, at_us in (
+            (START, query.window.window_start_us(window)),
+            (END, query.window.window_end_us(window)),
+        ):
+            column = pa.repeat(pa.scalar(at_us, TIMESTAMP), rows.num_rows)
+            rows = rows.append_column(pa.field(name, TIMESTAMP), column)
+        parts.append(rows)
+    return pa.concat_tables(parts)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:500]

@@ -1,0 +1,193 @@
+"""A lean Spark session: what a site, a root and every test run on.
+
+A site's batches are small and many, so this is Spark tuned for short jobs in little memory: no
+web interface, as many shuffle partitions as cores, no adaptive re-planning, a serial collector.
+Every setting stands here in the open and can be overridden by configuration, but for the three
+that the meaning of a query rests on (``MEANING``): those are the query's own.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from headwater.errors import ConfigurationError
+from headwater.spark.archive import archive_path
+from headwater.spark.java import find_java
+from headwater.spark.jvm import Jvm, JvmIdentity, start_jvm
+
+MEANING = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+}
+"""What the same SQL means, at every site and at the root."""
+
+LEAN = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
+    "spark.cleaner.periodicGC.interval": "30min",
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
+    "spark.python.use.daemon": "true",
+}
+"""Small jobs in little memory. Sketches sort instead of hash from 128 groups on by default; more
+than 32 paths would be listed by a job of their own; a chunk is no reason to open a new task."""
+
+LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+"""With a local master nobody else has business with the driver."""
+
+
+class SparkConfig(msgspec.Struct, frozen=True):
+    """What an operator decides about Spark at a site."""
+
+    master: str = "local[*]"
+    memory: str = "512m"
+    """The driver's heap; with a local master that is all the heap there is."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Any setting of Spark; they win over ours."""
+    directory: str | None = None
+    """For shuffle files and the like; None: the system's temporary directory."""
+    log: str | None = None
+    """A file for what the JVM says; None: our stderr."""
+    java_home: str | None = None
+    is_brief: bool = False
+    """A short run (a test, ``try`` on little input): compile quickly instead of well."""
+
+
+class RunningSpark:
+    """A session and the JVM under it. PySpark knows one per process, so there is one."""
+
+    def __init__(self, session: SparkSession, jvm: Jvm) -> None:
+        self.session = session
+        self._jvm = jvm
+
+    @property
+    def jvm(self) -> JvmIdentity:
+        """For the manifest: whoever starts next on this directory awaits or ends it."""
+        return self._jvm.identity
+
+    def is_alive(self) -> bool:
+        return self._jvm.process.poll() is None
+
+    def stop(self) -> None:
+        """End the session and the JVM; nothing of either is left when this returns."""
+        try:
+            if self.is_alive():
+                self.session.stop()
+        finally:
+            self._jvm.stop()
+            _forget_jvm()
+
+
+def start_session(config: SparkConfig) -> RunningSpark:
+    """Start Spark; takes 3 to 6 s. Raises ``SparkFailed`` if there is no Java or no start."""
+    if SparkContext._active_spark_context is not None:
+        raise ConfigurationError("Spark: one session in a process, and there is one already")
+    java = find_java(config.java_home)
+    settings = session_settings(config)
+    log = Path(config.log) if config.log else None
+    archive = archive_path(java)
+    options = jvm_options(config, archive=archive if archive.exists() else None)
+    jvm = start_jvm(java, options=options, settings=settings, log=log)
+    try:
+        conf = SparkConf(loadDefaults=False, _jvm=jvm.gateway.jvm)
+        conf.setAll(list(settings.items()))
+        context = SparkContext(conf=conf, gateway=jvm.gateway)
+        context.pythonExec = sys.executable
+        return RunningSpark(SparkSession(context), jvm)
+    except BaseException:
+        jvm.stop()
+        _forget_jvm()
+        raise
+
+
+def session_settings(config: SparkConfig) -> dict[str, str]:
+    """All settings, ours first so that the operator's win."""
+    overridden = sorted(set(MEANING) & {name for name, _ in config.settings})
+    if overridden:
+        raise ConfigurationError(
+            f"spark settings: {overridden} belong to the query, not to the site; remove them here"
+        )
+    settings = {
+        "spark.app.name": "headwater",
+        "spark.master": config.master,
+        "spark.driver.memory": config.memory,
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.sql.shuffle.partitions": str(core_count(config.master)),
+        **LEAN,
+        **MEANING,
+        **(LOCAL if config.master.startswith("local") else {}),
+    }
+    directory = config.directory or tempfile.gettempdir()
+    settings["spark.local.dir"] = directory
+    settings["spark.sql.warehouse.dir"] = f"{directory}/warehouse"
+    return settings | dict(config.settings)
+
+
+def core_count(master: str, *, available: int | None = None) -> int:
+    """How many tasks of a local master run at once; for a cluster a plain middle figure.
+
+    >>> core_count("local[3]"), core_count("local[*]", available=8), core_count("local")
+    (3, 8, 1)
+    """
+    if not master.startswith("local"):
+        return 16
+    inside = master.partition("[")[2].partition("]")[0].partition(",")[0]
+    if inside == "*":
+        return available or os.cpu_count() or 1
+    return int(inside) if inside.isdigit() else 1
+
+
+def jvm_options(config: SparkConfig, *, archive: Path | None) -> list[str]:
+    """Heap, collector, log and, if it was made, the archive of Spark's classes."""
+    log4j = importlib.resources.files("headwater.spark") / "log4j2.properties"
+    options = [
+        f"-Xmx{config.memory}",
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
+        f"-Dlog4j2.configurationFile=file:{log4j}",
+    ]
+    if config.is_brief:
+        options.append("-XX:TieredStopAtLevel=1")
+    if archive is not None:
+        options.append(f"-XX:SharedArchiveFile={archive}")
+    return options
+
+
+def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session of its own with a query's settings, on the same Spark."""
+    own = session.newSession()
+    for name, value in {**MEANING, **settings}.items():
+        own.conf.set(name, value)
+    return own
+
+
+def _forget_jvm() -> None:
+    """PySpark keeps the JVM in class variables and would go on talking to a dead one."""
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
