@@ -97,13 +97,14 @@ def calls() -> Iterator[tuple[str, str, Split]]:
             except UnfitArguments:
                 continue
             yield f"{name}({column})", "", split
-            yield f"{name}({column})", " FILTER(WHERE small > 0)", split
+            if column in ("d2", "whole", "yes", "word"):
+                yield f"{name}({column})", " FILTER(WHERE small > 0)", split
 
 
 @pytest.mark.spark
 def test_finishing_merged_partials_is_what_spark_gives(dealt: "SparkSession") -> None:
     asked = list(calls())
-    assert len(asked) > 150
+    assert len(asked) > 100
     wanted_sql, site_sql, found_sql = [], [], []
     for number, (call, condition, split) in enumerate(asked):
         argument = call.partition("(")[2].removesuffix(")")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.algebra.panes import WindowSpec
-from headwater.errors import QueryRefused
+from headwater.errors import ConfigurationError, QueryRefused
 from headwater.frontend.compile import compile_statements, parse_program
 from headwater.frontend.functions import FUNCTIONS
 from headwater.plan.query import Column, Query, QueryId, SourceFormat, Timing
@@ -113,6 +113,7 @@ def test_begin_may_be_earliest_or_a_moment() -> None:
     assert compiled(options="begin = 'now'", begin="earliest", now_us=5 * S).begin_pane == 2
     query = compiled(options="begin = '1970-01-01 00:00:25'", begin="earliest")
     assert query.begin_pane == 3
+    assert compiled(begin="1970-01-01 00:00:25").begin_pane == 3
 
 
 def test_a_window_may_slide_and_start_aside() -> None:
@@ -208,6 +209,6 @@ def test_any_jumble_of_words_is_compiled_or_refused(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("begin", ["later", ""])
-def test_a_default_begin_that_is_none_is_the_caller_s_mistake(begin: str) -> None:
-    with pytest.raises(ValueError, match="begin: wanted one of"):
+def test_a_default_begin_that_is_none_is_refused(begin: str) -> None:
+    with pytest.raises(ConfigurationError, match="begin: wanted earliest or now or a point"):
         compiled(begin=begin)

@@ -211,6 +211,8 @@ def test_a_statement_that_is_none_says_what_was_wanted(text: str, place: str, me
          "no header `maybe`; headers: true, false"),
         ("ts TIMESTAMP, window INT", "format = 'csv', path = 'x', time = 'ts'",
          "`window` names the window of an answer"),
+        ("ts TIMESTAMP, __x INT", "format = 'csv', path = 'x', time = 'ts'",
+         "names that begin with __ are taken"),
         ("ts TIMESTAMP", "format = 'regex', path = 'x', time = 'ts'", "`pattern` is missing"),
         ("ts TIMESTAMP, n INT", r"format = 'regex', path = 'x', time = 'ts', pattern = r'(\S+)'",
          "the pattern has 1 groups for 2 columns"),

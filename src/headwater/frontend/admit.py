@@ -15,7 +15,12 @@ from headwater.algebra.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
 from headwater.errors import QueryRefused
 from headwater.frontend.admit_sql import check_root_sql, check_site_sql
 from headwater.frontend.find_window import PANE_US_MIN, PANES_PER_WINDOW_MAX
-from headwater.frontend.sources import FORMAT_OPTIONS, PATTERN_LENGTH_MAX, path_fault
+from headwater.frontend.sources import (
+    FORMAT_OPTIONS,
+    PATTERN_LENGTH_MAX,
+    RESERVED_PREFIX,
+    path_fault,
+)
 from headwater.frontend.statements import COLUMNS_MAX, NAME_PATTERN
 from headwater.plan.query import Column, Partial, Query, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
@@ -75,7 +80,8 @@ def _check_columns(
     seen = set(reserved)
     for column in columns:
         name = column.name.lower()
-        if re.fullmatch(NAME_PATTERN, column.name) is None or name in seen:
+        is_name = re.fullmatch(NAME_PATTERN, column.name) and not name.startswith(RESERVED_PREFIX)
+        if not is_name or name in seen:
             raise QueryRefused(f"{what}: {column.name[:60]!r} is not a name, or is taken")
         seen.add(name)
         try:

@@ -82,8 +82,8 @@ def compile_statements(
 
     ``root`` answers a stream that names no root; queries are numbered from ``next_counter`` as
     commands of ``installer``; a stream that says no ``begin`` has the one given here, and ``now``
-    is counted from ``now_us`` plus ``slack_us``. ``known_sites`` is the roster, to check names against;
-    ``known_sources`` are sources from elsewhere.
+    is counted from ``now_us`` plus ``slack_us``. ``known_sites`` is the roster, to check names
+    against; ``known_sources`` are sources from elsewhere.
     """
     program = parse_program(text)
     sources = {name.lower(): source for name, source in (known_sources or {}).items()}

@@ -18,8 +18,8 @@ from headwater.frontend.group_slots import GroupSlots, check_no_aggregate
 from headwater.frontend.name_items import item_name
 from headwater.frontend.objection import Objection
 from headwater.frontend.resolve_names import Names
+from headwater.frontend.sources import RESERVED_PREFIX
 from headwater.frontend.type_rules import VOID
-from headwater.plan.order_answer import ORDER_PREFIX
 from headwater.plan.query import Source
 from headwater.plan.question import Item, Key, Order, Question, window_field
 from headwater.plan.sql_text import column, sql_of
@@ -138,7 +138,7 @@ def _written(select: exp.Select, names: Names) -> list[_Written]:
         name = item_name(item, position)
         if name.lower() in aliases:
             raise Objection(item, f"two columns are called `{name}`; give one of them an alias")
-        if name.startswith(ORDER_PREFIX[:2]):
+        if name.startswith(RESERVED_PREFIX):
             raise Objection(item, "names that begin with __ are taken; choose another alias")
         if name.lower() == WINDOW_COLUMN and window_field(resolved) != "":
             raise Objection(item, "`window` names the window of an answer; choose another alias")

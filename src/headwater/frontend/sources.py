@@ -27,6 +27,8 @@ FORMAT_OPTIONS: dict[SourceFormat, dict[str, str]] = {
 }
 _ALL = {name: why for options in FORMAT_OPTIONS.values() for name, why in options.items()}
 RESERVED_COLUMNS = ("window",)
+RESERVED_PREFIX = "__"
+"""Columns that are ours beside the user's, in SQL that Spark runs."""
 PATTERN_LENGTH_MAX = 4000
 PATH_LENGTH_MAX = 1000
 
@@ -45,6 +47,8 @@ def compile_source(statement: SourceStatement, text: str) -> Source:
             raise refusal(
                 text, column.offset, f"`{column.name}` names the window of an answer; rename it"
             )
+        if column.name.startswith(RESERVED_PREFIX):
+            raise refusal(text, column.offset, "names that begin with __ are taken; rename it")
     return Source(
         name=statement.name,
         columns=tuple(Column(column.name, column.type) for column in statement.columns),

@@ -5,10 +5,12 @@ from collections.abc import Collection
 import msgspec
 
 from headwater.algebra.panes import WindowSpec
+from headwater.errors import ConfigurationError
 from headwater.frontend.options import Options
 from headwater.frontend.refusal import choices
 from headwater.frontend.statements import StreamStatement
 from headwater.plan.query import Timing
+from headwater.plan.timestamps import EXAMPLES, timestamp_us
 
 STREAM_OPTIONS = {
     "deadline": "a window is answered at the latest so long after its end",
@@ -83,5 +85,15 @@ def read_begin_pane(
     elif "begin" in options.names():
         begin_us = options.moment_us("begin")
     else:
-        raise ValueError(f"begin: wanted one of {BEGIN_WORDS}, got {default!r}")
+        begin_us = _default_us(default)
     return window.panes_of(window.first_window_from(begin_us)).start
+
+
+def _default_us(default: str) -> int:
+    us = timestamp_us(default)
+    if us is None:
+        raise ConfigurationError(
+            f"begin: wanted {' or '.join(BEGIN_WORDS)} or a point in time, got {default!r}; "
+            f"write {EXAMPLES}"
+        )
+    return us

@@ -1,0 +1,63 @@
+# Everything a person does here. A fresh machine needs python3 (3.11 or newer), pip and PyPI.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench sim fuzz chaos clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make the virtual environment, install pinned packages, find or install a Java
+
+demo: $(READY) ## Run a federation of 12 sites for about a minute, with failures, and check it
+	$(BIN)/headwater demo
+
+test: $(READY) ## Run all tests
+	$(BIN)/python -m pytest
+
+check: $(READY) ## Lint, check types and layers
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff format
+
+bench: $(READY) ## Measure, and compare with plain Spark in the same run
+	$(BIN)/python -m benchmarks
+
+sim: $(READY) ## Thousands of seeded fault schedules in virtual time
+	$(BIN)/python -m headwater.sim
+
+fuzz: $(READY) ## Throw mutated bytes at every decoder
+	$(BIN)/python -m fuzz
+
+chaos: $(READY) ## Kill, cut and fill the disks of real agents
+	$(BIN)/python -m chaos
+
+clean: ## Remove the environment and everything that was built
+	rm -rf $(VENV) .java .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache \
+		.hypothesis build dist src/*.egg-info run
+
+# Each step leaves a stamp in the environment, so that what is done is not done again.
+
+$(READY): $(VENV)/.packages pyproject.toml scripts/setup_java.sh
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	PYTHON=$(BIN)/python scripts/setup_java.sh
+	@touch $@
+
+$(VENV)/.packages: requirements.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
+		--requirement $<
+	@touch $@
+
+# Some systems ship Python without ensurepip; there the system's pip fills the environment.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "wanted Python 3.11 or newer, got: $$($(PYTHON) --version); try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --without-pip --clear $(VENV) \
+		&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }

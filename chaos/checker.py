@@ -1,0 +1,199 @@
+"""Published answers against the truth: lost, duplicated, unexpected, and what was claimed falsely.
+
+What can be demanded of a revision depends on what it says of itself. Of every revision: each
+number once, only numbers of its window, none that was not yet written, none of a site that it
+calls unknown. A site that it does not call missing has closed the window, and a close comes from a
+read that began ``disorder`` after the window's end: whatever was in the file by then must be in.
+Later lines may still be under way, so only a final revision must have every number. Numbers that
+were in stay in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chaos.truth import WINDOW_US, Record, Truth
+from headwater.algebra.site_state import PaneState
+from headwater.root.envelope import Envelope
+
+CLOCK_TOLERANCE_S = 0.5
+"""An agent's clock is steady and may differ so much from the wall clock that we write by."""
+NUMBERS_SHOWN = 12
+ABSENT = (PaneState.UNKNOWN, PaneState.DEFERRED)
+"""States in which nothing of a site is in the answer."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One revision of one window, as published: its envelope and (number, count) rows."""
+
+    envelope: Envelope
+    rows: Sequence[tuple[int, int]]
+
+
+@dataclass
+class Verdict:
+    lost: set[int] = field(default_factory=set)
+    """Numbers that a final answer lacks, or that a later revision dropped."""
+    duplicated: set[int] = field(default_factory=set)
+    unexpected: set[int] = field(default_factory=set)
+    """Numbers that were never written, not yet written, or are of another window."""
+    untrue: list[str] = field(default_factory=list)
+    """What answers said of themselves and was not so."""
+    unsettled: list[str] = field(default_factory=list)
+    """Windows that were not final and exact in time: a failure of liveness, not of safety."""
+    revisions: int = 0
+    windows: int = 0
+    partial: int = 0
+    """Revisions without some site."""
+    grown: int = 0
+    """Revisions with more numbers than the one before: what came late and was repaired."""
+
+    @property
+    def is_safe(self) -> bool:
+        return not (self.lost or self.duplicated or self.unexpected or self.untrue)
+
+    @property
+    def is_live(self) -> bool:
+        return not self.unsettled
+
+    def text(self) -> str:
+        lines = [
+            f"{self.windows} windows, {self.revisions} revisions, {self.partial} of them partial, "
+            f"{self.grown} with more than the one before",
+            f"lost {_some(self.lost)}; duplicated {_some(self.duplicated)}; "
+            f"unexpected {_some(self.unexpected)}",
+        ]
+        lines += [f"untrue: {text}" for text in self.untrue]
+        lines += [f"unsettled: {text}" for text in self.unsettled]
+        return "\n".join(lines)
+
+
+class Checker:
+    """Hears every publication once, in order; ``settle`` says what is wanted in the end."""
+
+    def __init__(self, truth: Truth, sites: Iterable[str], *, disorder_s: float) -> None:
+        self.verdict = Verdict()
+        self._truth = truth
+        self._sites = tuple(sites)
+        self._disorder_s = disorder_s
+        self._newest: dict[int, tuple[Envelope, frozenset[int]]] = {}
+
+    def hear(self, answer: Answer) -> None:
+        envelope = answer.envelope
+        numbers = frozenset(number for number, _ in answer.rows)
+        born = self._truth.window(envelope.start_us)
+        self.verdict.revisions += 1
+        self.verdict.partial += bool(envelope.missing)
+        self._check_numbers(answer, numbers, born)
+        self._check_claims(envelope, numbers, born)
+        self._check_revision(envelope, numbers)
+        self._newest[envelope.start_us] = (envelope, numbers)
+        self.verdict.windows = len(self._newest)
+
+    def is_settled(self, *, first_us: int, until_us: int) -> bool:
+        """Whether every window of the span has a final answer."""
+        return all(
+            start_us in self._newest and self._newest[start_us][0].final
+            for start_us in _windows(first_us, until_us)
+        )
+
+    def settle(self, *, first_us: int, until_us: int) -> Verdict:
+        """The verdict when the faults are over and the time to recover is up."""
+        for start_us in _windows(first_us, until_us):
+            trouble = self._unsettled(start_us)
+            if trouble:
+                self.verdict.unsettled.append(f"window {start_us}: {trouble}")
+        return self.verdict
+
+    def _unsettled(self, start_us: int) -> str:
+        if start_us not in self._newest:
+            return "never answered"
+        envelope, numbers = self._newest[start_us]
+        if not envelope.final:
+            return f"not final at revision {envelope.revision}; missing {envelope.missing}"
+        lacking = self._truth.window(start_us).keys() - numbers
+        if lacking:
+            return f"final without {_some(lacking)}; missing {envelope.missing}"
+        return "" if envelope.exact else f"final, not exact; missing {envelope.missing}"
+
+    def _check_numbers(
+        self, answer: Answer, numbers: frozenset[int], born: Mapping[int, Record]
+    ) -> None:
+        times = Counter(number for number, _ in answer.rows)
+        self.verdict.duplicated |= {number for number, count in answer.rows if count != 1}
+        self.verdict.duplicated |= {number for number, count in times.items() if count > 1}
+        answered_s = answer.envelope.answered_at_s + CLOCK_TOLERANCE_S
+        self.verdict.unexpected |= {
+            number for number in numbers if number not in born or born[number].born_s > answered_s
+        }
+
+    def _check_claims(
+        self, envelope: Envelope, numbers: frozenset[int], born: Mapping[int, Record]
+    ) -> None:
+        states = {missing.site: missing.state for missing in envelope.missing}
+        for site in self._sites:
+            own = {number: record for number, record in born.items() if record.site == site}
+            if states.get(site) in ABSENT and own.keys() & numbers:
+                self._untrue(envelope, f"{site} is called {states[site]}, but is in")
+            if site not in states:
+                self._check_covered(envelope, site, own, numbers)
+            elif envelope.final and states[site] is not PaneState.DECLINED:
+                self._untrue(envelope, f"final, but {site} is {states[site]}")
+        self._check_counts(envelope, states)
+
+    def _check_covered(
+        self, envelope: Envelope, site: str, own: Mapping[int, Record], numbers: frozenset[int]
+    ) -> None:
+        """The site is not missing: it has closed this window, and all of it is in."""
+        if envelope.final:
+            self.verdict.lost |= own.keys() - numbers
+            return
+        closed_s = envelope.end_us / 1e6 + self._disorder_s - CLOCK_TOLERANCE_S
+        due = {number for number, record in own.items() if record.written_s <= closed_s}
+        if due - numbers:
+            self._untrue(envelope, f"{site} is not missing, but lacks {_some(due - numbers)}")
+
+    def _check_counts(self, envelope: Envelope, states: Mapping[str, PaneState]) -> None:
+        """A site that lacks a late update is missing and stays covered; an absent one is not."""
+        in_whole = len(self._sites) - len(states)
+        in_part = len(self._sites) - sum(state in ABSENT for state in states.values())
+        if envelope.expected != len(self._sites) or not in_whole <= envelope.covered <= in_part:
+            self._untrue(envelope, f"{envelope.covered} of {envelope.expected} sites covered")
+        if envelope.exact and (states or envelope.covered != envelope.expected):
+            self._untrue(envelope, f"exact, but {dict(states)} are missing")
+
+    def _check_revision(self, envelope: Envelope, numbers: frozenset[int]) -> None:
+        before = self._newest.get(envelope.start_us)
+        if before is None:
+            if envelope.revision != 1:
+                self._untrue(envelope, "it is the first one of its window")
+            return
+        last, had = before
+        self.verdict.grown += bool(numbers - had)
+        self.verdict.lost |= had - numbers
+        if last.final:
+            self._untrue(envelope, f"revision {last.revision} was final")
+        if envelope.revision != last.revision + 1:
+            self._untrue(envelope, f"it follows revision {last.revision}")
+        if envelope.covered < last.covered:
+            self._untrue(envelope, f"covers {envelope.covered} sites after {last.covered}")
+
+    def _untrue(self, envelope: Envelope, text: str) -> None:
+        where = f"window {envelope.start_us} revision {envelope.revision}"
+        self.verdict.untrue.append(f"{where}: {text}")
+
+
+def _windows(first_us: int, until_us: int) -> range:
+    """The starts of the windows from ``first_us`` on that end by ``until_us``."""
+    return range(first_us, until_us - WINDOW_US + 1, WINDOW_US)
+
+
+def _some(numbers: Iterable[int]) -> str:
+    found = sorted(numbers)
+    if not found:
+        return "none"
+    dots = " …" if len(found) > NUMBERS_SHOWN else ""
+    return f"{len(found)} ({', '.join(map(str, found[:NUMBERS_SHOWN]))}{dots})"

@@ -1,0 +1,236 @@
+"""The agents of a run: laid out, started, killed and started again, and gone at the end.
+
+The layout is that of ``headwater up``, but for the roster, which names the proxies' ports and puts
+the relay between the root and the other site, and for periods that are short enough to see repairs
+within a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chaos.links import Links
+from chaos.places import AGENTS, ROOT
+from headwater.agent import control_api as api
+from headwater.agent.config import roster_toml
+from headwater.agent.process import JVM
+from headwater.agent.up import OPERATOR, is_ready, lay_out, spawn_agent
+from headwater.net.certs import CertFiles
+from headwater.net.control_client import ControlClient
+from headwater.plan.roster import Roster, Site
+from headwater.spark.jvm import JvmIdentity, started_ticks
+
+READY_S_MAX = 240.0
+END_S_MAX = 30.0
+LOOK_EVERY_S = 0.1
+
+TUNING = """poll_s = 0.5
+
+[edge]
+summary_life_s = 6.0
+seal_every_s = 2.0
+state_every_s = 2.0
+
+[overlay]
+summary_life_s = 6.0
+net_dist_ceiling_s = 2.0
+dial_last_s = 2.0
+
+[root]
+summary_life_s = 6.0
+ack_every_s = 1.0
+answer_retry_last_s = 4.0
+"""
+"""Shorter than in the field, so that repairs happen within a run. It follows ``[sources]``."""
+
+
+class LivenessFailure(Exception):
+    """An agent did not do in time what it should have done."""
+
+
+class Agents:
+    """The processes of one run, and the links between them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.links = Links()
+        self.lives = dict.fromkeys(AGENTS, 0)
+        """How often each was started."""
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._sessions: set[int] = set()
+        self._ports: dict[str, int] = {}
+
+    # Their life as a whole
+
+    def lay_out(self) -> None:
+        roster = lay_out(self.directory, site_count=2, relays=1)
+        self._ports = {site.name: site.port for site in roster.sites}
+        sites = tuple(
+            self._behind_proxy(roster.site(name), ordinal) for ordinal, name in enumerate(AGENTS)
+        )
+        proxied = Roster(version=roster.version, sites=sites, home=ROOT)
+        (self.directory / "roster.toml").write_text(roster_toml(self.directory.name, proxied))
+        for name in AGENTS:
+            with (self.directory / name / "agent.toml").open("a") as file:
+                file.write(TUNING)
+
+    def _behind_proxy(self, site: Site, ordinal: int) -> Site:
+        """The first of a region heads it: the relay, since its ordinal is lower than the site's."""
+        port = self.links.open(site.name, target_port=site.port)
+        region = "home" if site.name == ROOT else "away"
+        return msgspec.structs.replace(site, ordinal=ordinal, port=port, region=region)
+
+    def start_all(self) -> None:
+        for name in AGENTS:
+            self.start(name)
+        for name in AGENTS:
+            self.await_ready(name)
+
+    def close(self) -> list[str]:
+        """End everything that was started; returns what outlived its agent."""
+        for process in self._processes.values():
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+        for process in self._processes.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(END_S_MAX)
+            process.kill()
+            process.wait()
+        self.links.close()
+        return list(self._end_left_behind())
+
+    def _end_left_behind(self) -> Iterator[str]:
+        """A JVM ends soon after its agent, by itself; whoever does not is named and ended."""
+        deadline_s = time.monotonic() + END_S_MAX
+        while (left := _members(self._sessions)) and time.monotonic() < deadline_s:
+            time.sleep(LOOK_EVERY_S)
+        for pid, command in left.items():
+            yield f"process {pid} was left behind: {command[:200]}"
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    # One of them
+
+    def start(self, name: str) -> None:
+        assert not self.is_running(name), f"{name} runs already"
+        process = spawn_agent(self.directory, name)
+        self._processes[name] = process
+        self._sessions.add(process.pid)
+        self.lives[name] += 1
+
+    def is_running(self, name: str) -> bool:
+        return name in self._processes and self._processes[name].poll() is None
+
+    def is_ready(self, name: str) -> bool:
+        process = self._processes[name]
+        return process.poll() is None and is_ready(self.directory, name, process.pid)
+
+    def await_ready(self, name: str) -> None:
+        """Wait for it; an agent that ended instead is started again, as a supervisor would."""
+        deadline_s = time.monotonic() + READY_S_MAX
+        while not self.is_ready(name):
+            if time.monotonic() > deadline_s:
+                raise LivenessFailure(f"{name} is not ready after {READY_S_MAX:.0f} s")
+            if not self.is_running(name):
+                self.start(name)
+            time.sleep(LOOK_EVERY_S)
+        self._note_jvm(name)
+
+    def kill(self, name: str, *, with_jvm: bool = False) -> None:
+        """SIGKILL; its JVM ends by itself a moment later, or is killed as well."""
+        jvm = self._note_jvm(name)
+        process = self._processes[name]
+        process.kill()
+        process.wait()
+        if with_jvm and jvm is not None:
+            _kill_jvm(jvm)
+
+    def kill_jvm(self, name: str) -> bool:
+        """SIGKILL for the JVM alone; False if there is none."""
+        jvm = self._note_jvm(name)
+        return jvm is not None and _kill_jvm(jvm)
+
+    def await_end(self, name: str) -> bool:
+        """Whether the agent ended by itself within ``END_S_MAX``."""
+        try:
+            self._processes[name].wait(END_S_MAX)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def pause(self, name: str) -> None:
+        self._processes[name].send_signal(signal.SIGSTOP)
+
+    def unpause(self, name: str) -> None:
+        self._processes[name].send_signal(signal.SIGCONT)
+
+    def forget_checkpoint(self, name: str) -> None:
+        """While it is down."""
+        shutil.rmtree(self.state(name) / "spark", ignore_errors=True)
+
+    def state(self, name: str) -> Path:
+        return self.directory / name / "state"
+
+    def log_tail(self, name: str, *, lines: int = 15) -> str:
+        text = (self.directory / name / "agent.log").read_text(errors="replace")
+        return "\n".join(line[:400] for line in text.splitlines()[-lines:])
+
+    def _note_jvm(self, name: str) -> JvmIdentity | None:
+        try:
+            jvm = msgspec.json.decode((self.state(name) / JVM).read_bytes(), type=JvmIdentity)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        self._sessions.add(jvm.pid)
+        return jvm
+
+    # What an operator asks
+
+    def run(self, sql: str) -> api.RunReply:
+        reply = asyncio.run(self._ask(ROOT, api.RUN, {"text": sql}))
+        return msgspec.convert(reply, api.RunReply)
+
+    def why(self, stream: str, window: str) -> str:
+        """What the root says of a window, for the report of a failure."""
+        request = {"stream": stream, "window": window}
+        try:
+            return str(asyncio.run(self._ask(ROOT, api.WHY, request))["text"])
+        except Exception as error:
+            return f"no word from the root: {error!r}"
+
+    async def _ask(self, name: str, request: str, payload: dict[str, Any]) -> Any:
+        """Past the proxy, so that a cut link is no obstacle."""
+        certs = self.directory / "certs"
+        files = CertFiles(certs / "ca.pem", certs / f"{OPERATOR}.pem", certs / f"{OPERATOR}.key")
+        async with ControlClient("127.0.0.1", self._ports[name], files, site=name) as client:
+            return await client.request(request, payload)
+
+
+def _kill_jvm(jvm: JvmIdentity) -> bool:
+    if started_ticks(jvm.pid) != jvm.started_ticks:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(jvm.pid, signal.SIGKILL)
+    return True
+
+
+def _members(sessions: set[int]) -> dict[int, str]:
+    """Processes of these sessions: agents and JVMs lead one each, and their children stay in it."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            fields = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[3]) in sessions and fields[0] not in "ZX":
+                command = (path / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(path.name)] = command.decode(errors="replace")
+    return found

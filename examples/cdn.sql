@@ -1,0 +1,1 @@
+../src/headwater/agent/demo.sql

@@ -1,0 +1,173 @@
+"""What an operator writes down for one agent: a TOML file, checked when it is read.
+
+Paths are relative to the file, so a directory with a configuration, certificates and state can be
+moved as it is. A key that does not exist is refused, with the keys that do: a limit that was
+misspelt must not silently stay at its default.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from headwater.edge.config import EdgeConfig
+from headwater.errors import ConfigurationError
+from headwater.overlay.config import OverlayConfig
+from headwater.plan.roster import Roster, Site
+from headwater.root.config import RootConfig
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class ListenConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    host: str = "127.0.0.1"
+    """The address to listen on; 0.0.0.0 for all."""
+    port: int = 0
+    """The port that the roster names for this site."""
+
+
+class TlsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ca: str = "certs/ca.pem"
+    """The federation's CA; several certificates while one is replaced by another."""
+    certificate: str = "certs/site.pem"
+    """This site's own."""
+    key: str = "certs/site.key"
+    """Its key, readable by the agent's user alone."""
+
+
+class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``mode = "none"`` makes a relay: it carries and merges, but reads and answers nothing."""
+
+    mode: str = "local"
+    """``local``: this agent starts a Spark; ``none``: it has none."""
+    master: str = "local[*]"
+    """Spark's master: a number of cores here, or a cluster."""
+    memory: str = "512m"
+    """The driver's heap; with a local master that is all the heap there is."""
+    settings: dict[str, str] = {}
+    """Any setting of Spark; they win over ours."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("local", "none"):
+            raise ValueError(f'spark.mode: wanted "local" or "none", got {self.mode!r}')
+
+
+class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where this site lets queries read. A path outside these directories is refused."""
+
+    data: str = "data"
+    """What relative paths in ``CREATE SOURCE`` are relative to."""
+    open: tuple[str, ...] = ()
+    """Further directories, for absolute paths."""
+    poll_s: float = 1.0
+    """How often files are looked at."""
+    spool_bytes_max: int = 2 << 30
+    """Input that is taken and not yet committed; beyond, files wait where they are."""
+    batch_bytes_max: int = 64 << 20
+    """Input of one Spark batch."""
+
+
+class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What this site refuses, whoever asks."""
+
+    installers: tuple[str, ...] = ()
+    """Sites whose queries are admitted; empty: all of the federation."""
+    denied_columns: tuple[str, ...] = ()
+    """Columns of sources that no query may read here."""
+
+
+class CubeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    retention_s: float = 7 * 86_400.0
+    """How long panes are kept after their last write; also the default lateness of queries."""
+    retention_bytes: int = 10 << 30
+    """What they may take on disk; beyond, the oldest acknowledged panes go first."""
+
+
+class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    site: str
+    """Who this agent is: a name of the roster, and of its certificate."""
+    directory: str = "state"
+    """Everything that must survive: cube, spool, commands, answers."""
+    roster: str = "roster.toml"
+    """The list of sites; the same at every agent."""
+    listen: ListenConfig = ListenConfig()
+    tls: TlsConfig = TlsConfig()
+    spark: SparkSettings = SparkSettings()
+    sources: SourcesConfig = SourcesConfig()
+    policy: PolicyConfig = PolicyConfig()
+    cube: CubeConfig = CubeConfig()
+    overlay: OverlayConfig = OverlayConfig()
+    edge: EdgeConfig = EdgeConfig()
+    root: RootConfig = RootConfig()
+    branching: int = 8
+    """How many neighbours a member of a tree has below it, about."""
+    metrics_port: int | None = None
+    """Prometheus metrics on this port of loopback; absent: none."""
+
+    @classmethod
+    def load(cls, path: Path) -> AgentConfig:
+        """The configuration at ``path``, its relative paths made absolute."""
+        config = _decode(path, cls)
+        here = path.resolve().parent
+
+        def absolute(text: str) -> str:
+            return str(here / text)
+
+        return msgspec.structs.replace(
+            config,
+            directory=absolute(config.directory),
+            roster=absolute(config.roster),
+            tls=TlsConfig(*(absolute(p) for p in msgspec.structs.astuple(config.tls))),
+            sources=msgspec.structs.replace(
+                config.sources,
+                data=absolute(config.sources.data),
+                open=tuple(absolute(p) for p in config.sources.open),
+            ),
+        )
+
+
+class _RosterFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    federation: str
+    version: int
+    home: str
+    site: tuple[Site, ...]
+
+
+def load_roster(path: Path) -> tuple[str, Roster]:
+    """(federation, roster) from a TOML file with one ``[[site]]`` table for each site."""
+    file = _decode(path, _RosterFile)
+    return file.federation, Roster(version=file.version, sites=file.site, home=file.home)
+
+
+def roster_toml(federation: str, roster: Roster) -> str:
+    """The text that ``load_roster`` reads back."""
+    lines = [
+        f'federation = "{federation}"',
+        f"version = {roster.version}",
+        f'home = "{roster.home}"',
+    ]
+    for site in roster.sites:
+        lines += ["", "[[site]]"]
+        for name, value in msgspec.structs.asdict(site).items():
+            lines.append(f"{name} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else f'"{value}"'
+
+
+def _decode(path: Path, kind: type[T]) -> T:
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: can't be read: {error.strerror}") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        keys = ", ".join(field.name for field in msgspec.structs.fields(kind))
+        raise ConfigurationError(f"{path}: {error}; keys at the top: {keys}") from error

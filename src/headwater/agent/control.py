@@ -1,0 +1,241 @@
+"""What operators ask, answered: run, explain, streams, sites, watch, why, remove.
+
+The handler runs on the runtime's own event loop, so it may look at the node directly. Questions
+about answers are the root's to answer; any other agent says where the root is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from headwater.agent import control_api as api
+from headwater.agent.install import compile_here, install, remove
+from headwater.agent.runtime import SiteRuntime
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.plan.explain import explain
+from headwater.plan.query import Query
+from headwater.root.envelope import Envelope
+from headwater.store.results import ResultsReader
+
+T = TypeVar("T")
+WATCH_QUEUE_MAX = 1_000
+"""Publications that wait for a slow watcher; beyond, it is told to begin anew."""
+
+
+class ControlDesk:
+    """Made before the network, opened once there is a runtime to ask."""
+
+    def __init__(self) -> None:
+        self._runtime: SiteRuntime | None = None
+
+    def open(self, runtime: SiteRuntime) -> None:
+        self._runtime = runtime
+
+    async def handle(self, name: str, payload: dict[str, Any]) -> Any:
+        """The reply as plain data, or an asynchronous iterator of events."""
+        if self._runtime is None:
+            raise HeadwaterError("this agent is starting; try again in a moment")
+        runtime = self._runtime
+        if name == api.RUN:
+            return _plain(_run(runtime, _asked(payload, api.RunRequest)))
+        if name == api.EXPLAIN:
+            return _plain(_explain(runtime, _asked(payload, api.ExplainRequest)))
+        if name == api.STREAMS:
+            return _plain(await asyncio.to_thread(_streams, runtime))
+        if name == api.SITES:
+            return _plain(_sites(runtime))
+        if name == api.REMOVE:
+            request = _asked(payload, api.StreamRequest)
+            return _plain(api.RemoveReply(remove(runtime, request.stream)))
+        if name == api.WHY:
+            return _plain(_why(runtime, _asked(payload, api.WhyRequest)))
+        if name == api.WATCH:
+            return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
+        known = (api.RUN, api.EXPLAIN, api.STREAMS, api.SITES, api.WATCH, api.WHY, api.REMOVE)
+        raise ConfigurationError(f"no request {name[:40]!r}; requests: {', '.join(known)}")
+
+
+def _run(runtime: SiteRuntime, request: api.RunRequest) -> api.RunReply:
+    queries = install(runtime, request.text)
+    return api.RunReply(tuple(_installed(runtime, query) for query in queries))
+
+
+def _installed(runtime: SiteRuntime, query: Query) -> api.Installed:
+    begin = "earliest"
+    if query.begin_pane is not None:
+        begin = iso(query.window.pane_start_us(query.begin_pane))
+    sites = query.sites or [site for site in runtime.roster.sites if site.has_data]
+    return api.Installed(query.id.name, str(query.id), query.root, begin, len(sites))
+
+
+def _explain(runtime: SiteRuntime, request: api.ExplainRequest) -> api.ExplainReply:
+    queries = compile_here(runtime, request.text)
+    return api.ExplainReply(tuple(explain(query) for query in queries))
+
+
+def _streams(runtime: SiteRuntime) -> api.StreamsReply:
+    live = runtime.node.peer.live_queries().values()
+    lines = [_stream_line(runtime, one.query) for one in live]
+    return api.StreamsReply(tuple(sorted(lines, key=lambda line: line.id)))
+
+
+def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
+    range_s, slide_s = query.window.range_us / 1e6, query.window.slide_us / 1e6
+    window = f"{range_s:g} s" + (f" every {slide_s:g} s" if slide_s != range_s else "")
+    line = api.StreamLine(query.id.name, str(query.id), query.root, window)
+    if query.root != runtime.site:
+        return line
+    envelopes = [e for _, e in _reader(runtime, query).newest() if e.query == str(query.id)]
+    if not envelopes:
+        return line
+    newest = envelopes[-1]
+    return msgspec.structs.replace(
+        line,
+        answered=len(envelopes),
+        revisions=sum(envelope.revision for envelope in envelopes),
+        exact=sum(envelope.exact for envelope in envelopes),
+        final=sum(envelope.final for envelope in envelopes),
+        newest=iso(newest.start_us),
+        coverage=f"{newest.covered} of {newest.expected}",
+    )
+
+
+def _sites(runtime: SiteRuntime) -> api.SitesReply:
+    stats = runtime.network.stats().links
+    tree = dict(runtime.tree.parents)
+    names = {site.ordinal: site.name for site in runtime.roster.sites}
+    lines = []
+    for site in runtime.roster.sites:
+        link = stats.get(site.name)
+        state = "here" if site.name == runtime.site else ""
+        if link is not None:
+            state = "up" if link.is_up else "down"
+        rtt_s = runtime.node.peer.rtt_s(site.name) if state == "up" else None
+        role = "data" if site.has_data else "relay"
+        lines.append(
+            api.SiteLine(
+                site=site.name,
+                region=site.region,
+                role=f"{role}, home" if site.name == runtime.roster.home else role,
+                address=f"{site.host}:{site.port}",
+                link=state,
+                rtt_ms=None if rtt_s is None else round(rtt_s * 1e3, 1),
+                parent=names.get(tree.get(site.ordinal, -1), ""),
+            )
+        )
+    return api.SitesReply(runtime.site, tuple(lines))
+
+
+def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.Elsewhere:
+    query = find_query(runtime, request.stream)
+    if query.root != runtime.site:
+        return _elsewhere(runtime, query)
+    explanation = runtime.node.why(str(query.id), _window(runtime, query, request.window))
+    return api.WhyReply(explanation.text(), msgspec.to_builtins(explanation))
+
+
+def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
+    if text == "newest":
+        root = runtime.node.root(str(query.id))
+        newest = root.progress().newest_answered if root is not None else None
+        if newest is None:
+            now_us = int(runtime.now_s() * 1e6)
+            return query.window.windows_of(query.window.pane_at(now_us))[0]
+        return newest
+    if text.lstrip("-").isdigit():
+        return int(text)
+    try:
+        start = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"window: wanted a start like 2026-05-04T12:00:00Z, a number, or newest; got {text!r}"
+        ) from None
+    start_us = int(start.replace(tzinfo=start.tzinfo or UTC).timestamp() * 1e6)
+    return query.window.first_window_from(start_us)
+
+
+def _watch_or_elsewhere(runtime: SiteRuntime, request: api.StreamRequest) -> Any:
+    query = find_query(runtime, request.stream)
+    if query.root != runtime.site:
+        return _only(_plain(_elsewhere(runtime, query)))
+    return _watch(runtime, query, newest=request.newest)
+
+
+async def _only(event: Any) -> AsyncIterator[Any]:
+    """A stream of one event: whoever watches is sent elsewhere in the same way as it listens."""
+    yield event
+
+
+async def _watch(runtime: SiteRuntime, query: Query, *, newest: bool) -> AsyncIterator[Any]:
+    """Every answer from now on; with ``newest`` first the newest answer of each window."""
+    reader = _reader(runtime, query)
+    news: asyncio.Queue[int] = asyncio.Queue(WATCH_QUEUE_MAX)
+
+    def published(of: Query, seq: int) -> None:
+        if of.id == query.id and not news.full():
+            news.put_nowait(seq)
+
+    runtime.watchers.add(published)
+    try:
+        last = max(reader.publications(), default=0)
+        if newest:
+            for seq, envelope in await asyncio.to_thread(reader.newest):
+                yield await asyncio.to_thread(_event, reader, seq, envelope)
+        while True:
+            seq = await news.get()
+            if seq <= last:
+                continue
+            last = seq
+            for envelope in await asyncio.to_thread(reader.envelopes, seq):
+                yield await asyncio.to_thread(_event, reader, seq, envelope)
+    finally:
+        runtime.watchers.discard(published)
+
+
+def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:
+    rows = reader.answer(seq, envelope)
+    found = () if rows is None else tuple(rows.to_pylist())
+    return _plain(api.AnswerEvent(msgspec.to_builtins(envelope), found))
+
+
+def find_query(runtime: SiteRuntime, stream: str) -> Query:
+    """The live query of this name; of two, the one that is published."""
+    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    found = [query for query in live if query.id.name == stream or str(query.id) == stream]
+    if not found:
+        names = sorted({query.id.name for query in live})
+        raise ConfigurationError(f"no stream {stream[:80]!r}; streams: {names or 'none'}")
+    return max(found, key=lambda query: (query.id.counter, query.id.installer))
+
+
+def _elsewhere(runtime: SiteRuntime, query: Query) -> api.Elsewhere:
+    site = runtime.roster.site(query.root)
+    return api.Elsewhere(site.name, site.host, site.port)
+
+
+def _reader(runtime: SiteRuntime, query: Query) -> ResultsReader:
+    return ResultsReader(runtime.stores.results_directory / query.id.name)
+
+
+def iso(time_us: int) -> str:
+    """A time of microseconds since 1970 as text, without parts that are zero."""
+    at = datetime.fromtimestamp(time_us / 1e6, UTC)
+    return at.isoformat(timespec="milliseconds" if at.microsecond else "seconds").replace(
+        "+00:00", "Z"
+    )
+
+
+def _asked(payload: dict[str, Any], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(payload, kind)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"request: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=str)

@@ -1,0 +1,120 @@
+"""What operators may ask an agent: the names of the requests, and the values that come back.
+
+Requests and replies travel as plain data over the control channel; these structs say what is in
+them, for the agent that answers and for the command line that prints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+RUN = "run"
+EXPLAIN = "explain"
+STREAMS = "streams"
+SITES = "sites"
+WATCH = "watch"
+WHY = "why"
+REMOVE = "remove"
+
+
+class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: str
+
+
+class Installed(msgspec.Struct, frozen=True):
+    stream: str
+    id: str
+    root: str
+    begin: str
+    """The start of the first window, as text; ``earliest`` where all input is read."""
+    sites: int
+
+
+class RunReply(msgspec.Struct, frozen=True):
+    installed: tuple[Installed, ...]
+
+
+class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: str
+
+
+class ExplainReply(msgspec.Struct, frozen=True):
+    plans: tuple[str, ...]
+
+
+class StreamLine(msgspec.Struct, frozen=True):
+    stream: str
+    id: str
+    root: str
+    window: str
+    """Its range and slide, as text."""
+    answered: int = 0
+    revisions: int = 0
+    exact: int = 0
+    final: int = 0
+    newest: str = ""
+    """The start of the newest answered window, as text."""
+    coverage: str = ""
+    """Of the newest answer: covered of expected sites."""
+
+
+class StreamsReply(msgspec.Struct, frozen=True):
+    streams: tuple[StreamLine, ...]
+    """Counts are known at the root of a stream; elsewhere they are 0."""
+
+
+class SiteLine(msgspec.Struct, frozen=True):
+    site: str
+    region: str
+    role: str
+    """data, relay; with ``home`` where commands meet."""
+    address: str
+    link: str
+    """here, up, down, or nothing where this agent has no link to it."""
+    rtt_ms: float | None = None
+    parent: str = ""
+
+
+class SitesReply(msgspec.Struct, frozen=True):
+    asked: str
+    """The agent that answers."""
+    sites: tuple[SiteLine, ...]
+
+
+class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For ``watch`` (a stream of ``AnswerEvent``) and ``remove``."""
+
+    stream: str
+    newest: bool = True
+    """watch: begin with the newest answer of each window that is still there."""
+
+
+class AnswerEvent(msgspec.Struct, frozen=True):
+    header: dict[str, Any]
+    """The envelope, as plain data."""
+    rows: tuple[dict[str, Any], ...]
+
+
+class WhyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    stream: str
+    window: str
+    """A start time (ISO 8601, UTC), a window number, or ``newest``."""
+
+
+class WhyReply(msgspec.Struct, frozen=True):
+    text: str
+    value: dict[str, Any]
+
+
+class RemoveReply(msgspec.Struct, frozen=True):
+    removed: str
+
+
+class Elsewhere(msgspec.Struct, frozen=True, tag=True):
+    """The stream is answered by another agent: ask that one."""
+
+    site: str
+    host: str
+    port: int

@@ -1,0 +1,35 @@
+-- The demo's source and its two queries: access logs of a CDN, as every site writes them.
+-- Logs grow and rotate: access-1.log becomes access-1.log.000100, and both match the path.
+
+CREATE SOURCE access (
+  ts         TIMESTAMP,
+  domain     STRING,
+  url        STRING,
+  status     INT,
+  bytes      BIGINT,
+  latency_ms DOUBLE,
+  client     STRING,
+  cache      STRING
+) WITH (format = 'csv', path = 'access-*.log*', time = 'ts');
+
+-- The ten busiest domains of every five seconds.
+CREATE STREAM top_domains WITH (deadline = '4 seconds') AS
+SELECT domain, count(*) AS requests, sum(bytes) AS bytes
+FROM access
+GROUP BY window(ts, '5 seconds'), domain
+ORDER BY requests DESC, domain
+LIMIT 10;
+
+-- How each answer and each cache result behaves, over ten seconds, anew every five.
+CREATE STREAM quality WITH (deadline = '4 seconds') AS
+SELECT
+  status, cache,
+  count(*) AS requests,
+  avg(latency_ms) AS mean_ms,
+  max(latency_ms) AS worst_ms,
+  sum(CASE WHEN latency_ms > 200 THEN 1 ELSE 0 END) AS slow
+FROM access
+WHERE bytes >= 0
+GROUP BY window(ts, '10 seconds', '5 seconds'), status, cache
+HAVING count(*) > 1
+ORDER BY status, cache;

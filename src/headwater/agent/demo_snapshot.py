@@ -1,0 +1,121 @@
+"""What the demo shows of itself: plain values between the demo and whoever draws them.
+
+The demo fills a ``DemoSnapshot`` a few times a second and hands it to a function; a terminal view
+draws it, a test looks at it. Nothing in here can be acted upon, so a view can't disturb a run.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class SiteCondition(StrEnum):
+    STARTING = "starting"
+    UP = "up"
+    CUT_OFF = "cut off"
+    DEAD = "dead"
+    ENDED = "ended"
+    """Its input has been read to the end; it still carries and repairs."""
+
+
+class EventKind(StrEnum):
+    INFO = "info"
+    TROUBLE = "trouble"
+    HEALED = "healed"
+    REPAIRED = "repaired"
+
+
+class SiteShown(msgspec.Struct, frozen=True):
+    name: str
+    region: str
+    condition: SiteCondition
+    raw_bytes: int = 0
+    """What its logs have grown to."""
+    sent_bytes: int = 0
+    """What it put on the network, everything counted."""
+    record_count: int = 0
+    """Records that Spark has read and committed here."""
+
+
+class WindowShown(msgspec.Struct, frozen=True):
+    start_us: int
+    end_us: int
+    revision: int
+    covered: int
+    expected: int
+    row_count: int
+    is_exact: bool = False
+    is_final: bool = False
+    missing: tuple[str, ...] = ()
+
+
+class StreamShown(msgspec.Struct, frozen=True):
+    """One query: its recent windows, oldest first, and totals since it began."""
+
+    name: str
+    windows: tuple[WindowShown, ...] = ()
+    answered_count: int = 0
+    revision_count: int = 0
+    exact_count: int = 0
+    final_count: int = 0
+
+
+class EventShown(msgspec.Struct, frozen=True):
+    at_s: float
+    """Since the demo began."""
+    kind: EventKind
+    text: str
+
+
+class DemoSnapshot(msgspec.Struct, frozen=True):
+    elapsed_s: float
+    duration_s: float
+    """How long the input grows; the answers may take a little longer to become final."""
+    phase: str
+    """What is going on, in a few words."""
+    sites: tuple[SiteShown, ...] = ()
+    streams: tuple[StreamShown, ...] = ()
+    events: tuple[EventShown, ...] = ()
+    """All of them, oldest first: a view shows the newest and remembers what it has shown."""
+
+    @property
+    def raw_bytes(self) -> int:
+        return sum(site.raw_bytes for site in self.sites)
+
+    @property
+    def sent_bytes(self) -> int:
+        return sum(site.sent_bytes for site in self.sites)
+
+
+class StreamVerdict(msgspec.Struct, frozen=True):
+    """One stream's final answers against those of one Spark over all records."""
+
+    name: str
+    window_count: int
+    final_count: int
+    exact_count: int
+    revision_count: int
+    row_count: int
+    is_equal: bool
+    difference: str = ""
+    """Where the first difference is, when there is one."""
+
+
+class DemoSummary(msgspec.Struct, frozen=True):
+    streams: tuple[StreamVerdict, ...]
+    raw_bytes: int
+    raw_zstd_bytes: int
+    """The same logs compressed, which is what shipping everything would cost at the least."""
+    sent_bytes: int
+    record_count: int
+    elapsed_s: float
+
+    @property
+    def is_good(self) -> bool:
+        """Every window of every stream is final and equal to what one Spark computes."""
+        return bool(self.streams) and all(
+            stream.is_equal and stream.window_count and stream.final_count == stream.window_count
+            for stream in self.streams
+        )

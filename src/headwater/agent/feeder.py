@@ -1,0 +1,240 @@
+"""One site's input on its way to Spark: files are polled, chunks offered, batches committed.
+
+A source is followed from the first query that reads it until the last one is removed. Polls run
+in a thread, batches are committed by Spark's threads, and both bring a ``BatchReport`` to the
+node, on the event loop. ``SiteInbox`` is what the Spark host sees of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+
+from headwater.agent.admission import source_directory
+from headwater.agent.config import SourcesConfig
+from headwater.edge.report import BatchReport
+from headwater.errors import StoreError
+from headwater.plan.query import Query, Source
+from headwater.spark.site_host import SiteHost
+from headwater.store.batch_rows import QueryResult
+from headwater.store.chunk import Chunk
+from headwater.store.cube import Cube
+from headwater.store.finite import FiniteInput
+from headwater.store.follow import LogFollower
+from headwater.store.poll import Poll, Start
+
+log = structlog.get_logger()
+
+SAMPLES_MAX = 20
+"""Malformed lines that are kept to be shown, for each source."""
+RETRY_S = 1.0
+"""After a poll that failed as a whole."""
+
+
+@dataclass
+class Followed:
+    """One source at this site."""
+
+    source: Source
+    input: LogFollower | FiniteInput
+    queries: set[str] = field(default_factory=set)
+    poll: Poll | None = None
+    samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
+    record_count: int = 0
+    unparsed_count: int = 0
+    has_ended: bool = False
+
+
+class Feeder:
+    """Driven by the event loop; ``inbox`` methods are called by Spark's threads."""
+
+    def __init__(
+        self,
+        site: str,
+        cube: Cube,
+        config: SourcesConfig,
+        *,
+        host: SiteHost | None,
+        now_s: Callable[[], float],
+        report: Callable[[BatchReport], None],
+    ) -> None:
+        self.site = site
+        self.followed: dict[str, Followed] = {}
+        self._cube = cube
+        self._config = config
+        self._host = host
+        self._now_s = now_s
+        self._report = report
+        self._loop = asyncio.get_running_loop()
+        self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
+        self._input_ends = False
+        self._is_open = True
+        self._wake = asyncio.Event()
+
+    # Queries come and go
+
+    def install(self, query: Query) -> None:
+        """Read the query's source from now on. Raises where its path leads outside."""
+        if self._host is None:
+            return
+        key = query.source.name
+        if key not in self.followed:
+            self.followed[key] = Followed(query.source, self._open(query))
+        self.followed[key].queries.add(str(query.id))
+        self._host.install(query)
+        self._host.serve(self.site, self)
+        self._wake.set()
+
+    def withdraw(self, query_id: str) -> None:
+        """Stop running this query here; a source that nobody reads is forgotten."""
+        for key, followed in list(self.followed.items()):
+            followed.queries.discard(query_id)
+            if not followed.queries:
+                del self.followed[key]
+                followed.input.close()
+                self._cube.cuts.forget_source(key)
+
+    def _open(self, query: Query) -> LogFollower | FiniteInput:
+        source = query.source
+        directory, pattern = source_directory(source, self._config)
+        if query.ends:
+            return FiniteInput(
+                self._cube.cuts, source=source.name, directory=directory, pattern=pattern
+            )
+        start = Start.BEGINNING if query.begin_pane is None else Start.END
+        return LogFollower(
+            self._cube.cuts, source=source.name, directory=directory, pattern=pattern, start=start
+        )
+
+    # Polling
+
+    async def run(self) -> None:
+        while True:
+            self._wake.clear()
+            for followed in list(self.followed.values()):
+                await self._poll(followed)
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._config.poll_s)
+            except TimeoutError:
+                continue
+
+    async def _poll(self, followed: Followed) -> None:
+        now_s = self._now_s()
+        try:
+            poll = await self._loop.run_in_executor(
+                self._poller, lambda: followed.input.poll(now_s=now_s)
+            )
+        except StoreError as error:
+            log.warning("poll failed", site=self.site, error=str(error))
+            await asyncio.sleep(RETRY_S)
+            return
+        followed.poll = poll
+        if poll.cuts and self._host is not None:
+            self._host.notice(followed.source.name)
+        if poll.report is not None:
+            self._tell(followed, poll.report)
+
+    def _tell(self, followed: Followed, report: BatchReport) -> None:
+        """On the event loop."""
+        is_read = report.read_through_s is not None
+        if self._input_ends and is_read and followed.poll is not None and followed.poll.is_clean:
+            report = msgspec.structs.replace(report, ended=True)
+        followed.has_ended = report.ended
+        self._report(report)
+
+    def end_input(self) -> None:
+        """Nothing more will be written: what is there is all, as soon as it is read."""
+        self._input_ends = True
+        for followed in self.followed.values():
+            followed.poll = None
+        self._wake.set()
+
+    async def stop(self) -> None:
+        """No batch is committed once this has returned."""
+        if self._host is not None:
+            host = self._host
+            await asyncio.to_thread(host.withdraw, self.site)
+        self._is_open = False
+        self._poller.shutdown(wait=True)
+        for followed in self.followed.values():
+            followed.input.close()
+
+    # What the Spark host asks (an ``Inbox``), from its own threads
+
+    def sources(self) -> list[Source]:
+        return [followed.source for followed in list(self.followed.values())]
+
+    def runs(self, query_id: str) -> bool:
+        return any(query_id in followed.queries for followed in list(self.followed.values()))
+
+    def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
+        return self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
+
+    def committed_cut(self, source: str) -> int:
+        return self._cube.cuts.state(source).committed_cut
+
+    def epoch(self, source: str) -> int:
+        return self._cube.cuts.state(source).epoch
+
+    def new_epoch(self, source: str) -> int:
+        return self._cube.cuts.begin_epoch(source)
+
+    def quarantine(self, source: str, cut: int, reason: str) -> None:
+        log.warning("chunk quarantined", site=self.site, source=source, cut=cut, reason=reason)
+        self._cube.cuts.quarantine(source, cut)
+
+    def commit(
+        self,
+        source: str,
+        *,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+        unparsed: int,
+        samples: Sequence[str],
+        high_time_us: int | None,
+        records: int = 0,
+    ) -> None:
+        """Make one batch durable, then tell the node."""
+        report = self._cube.commit_batch(
+            source=source,
+            epoch=epoch,
+            batch_id=batch_id,
+            through_cut=through_cut,
+            results=results,
+            high_time_us=high_time_us,
+            unparsed=unparsed,
+        )
+        self._loop.call_soon_threadsafe(self._committed, source, report, records, tuple(samples))
+
+    def _committed(
+        self, source: str, report: BatchReport, records: int, samples: Sequence[str]
+    ) -> None:
+        followed = self.followed.get(source)
+        if followed is None or not self._is_open:
+            return
+        followed.record_count += records
+        followed.unparsed_count += report.unparsed
+        followed.samples.extend(samples)
+        self._tell(followed, report)
+
+    # For views
+
+    @property
+    def record_count(self) -> int:
+        return sum(followed.record_count for followed in self.followed.values())
+
+    @property
+    def has_sources(self) -> bool:
+        return bool(self.followed)
+
+    @property
+    def has_ended(self) -> bool:
+        return all(followed.has_ended for followed in self.followed.values())

@@ -1,0 +1,97 @@
+"""From a file of statements to commands: compiled, numbered and planned by this agent.
+
+A file is installed as one unit: everything is compiled before the first command is given, so a
+mistake in the last statement leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.agent.runtime import SiteRuntime
+from headwater.errors import ConfigurationError
+from headwater.frontend.compile import compile_statements
+from headwater.frontend.streams import INSTALL_SLACK_US
+from headwater.placement.plan_tree import plan_tree
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import Query, Source
+
+
+def compile_here(
+    runtime: SiteRuntime,
+    text: str,
+    *,
+    next_counter: int = 1,
+    begin: str = "now",
+    slack_us: int = INSTALL_SLACK_US,
+    ends: bool = False,
+) -> list[Query]:
+    """The queries of a file as this site would command them. Raises ``QueryRefused``."""
+    return compile_statements(
+        text,
+        root=runtime.roster.home,
+        installer=runtime.site,
+        next_counter=next_counter,
+        now_us=int(runtime.now_s() * 1e6),
+        begin=begin,
+        slack_us=slack_us,
+        ends=ends,
+        known_sites=[site.name for site in runtime.roster.sites],
+    )
+
+
+def install(
+    runtime: SiteRuntime,
+    text: str,
+    *,
+    begin: str = "now",
+    slack_us: int = INSTALL_SLACK_US,
+    ends: bool = False,
+) -> list[Query]:
+    """Command all queries of a file; returns them."""
+    draft = compile_here(runtime, text)
+    if not draft:
+        raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
+    _check_sources(runtime, draft)
+    first = runtime.next_counter()
+    for _ in draft[1:]:
+        runtime.next_counter()
+    queries = compile_here(
+        runtime, text, next_counter=first, begin=begin, slack_us=slack_us, ends=ends
+    )
+    for query in queries:
+        tree = plan_tree(runtime.roster, root=query.root, branching=runtime.settings.branching)
+        runtime.command(
+            Install(query=query, trees=(tree,), roster_version=runtime.roster.version)
+        )
+    return queries
+
+
+def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:
+    """One name, one meaning: a source that live streams read can't be defined anew beside them."""
+    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    defined = {query.source.name: query for query in live}
+    for query in queries:
+        other = defined.get(query.source.name)
+        if other is not None and not same_source(other.source, query.source):
+            raise ConfigurationError(
+                f"source {query.source.name!r} is defined differently by the live stream "
+                f"{other.id.name!r}; give it another name, or remove that stream first"
+            )
+
+
+def same_source(left: Source, right: Source) -> bool:
+    """The same records, whatever the text looked like."""
+    return msgspec.structs.replace(left, text="") == msgspec.structs.replace(right, text="")
+
+
+def remove(runtime: SiteRuntime, stream: str) -> str:
+    """End the stream of this name everywhere; returns the id that ends."""
+    live = {str(one.query.id): one.query for one in runtime.node.peer.live_queries().values()}
+    found = [query for query in live.values() if query.id.name == stream]
+    if not found:
+        names = sorted({query.id.name for query in live.values()})
+        raise ConfigurationError(f"no stream {stream!r}; streams: {names or 'none'}")
+    for query in found:
+        runtime.command(Remove(query.id, runtime.site, runtime.next_counter()))
+    return ", ".join(str(query.id) for query in found)

@@ -1,0 +1,281 @@
+"""One site at work: the pure node, and the world that it is driven in.
+
+::
+
+    network ──messages──► node ──effects──► stores, network, Spark
+    feeder  ──reports───►  │
+    clock   ──ticks─────►  └─ answers ──► AnswerRunner ──► results ──► watchers
+
+Everything that touches the node happens on one event loop, so the node needs no locks. The loop
+below has no decisions in it: it ticks, takes what the node wants done, and does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import structlog
+
+from headwater.agent.answer_runner import AnswerRunner
+from headwater.agent.effects import EffectRunner
+from headwater.agent.feeder import Feeder
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
+from headwater.edge.report import BatchReport
+from headwater.errors import HeadwaterError
+from headwater.net.network import Network
+from headwater.node import effects as fx
+from headwater.node.node import Node
+from headwater.overlay.messages import Message
+from headwater.placement.plan_tree import plan_tree
+from headwater.plan.command import Command, Install
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.spark.root_part import RootSpark
+from headwater.spark.site_host import SiteHost
+
+log = structlog.get_logger()
+
+TICK_S_MAX = 0.5
+"""The longest pause between two ticks, whatever the node says."""
+NOTICES_MAX = 200
+"""Notices that are kept to be shown."""
+RETENTION_EVERY_S = 60.0
+
+
+class SiteRuntime:
+    """Made for one life of a site: ``start``, then ``stop`` in peace, or ``kill`` like a crash."""
+
+    def __init__(
+        self,
+        *,
+        site: str,
+        roster: Roster,
+        settings: RuntimeSettings,
+        stores: SiteStores,
+        network: Network,
+        now_s: Callable[[], float],
+        admit: Callable[[Query], str | None],
+        host: SiteHost | None = None,
+        root_spark: RootSpark | None = None,
+    ) -> None:
+        """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing."""
+        self.site = site
+        self.roster = roster
+        self.stores = stores
+        self.network = network
+        self.settings = settings
+        self.now_s = now_s
+        self.tree = plan_tree(roster, root=roster.home, branching=settings.branching)
+        """The federation's own tree, on which commands travel."""
+        self.node = Node(
+            site=site,
+            roster=roster,
+            tree=self.tree,
+            config=settings.node,
+            merger_of=stores.book.merger_of,
+            incarnation=stores.cube.incarnation,
+            root_incarnation=stores.ledger.incarnation,
+            born_s=stores.cube.born_s,
+            admit=admit,
+        )
+        self.notices: deque[fx.Notice] = deque(maxlen=NOTICES_MAX)
+        self.notice_counts: Counter[str] = Counter()
+        self.ended: set[str] = set()
+        """Queries whose every window is final and published."""
+        self.failure = ""
+        """Why this site no longer works; empty while it does."""
+        self.answer_count = 0
+        """Publications of this life."""
+        self.watchers: set[Callable[[Query, int], None]] = set()
+        """Called with each publication."""
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-disk")
+        self._workers = ThreadPoolExecutor(2, thread_name_prefix=f"{site}-answer")
+        self._runner = EffectRunner(
+            self.node, stores, network, writer=self._writer, now_s=now_s, heard=self._heard
+        )
+        self.feeder = Feeder(
+            site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported
+        )
+        self._answers = (
+            AnswerRunner(
+                stores, root_spark, workers=self._workers, told=self._answered,
+                published=self._published,
+            )
+            if root_spark is not None
+            else None
+        )  # fmt: skip
+        self._wake = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._retained_s = now_s()
+
+    async def start(self) -> None:
+        """Take up what the disk has, open the network, begin to work."""
+        stores = self.stores
+        self.node.restore(
+            commands=stores.commands.live(),
+            vector=stores.commands.vector(),
+            cube=stores.cube.restore(),
+            ledgers=[stores.ledger.restore(query) for query in stores.ledger.queries()],
+            now_s=self.now_s(),
+        )
+        await self.network.start(self)
+        self._tasks = [
+            asyncio.create_task(self._guarded(self._drive(), "node")),
+            asyncio.create_task(self._guarded(self.feeder.run(), "feeder")),
+        ]
+
+    async def stop(self) -> None:
+        """End in order: no new input, then no new words, then the stores."""
+        await self._cancel()
+        await self.feeder.stop()
+        if self._answers is not None:
+            await self._answers.stop()
+        await self.network.stop()
+        await asyncio.to_thread(self._close)
+
+    async def kill(self) -> None:
+        """End as a crash would: nothing that is not yet on the disk gets there."""
+        await self._cancel()
+        await self.feeder.stop()
+        await self.network.stop()
+        if self._answers is not None:
+            await self._answers.stop()
+        await asyncio.to_thread(self._close)
+
+    async def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    def _close(self) -> None:
+        self._writer.shutdown(wait=True)
+        self._workers.shutdown(wait=True)
+        self.stores.close()
+
+    # What operators and views ask
+
+    def command(self, command: Command) -> None:
+        """Give a command of this site's own."""
+        if isinstance(command, Install):
+            self.stores.book.add(command.query)
+        self.node.command(command, now_s=self.now_s())
+        self._wake.set()
+
+    def next_counter(self) -> int:
+        return self.stores.commands.next_counter(self.site)
+
+    # What the network tells (NetworkHandler)
+
+    def link_up(self, site: str) -> None:
+        self.node.link_up(site, now_s=self.now_s())
+        self._wake.set()
+
+    def link_down(self, site: str, unsent: Sequence[Message]) -> None:
+        self.node.link_down(site, unsent=unsent, now_s=self.now_s())
+        self._wake.set()
+
+    def link_load(self, site: str, queued_bytes: int) -> None:
+        self.node.link_load(site, queued_bytes=queued_bytes, now_s=self.now_s())
+        self._wake.set()
+
+    def message(self, sender: str, message: Message) -> None:
+        self.node.receive(sender, message, now_s=self.now_s())
+        self._wake.set()
+
+    # The loop
+
+    async def _drive(self) -> None:
+        while True:
+            self._wake.clear()
+            now_s = self.now_s()
+            self.node.tick(now_s=now_s)
+            effects = self.node.take()
+            if effects:
+                await self._runner.run(effects)
+                continue
+            await self._retain(now_s)
+            pause_s = min(max(self.node.next_deadline_s() - self.now_s(), 0.001), TICK_S_MAX)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), pause_s)
+
+    async def _retain(self, now_s: float) -> None:
+        """Let the cube go of what is too old or too much; what was not sent is declined."""
+        if abs(now_s - self._retained_s) < RETENTION_EVERY_S:
+            return
+        self._retained_s = now_s
+        loop = asyncio.get_running_loop()
+        retained = await loop.run_in_executor(
+            self._writer, lambda: self.stores.cube.retention(now_s=now_s)
+        )
+        gone = (*retained.declined, *self.stores.cube.take_damaged())
+        if gone:
+            self.node.rows_gone(gone, now_s=self.now_s())
+
+    async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        """A bug in the loop must be seen, not swallowed by a task nobody awaits."""
+        try:
+            await work
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.exception("stopped", site=self.site, part=what)
+            self.failure = f"{self.site}: the {what} stopped: {type(error).__name__}: {error}"
+            raise
+
+    # What comes back
+
+    def _heard(self, effect: fx.Effect) -> None:
+        if isinstance(effect, fx.Installed):
+            self._run_here(effect.query)
+        elif isinstance(effect, fx.Withdrawn):
+            self.feeder.withdraw(effect.query)
+        elif isinstance(effect, fx.AnswersBegun):
+            self._begin_answers(effect.query)
+        elif isinstance(effect, fx.AnswersEnded):
+            self.stores.ledger.forget(effect.query)
+        elif isinstance(effect, fx.Answer):
+            self._answer(effect)
+        elif isinstance(effect, fx.Ended):
+            self.ended.add(effect.query)
+        elif isinstance(effect, fx.Notice):
+            self.notices.append(effect)
+            self.notice_counts[f"{effect.part}: {effect.kind}"] += 1
+            log.info("notice", site=self.site, part=effect.part, kind=effect.kind, text=effect.text)
+
+    def _run_here(self, query: Query) -> None:
+        self.stores.book.add(query)
+        try:
+            self.feeder.install(query)
+        except HeadwaterError as error:
+            log.warning("source refused", site=self.site, query=str(query.id), error=str(error))
+
+    def _begin_answers(self, query: Query) -> None:
+        self.stores.book.add(query)
+        if self._answers is not None:
+            self._answers.begin(query)
+
+    def _answer(self, answer: fx.Answer) -> None:
+        if self._answers is not None:
+            self._answers.answer(answer)
+        else:
+            self._answered(answer, "this agent runs without Spark and can't answer")
+
+    def _answered(self, answer: fx.Answer, failure: str | None) -> None:
+        self.node.answered(answer, now_s=self.now_s(), failed=failure)
+        self._wake.set()
+
+    def _published(self, query: Query, seq: int) -> None:
+        self.answer_count += 1
+        for watcher in tuple(self.watchers):
+            watcher(query, seq)
+
+    def _reported(self, report: BatchReport) -> None:
+        self.node.batch_committed(report, now_s=self.now_s())
+        self._wake.set()

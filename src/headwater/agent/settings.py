@@ -1,0 +1,30 @@
+"""What one site's runtime is tuned by, however it was come by: a file, a demo, a test."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.agent.config import AgentConfig, SourcesConfig
+from headwater.node.config import NodeConfig
+from headwater.store.retention import RetentionConfig
+
+
+class RuntimeSettings(msgspec.Struct, frozen=True):
+    sources: SourcesConfig = SourcesConfig()
+    retention: RetentionConfig = RetentionConfig()
+    node: NodeConfig = NodeConfig()
+    branching: int = 8
+
+    @classmethod
+    def of(cls, config: AgentConfig) -> RuntimeSettings:
+        return cls(
+            sources=config.sources,
+            retention=RetentionConfig(config.cube.retention_s, config.cube.retention_bytes),
+            node=NodeConfig(
+                overlay=config.overlay,
+                edge=config.edge,
+                root=config.root,
+                retention_s=config.cube.retention_s,
+            ),
+            branching=config.branching,
+        )

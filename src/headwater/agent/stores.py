@@ -1,0 +1,62 @@
+"""Everything durable of one site, opened together and closed together.
+
+::
+
+    directory/
+      cube/       panes, cuts, spool; its lock makes this agent the only one here
+      ledger/     what its roots hold
+      commands/   queries that live, and the count of its own commands
+      results/    answers, one folder for each stream: Parquet that anything can read
+      spark/      checkpoints: disposable
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from headwater.agent.query_book import QueryBook
+from headwater.store.commands import CommandStore
+from headwater.store.cube import Cube
+from headwater.store.retention import RetentionConfig
+from headwater.store.root_ledger import RootLedger
+from headwater.store.spool import SPOOL_BYTES_MAX
+
+
+class SiteStores:
+    """Opening reads the commands first, so that the query book knows every id on the disk."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        site: str,
+        clock: Callable[[], float],
+        retention: RetentionConfig | None = None,
+        spool_bytes_max: int = SPOOL_BYTES_MAX,
+    ) -> None:
+        self.site = site
+        self.directory = directory
+        self.results_directory = directory / "results"
+        self.book = QueryBook()
+        self.cube = Cube.open(
+            directory / "cube",
+            site=site,
+            merger_of=self.book.merger,
+            retention=retention,
+            spool_bytes_max=spool_bytes_max,
+            clock=clock,
+        )
+        try:
+            self.commands = CommandStore(directory / "commands")
+            for install in self.commands.live():
+                self.book.add(install.query)
+            self.ledger = RootLedger(directory / "ledger", merger_of=self.book.merger)
+        except BaseException:
+            self.cube.close()
+            raise
+
+    def close(self) -> None:
+        self.ledger.close()
+        self.commands.close()
+        self.cube.close()

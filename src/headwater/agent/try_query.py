@@ -1,0 +1,269 @@
+"""A question about files that are there: through the whole way, to the end, in one call.
+
+Each folder below the given directory is a site. The answers go the way that they would go in the
+wide area: Spark at the sites, cubes, the tree, Spark at the root; only the network is in memory and
+the input ends. ``central`` computes the same with one plain Spark, for those who want to compare.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from headwater.agent.config import SourcesConfig
+from headwater.agent.federation import Federation
+from headwater.agent.install import install
+from headwater.agent.settings import RuntimeSettings
+from headwater.algebra.equality import difference
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.frontend.compile import compile_statements
+from headwater.net.memory_network import MemoryWorld
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster, Site
+from headwater.root.envelope import Envelope
+from headwater.spark.central import central_answers
+from headwater.spark.session import RunningSpark, SparkConfig, start_session
+from headwater.store.results import ResultsReader
+
+ROOT = "root"
+"""The site that answers; it has no data of its own."""
+STALL_S_MAX = 120.0
+"""Nothing moved for so long: something is broken, and waiting will not mend it."""
+LOOK_EVERY_S = 0.2
+
+
+class WindowResult(msgspec.Struct, frozen=True):
+    window: int
+    start_us: int
+    end_us: int
+    rows: pa.Table
+    envelope: Envelope | None = None
+    """None for what one plain Spark computed."""
+
+
+class StreamResult(msgspec.Struct, frozen=True):
+    query: Query
+    windows: tuple[WindowResult, ...]
+    """Those with rows, oldest first."""
+    unparsed: int = 0
+    """Lines that are not records, over all sites."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    phase: str
+    sites: int = 0
+    sites_read: int = 0
+    """Sites whose input has been read to the end."""
+    windows: int = 0
+    """Answers that are published."""
+
+
+Show = Callable[[Progress], None]
+
+
+def try_query(
+    text: str,
+    sites: Path,
+    *,
+    show: Show = lambda _: None,
+    spark: RunningSpark | None = None,
+    work: Path | None = None,
+) -> list[StreamResult]:
+    """The final answers of all streams of the text, over the files of all sites."""
+    folders = site_folders(sites)
+    _compile(text, folders)
+    with _spark(spark, show) as running, _directory(work) as directory:
+        return asyncio.run(_answers(text, folders, running, directory, show))
+
+
+def try_central(
+    text: str, sites: Path, *, show: Show = lambda _: None, spark: RunningSpark | None = None
+) -> list[StreamResult]:
+    """The same by one plain Spark over all files."""
+    folders = site_folders(sites)
+    queries = _compile(text, folders)
+    with _spark(spark, show) as running:
+        results = []
+        for query in queries:
+            show(Progress(f"one Spark over all files: {query.id.name}"))
+            rows = central_answers(running.session, query, list(folders.values()))
+            windows = tuple(
+                WindowResult(
+                    window,
+                    query.window.window_start_us(window),
+                    query.window.window_end_us(window),
+                    rows[window],
+                )
+                for window in sorted(rows)
+            )
+            results.append(StreamResult(query, windows))
+        return results
+
+
+def check(text: str, sites: Path) -> None:
+    """Refuses what can't be run, before anybody starts a Spark for it."""
+    _compile(text, site_folders(sites))
+
+
+def differences(left: list[StreamResult], right: list[StreamResult]) -> dict[str, str | None]:
+    """For each stream where the two first differ, in words; None: they are equal."""
+    others = {one.query.id.name: one for one in right}
+    return {one.query.id.name: _stream_difference(one, others[one.query.id.name]) for one in left}
+
+
+def _stream_difference(left: StreamResult, right: StreamResult) -> str | None:
+    mine = {one.window: one for one in left.windows}
+    theirs = {one.window: one for one in right.windows}
+    if mine.keys() != theirs.keys():
+        only = sorted(mine.keys() ^ theirs.keys())[:3]
+        return f"{len(mine)} windows and {len(theirs)} windows; only in one: {only}"
+    for window, one in mine.items():
+        found = difference(one.rows, theirs[window].rows)
+        if found is not None:
+            return f"window {window}: {found}"
+    return None
+
+
+def site_folders(directory: Path) -> dict[str, Path]:
+    """Each folder is a site. Raises where there is none, or a name can't be one."""
+    if not directory.is_dir():
+        raise ConfigurationError(f"{directory}: wanted a directory with a folder for each site")
+    folders = {path.name: path for path in sorted(directory.iterdir()) if path.is_dir()}
+    folders = {name: path for name, path in folders.items() if not name.startswith(".")}
+    if not folders:
+        raise ConfigurationError(
+            f"{directory}: no folders in it; each site's files belong in a folder of their own"
+        )
+    for name in folders:
+        if not re.fullmatch(r"[\w.-]+", name):
+            raise ConfigurationError(
+                f"{directory / name}: a site's name may have letters, digits, '_', '.' and '-'"
+            )
+    return folders
+
+
+def _compile(text: str, folders: dict[str, Path]) -> list[Query]:
+    """Refusals come before Spark is started."""
+    return compile_statements(
+        text, root=_root_name(folders), installer=_root_name(folders), next_counter=1,
+        begin="earliest", ends=True, known_sites=[*folders, _root_name(folders)],
+    )  # fmt: skip
+
+
+def _root_name(folders: dict[str, Path]) -> str:
+    name = ROOT
+    while name in folders:
+        name += "_"
+    return name
+
+
+async def _answers(
+    text: str, folders: dict[str, Path], spark: RunningSpark, directory: Path, show: Show
+) -> list[StreamResult]:
+    root = _root_name(folders)
+    sites = [Site(0, root, has_data=False)]
+    sites += [Site(n, name) for n, name in enumerate(folders, start=1)]
+    federation = Federation(
+        directory,
+        Roster(version=1, sites=tuple(sites), home=root),
+        spark=spark,
+        world=MemoryWorld(),
+        settings=RuntimeSettings(sources=SourcesConfig(poll_s=0.2, batch_bytes_max=256 << 20)),
+        data=folders,
+        now_s=time.time,
+    )
+    try:
+        await federation.start()
+        queries = install(federation.home, text, begin="earliest", ends=True)
+        await _until_ended(federation, queries, show)
+        return [_result(federation, query) for query in queries]
+    finally:
+        await federation.stop()
+
+
+async def _until_ended(federation: Federation, queries: list[Query], show: Show) -> None:
+    wanted = {str(query.id) for query in queries}
+    last, moved_s = Progress(""), time.monotonic()
+    while not wanted <= federation.home.ended:
+        now = _progress(federation)
+        if now != last:
+            last, moved_s = now, time.monotonic()
+            show(now)
+        failures = [one.failure for one in federation.runtimes.values() if one.failure]
+        if failures:
+            raise HeadwaterError("; ".join(failures))
+        if time.monotonic() - moved_s > STALL_S_MAX:
+            raise HeadwaterError(
+                f"nothing has moved for {STALL_S_MAX:.0f} s; the newest notices: "
+                f"{[notice.text for notice in list(federation.home.notices)[-3:]]}"
+            )
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _progress(federation: Federation) -> Progress:
+    with_data = [r for r in federation.runtimes.values() if r.feeder.has_sources]
+    return Progress(
+        phase="sites reduce, the root answers",
+        sites=len(federation.roster.sites) - 1,
+        sites_read=sum(runtime.feeder.has_ended for runtime in with_data),
+        windows=federation.home.answer_count,
+    )
+
+
+def _result(federation: Federation, query: Query) -> StreamResult:
+    reader = ResultsReader(federation.home.stores.results_directory / query.id.name)
+    windows = []
+    unparsed = 0
+    for seq, envelope in reader.newest():
+        unparsed = max(unparsed, envelope.tally.unparsed)
+        rows = reader.answer(seq, envelope)
+        if rows is not None and rows.num_rows:
+            windows.append(
+                WindowResult(envelope.window, envelope.start_us, envelope.end_us, rows, envelope)
+            )
+    return StreamResult(query, tuple(windows), unparsed)
+
+
+class _spark:
+    """The given Spark, or one of our own that ends with us."""
+
+    def __init__(self, given: RunningSpark | None, show: Show) -> None:
+        self._given = given
+        self._show = show
+        self._own: RunningSpark | None = None
+
+    def __enter__(self) -> RunningSpark:
+        if self._given is not None:
+            return self._given
+        self._show(Progress("starting Spark"))
+        self._own = start_session(SparkConfig())
+        return self._own
+
+    def __exit__(self, *_: object) -> None:
+        if self._own is not None:
+            self._own.stop()
+
+
+class _directory:
+    """The given directory, or one that is gone afterwards."""
+
+    def __init__(self, given: Path | None) -> None:
+        self._given = given
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Path:
+        if self._given is not None:
+            return self._given
+        self._own = tempfile.TemporaryDirectory(prefix="headwater-")
+        return Path(self._own.name)
+
+    def __exit__(self, *_: object) -> None:
+        if self._own is not None:
+            self._own.cleanup()

@@ -1,0 +1,225 @@
+"""A federation of real agent processes on this machine: made, started, found and stopped.
+
+``headwater up`` writes a directory that is all there is to it: a roster, one configuration for
+each site, certificates, state, logs. So the same directory shows how a real deployment is laid
+out, and ``down`` needs nothing but the process ids in it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from headwater.agent.config import load_roster, roster_toml
+from headwater.errors import AlreadyRunning, ConfigurationError, HeadwaterError
+from headwater.net.certs import create_authority, issue
+from headwater.net.identity import Role
+from headwater.plan.roster import Roster, Site
+
+RUNNING_FILE = "running.json"
+READY_S_MAX = 240.0
+"""Five Spark agents on two cores need 95 s to their first batch; slower machines exist."""
+STOP_S_MAX = 20.0
+SPARK_AGENT_BYTES = 900 << 20
+"""About what one agent with its lean Spark takes; see the benchmarks."""
+OPERATOR = "operator"
+
+
+class Running(msgspec.Struct):
+    """Which processes ``up`` started."""
+
+    pids: dict[str, int]
+
+
+def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
+    """Write roster, configurations and certificates; an existing layout is kept as it is."""
+    if (directory / "roster.toml").exists():
+        return load_roster(directory / "roster.toml")[1]
+    if site_count < 1:
+        raise ConfigurationError(f"up: wanted at least one site, got {site_count}")
+    directory.mkdir(parents=True, exist_ok=True)
+    ports = _free_ports(site_count + relays)
+    sites = tuple(
+        Site(
+            ordinal=n,
+            name=f"site{n + 1}" if n < site_count else f"relay{n - site_count + 1}",
+            host="127.0.0.1",
+            port=ports[n],
+            has_data=n < site_count,
+        )
+        for n in range(site_count + relays)
+    )
+    roster = Roster(version=1, sites=sites, home=sites[0].name)
+    federation = directory.resolve().name
+    authority = create_authority(directory / "certs", federation)
+    issue(authority, Role.OPERATOR, OPERATOR)
+    for site in sites:
+        issue(authority, Role.SITE, site.name, hosts=(site.host,))
+        (directory / site.name / "data").mkdir(parents=True, exist_ok=True)
+        (directory / site.name / "agent.toml").write_text(_agent_toml(site))
+    (directory / "roster.toml").write_text(roster_toml(federation, roster))
+    return roster
+
+
+def start(directory: Path, *, say: Callable[[str], None]) -> Running:
+    """Start every agent of the layout and wait until each answers."""
+    roster = load_roster(directory / "roster.toml")[1]
+    alive = running(directory)
+    if alive.pids:
+        raise AlreadyRunning(
+            f"{directory}: already up (process ids {sorted(alive.pids.values())}); "
+            f"stop it with: headwater down {directory}"
+        )
+    say(_cost(roster))
+    for site in roster.sites:
+        alive.pids[site.name] = start_agent(directory, site.name)
+    _save(directory, alive)
+    _await_ready(directory, roster, alive, say)
+    return alive
+
+
+def start_agent(directory: Path, name: str) -> int:
+    """Start one agent of the layout; returns its process id."""
+    return spawn_agent(directory, name).pid
+
+
+def spawn_agent(directory: Path, name: str) -> subprocess.Popen[bytes]:
+    """One agent of the layout as a process of its own; its output goes to ``agent.log``."""
+    log = open(directory / name / "agent.log", "ab")  # noqa: SIM115 - the child keeps it
+    command = [sys.executable, "-m", "headwater.cli", "agent", "--config"]
+    with log:
+        return subprocess.Popen(
+            [*command, str(directory / name / "agent.toml")],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )
+
+
+def stop(directory: Path, *, say: Callable[[str], None]) -> None:
+    """Ask the agents to end, and end those that do not."""
+    alive = running(directory)
+    for name, pid in alive.pids.items():
+        say(f"stopping {name} (process {pid})")
+        _signal(pid, signal.SIGTERM)
+    deadline_s = time.monotonic() + STOP_S_MAX
+    while any(_is_ours(pid) for pid in alive.pids.values()) and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    for pid in alive.pids.values():
+        if _is_ours(pid):
+            _signal(pid, signal.SIGKILL)
+    (directory / RUNNING_FILE).unlink(missing_ok=True)
+
+
+def running(directory: Path) -> Running:
+    """Which of the processes that ``up`` started are still there."""
+    try:
+        known = msgspec.json.decode((directory / RUNNING_FILE).read_bytes(), type=Running)
+    except FileNotFoundError:
+        return Running({})
+    return Running({name: pid for name, pid in known.pids.items() if _is_ours(pid)})
+
+
+def _await_ready(
+    directory: Path, roster: Roster, alive: Running, say: Callable[[str], None]
+) -> None:
+    """An agent is ready when its ``ready`` file names its process."""
+    waiting = {site.name for site in roster.sites}
+    deadline_s = time.monotonic() + READY_S_MAX
+    while waiting and time.monotonic() < deadline_s:
+        for name in sorted(waiting):
+            pid = alive.pids[name]
+            if not _is_ours(pid):
+                tail = (directory / name / "agent.log").read_text(errors="replace")[-2000:]
+                raise HeadwaterError(f"{name}: the agent ended before it was ready:\n{tail}")
+            if is_ready(directory, name, pid):
+                say(f"{name} is ready (process {pid})")
+                waiting.discard(name)
+        time.sleep(0.1)
+    if waiting:
+        raise HeadwaterError(
+            f"not ready after {READY_S_MAX:.0f} s: {sorted(waiting)}; see their agent.log"
+        )
+
+
+def is_ready(directory: Path, name: str, pid: int) -> bool:
+    """True once the agent with this process id has said so."""
+    try:
+        return (directory / name / "state" / "ready").read_text().strip() == str(pid)
+    except FileNotFoundError:
+        return False
+
+
+def _cost(roster: Roster) -> str:
+    spark_count = sum(site.has_data for site in roster.sites)
+    need_gb = spark_count * SPARK_AGENT_BYTES / 1e9
+    cores = os.cpu_count() or 1
+    have_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / 1e9
+    text = (
+        f"{len(roster.sites)} agents, {spark_count} with a Spark of their own: "
+        f"about {need_gb:.1f} GB of {have_gb:.1f} GB free memory, on {cores} cores"
+    )
+    if spark_count > cores:
+        text += (
+            f"\nwarning: {spark_count} Sparks on {cores} cores starve each other: expect a slow "
+            "start and late windows; use fewer sites, or --relays"
+        )
+    if need_gb > have_gb:
+        text += "\nwarning: not enough free memory; agents may be ended by the system"
+    return text
+
+
+def _agent_toml(site: Site) -> str:
+    mode = "local" if site.has_data else "none"
+    return (
+        f'site = "{site.name}"\n'
+        f'roster = "../roster.toml"\n'
+        f'directory = "state"\n\n'
+        f"[listen]\n"
+        f'host = "{site.host}"\n'
+        f"port = {site.port}\n\n"
+        f"[tls]\n"
+        f'ca = "../certs/ca.pem"\n'
+        f'certificate = "../certs/{site.name}.pem"\n'
+        f'key = "../certs/{site.name}.key"\n\n'
+        f"[spark]\n"
+        f'mode = "{mode}"\n'
+        f'master = "local[1]"\n\n'
+        f"[sources]\n"
+        f'data = "data"\n'
+    )
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _save(directory: Path, alive: Running) -> None:
+    (directory / RUNNING_FILE).write_bytes(msgspec.json.encode(alive))
+
+
+def _is_ours(pid: int) -> bool:
+    """True when the process still runs and is an agent (process ids are used again)."""
+    try:
+        return b"headwater" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _signal(pid: int, which: signal.Signals) -> None:
+    try:
+        os.kill(pid, which)
+    except ProcessLookupError:
+        return

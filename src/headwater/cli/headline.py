@@ -1,0 +1,29 @@
+"""An answer's envelope in one line, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.cli.amounts import utc
+
+MISSING_SHOWN = 4
+
+
+def headline(header: Mapping[str, Any]) -> str:
+    """``[12:00:00Z … 12:00:10Z) revision 2, 11 of 12 sites, without fra (unknown)``."""
+    span = f"[{utc(header['start_us'])} … {utc(header['end_us'])})"
+    parts = [
+        f"{span} revision {header['revision']}",
+        f"{header['covered']} of {header['expected']} sites",
+    ]
+    if header.get("missing"):
+        parts.append(f"without {_missing(header['missing'])}")
+    parts += [word for word in ("exact", "final") if header.get(word)]
+    return ", ".join(parts)
+
+
+def _missing(missing: Any) -> str:
+    shown = [f"{site} ({reason or state})" for site, state, reason, _ in missing]
+    rest = len(shown) - MISSING_SHOWN
+    return "; ".join(shown[:MISSING_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

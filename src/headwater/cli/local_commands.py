@@ -1,0 +1,51 @@
+"""``up`` and ``down``: a federation of real agent processes on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headwater.cli import current
+from headwater.cli.output import Listing, OutputFormat, print_listing, say
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("up")(up)
+    app.command("down")(down)
+
+
+def up(
+    directory: Annotated[Path, typer.Argument(help="Where the federation lives; made if absent.")],
+    sites: Annotated[int, typer.Option(help="Sites with data, each with its own Spark.")] = 3,
+    relays: Annotated[int, typer.Option(help="Agents without Spark, which only carry.")] = 0,
+    output: Annotated[OutputFormat | None, typer.Option("-o", help="table or json.")] = None,
+) -> None:
+    """Start a federation of agents on this machine.
+
+    Each agent is a process with a certificate, a port and a lean Spark of its own.
+    """
+    from headwater.agent import up as local
+
+    roster = local.lay_out(directory, site_count=sites, relays=relays)
+    running = local.start(directory, say=say)
+    current.remember(directory)
+    rows = [
+        (site.name, f"{site.host}:{site.port}", running.pids[site.name],
+         str(directory / site.name / "data") if site.has_data else "")
+        for site in roster.sites
+    ]  # fmt: skip
+    print_listing(Listing(("site", "address", "process", "data"), rows), output)
+    say(f"stop it with: headwater down {directory}")
+
+
+def down(
+    directory: Annotated[
+        Path | None, typer.Argument(help="The federation; default: the one last brought up.")
+    ] = None,
+) -> None:
+    """Stop the agents that up started; state and data stay."""
+    from headwater.agent import up as local
+
+    local.stop(current.federation(directory), say=say)

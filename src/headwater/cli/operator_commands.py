@@ -1,0 +1,186 @@
+"""What operators ask a running federation: run, explain, streams, sites, watch, why, remove."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli.output import (
+    Listing,
+    OutputFormat,
+    chosen,
+    print_listing,
+    print_objects,
+    print_table,
+    say,
+)
+from headwater.errors import ConfigurationError
+
+Federation = Annotated[
+    Path | None,
+    typer.Option("--federation", "-f", help="Its directory; default: the one last brought up."),
+]
+At = Annotated[
+    str | None, typer.Option("--at", help="The site to ask; default: the federation's home.")
+]
+Output = Annotated[
+    OutputFormat | None,
+    typer.Option("-o", "--output", help="Default: a table on a terminal, JSON in a pipe."),
+]
+File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
+Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("run")(run)
+    app.command("explain")(explain)
+    app.command("streams")(streams)
+    app.command("sites")(sites)
+    app.command("watch")(watch)
+    app.command("why")(why)
+    app.command("remove")(remove)
+
+
+def run(file: File, federation: Federation = None, at: At = None, output: Output = None) -> None:
+    """Install the streams of a file, all or none."""
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    request = api.RunRequest(read_sql(file))
+    reply = ask(federation, at, api.RUN, request, api.RunReply)
+    print_listing(_listing(api.Installed, reply.installed), output)
+
+
+def explain(
+    file: File, federation: Federation = None, at: At = None, output: Output = None
+) -> None:
+    """Show how queries are split between sites and root."""
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    request = api.ExplainRequest(read_sql(file))
+    reply = ask(federation, at, api.EXPLAIN, request, api.ExplainReply)
+    if chosen(output) is OutputFormat.TABLE:
+        print("\n\n".join(reply.plans))
+    else:
+        print_objects({"plan": plan} for plan in reply.plans)
+
+
+def streams(federation: Federation = None, at: At = None, output: Output = None) -> None:
+    """List the streams, with what has been answered."""
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.STREAMS, None, api.StreamsReply)
+    none = "no streams; install some with: headwater run FILE"
+    print_listing(_listing(api.StreamLine, reply.streams, none=none), output)
+
+
+def sites(federation: Federation = None, at: At = None, output: Output = None) -> None:
+    """List the sites, as one agent sees them."""
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.SITES, None, api.SitesReply)
+    title = f"As seen from {reply.asked}"
+    print_listing(_listing(api.SiteLine, reply.sites, title=title), output)
+
+
+def watch(
+    stream: Stream,
+    federation: Federation = None,
+    at: At = None,
+    output: Output = None,
+    only_new: Annotated[bool, typer.Option(help="Skip what is already answered.")] = False,
+    count: Annotated[int | None, typer.Option(help="End after so many answers.")] = None,
+) -> None:
+    """Follow the answers of a stream as they come."""
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import listen
+
+    form = chosen(output)
+    if form is OutputFormat.PARQUET:
+        raise ConfigurationError("watch: wanted -o table, json or csv; Parquet can't be followed")
+    request = api.StreamRequest(stream, newest=not only_new)
+    try:
+        for number, event in enumerate(
+            listen(federation, at, api.WATCH, request, api.AnswerEvent), start=1
+        ):
+            _show_answer(event.header, event.rows, form)
+            if number == count:
+                return
+    except KeyboardInterrupt:
+        say("")
+
+
+def why(
+    stream: Stream,
+    window: Annotated[
+        str, typer.Argument(help="Its start (2026-05-04T12:00:00Z), its number, or newest.")
+    ] = "newest",
+    federation: Federation = None,
+    at: At = None,
+    output: Output = None,
+) -> None:
+    """Say why a window is as it is.
+
+    Which sites are in, which are missing, in which state, for which reason, what is awaited.
+    """
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.WHY, api.WhyRequest(stream, window), api.WhyReply)
+    if chosen(output) is OutputFormat.TABLE:
+        print(reply.text)
+    else:
+        print_objects([reply.value])
+
+
+def remove(
+    stream: Stream, federation: Federation = None, at: At = None, output: Output = None
+) -> None:
+    """End a stream everywhere; written results stay."""
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.REMOVE, api.StreamRequest(stream), api.RemoveReply)
+    print_listing(Listing(("removed",), [(reply.removed,)]), output)
+
+
+def read_sql(file: Path) -> str:
+    """The text of a file of statements; ``-`` is standard input."""
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{file}: can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{file}: wanted UTF-8 text: {error}") from error
+
+
+def _listing(
+    kind: type[msgspec.Struct], values: tuple[Any, ...], *, title: str = "",
+    none: str = "nothing to show",
+) -> Listing:  # fmt: skip
+    columns = tuple(field.name for field in msgspec.structs.fields(kind))
+    return Listing(columns, [msgspec.structs.astuple(value) for value in values], title, none)
+
+
+def _show_answer(
+    header: dict[str, Any], rows: tuple[dict[str, Any], ...], form: OutputFormat
+) -> None:
+    from headwater.cli.headline import headline
+
+    if form is OutputFormat.JSON:
+        print_objects([{"header": header, "rows": rows}])
+        return
+    columns = tuple(rows[0]) if rows else ()
+    listing = Listing(columns, [tuple(row.values()) for row in rows], none="no rows")
+    if form is OutputFormat.TABLE:
+        print(headline(header))
+        print_table(listing)
+    else:
+        print_listing(listing, form)

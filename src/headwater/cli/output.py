@@ -1,0 +1,121 @@
+"""Tables for people, JSON lines for programs, and files where they are asked for.
+
+What a command found goes to standard output, what it has to say about its work to standard error,
+so that a pipe never has to filter. On a terminal the default is a table, elsewhere one JSON object
+a line.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CELL_CHARACTERS_MAX = 200
+"""A cell longer than this is cut on a terminal; JSON and files have all of it."""
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+class OutputFormat(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Rows with named columns: what most commands answer with."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    title: str = ""
+    none: str = "nothing to show"
+    """What a person reads when there are no rows."""
+
+
+def chosen(wanted: OutputFormat | None, out: IO[str] | None = None) -> OutputFormat:
+    """What was asked for; else a table on a terminal and JSON in a pipe."""
+    if wanted is not None:
+        return wanted
+    return OutputFormat.TABLE if (out or sys.stdout).isatty() else OutputFormat.JSON
+
+
+def say(text: str) -> None:
+    """A line about the work itself."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_listing(
+    listing: Listing, wanted: OutputFormat | None, out: IO[str] | None = None
+) -> None:
+    out = out or sys.stdout
+    form = chosen(wanted, out)
+    if form is OutputFormat.TABLE:
+        print_table(listing, out)
+    elif form is OutputFormat.CSV:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(listing.columns)
+        writer.writerows(listing.rows)
+    else:
+        print_objects((dict(zip(listing.columns, row, strict=True)) for row in listing.rows), out)
+
+
+def print_objects(objects: Iterable[Any], out: IO[str] | None = None) -> None:
+    """One JSON object a line, each flushed: the reader of a pipe may be waiting for it."""
+    out = out or sys.stdout
+    for item in objects:
+        out.write(_ENCODER.encode(item).decode() + "\n")
+        out.flush()
+
+
+def print_table(listing: Listing, out: IO[str] | None = None) -> None:
+    from rich.table import Table
+
+    console = console_on(out or sys.stdout)
+    if not listing.rows:
+        console.print(listing.none, markup=False, highlight=False)
+        return
+    table = Table(title=listing.title or None, title_justify="left", header_style="bold")
+    for number, name in enumerate(listing.columns):
+        is_number = all(isinstance(row[number], int | float | Decimal) for row in listing.rows)
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in listing.rows:
+        table.add_row(*(_cell(value) for value in row))
+    console.print(table)
+
+
+def console_on(out: IO[str]) -> Console:
+    """A rich console that draws on a terminal and writes plain text elsewhere."""
+    from rich.console import Console
+
+    width = None if out.isatty() else 160
+    return Console(file=out, width=width, highlight=False)
+
+
+def _cell(value: Any) -> Any:
+    from rich.text import Text
+
+    if isinstance(value, bool):
+        text = "yes" if value else "no"
+    elif value is None:
+        text = ""
+    elif isinstance(value, float):
+        text = f"{value:,.6g}" if abs(value) < 1e15 else repr(value)
+    elif isinstance(value, datetime):
+        text = value.isoformat(sep=" ").replace("+00:00", "Z")
+    elif isinstance(value, list | tuple):
+        text = ", ".join(str(item) for item in value)
+    else:
+        text = str(value)
+    cut = text if len(text) <= CELL_CHARACTERS_MAX else text[: CELL_CHARACTERS_MAX - 1] + "…"
+    return Text(cut)

@@ -1,0 +1,143 @@
+"""From a command to the agent that answers it: whom to ask, as whom, and asking.
+
+A federation's directory has its ``roster.toml`` and, under ``certs``, a certificate of an operator.
+Any agent takes any request. One that does not know the answer itself says who does, and that one
+is asked instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from headwater.agent.config import load_roster
+from headwater.agent.control_api import Elsewhere
+from headwater.cli import current
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.net.certs import CertFiles, identity_in
+from headwater.net.control_client import ControlClient
+from headwater.net.identity import Role
+
+REDIRECTS_MAX = 2
+"""An agent may send us on; agents that send us in circles are wrong about something."""
+
+R = TypeVar("R")
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """One agent to ask, and the certificate to ask with."""
+
+    site: str
+    host: str
+    port: int
+    certs: CertFiles
+
+    def client(self) -> ControlClient:
+        return ControlClient(self.host, self.port, self.certs, site=self.site)
+
+    def moved(self, to: Elsewhere) -> Agent:
+        return msgspec.structs.replace(self, site=to.site, host=to.host, port=to.port)
+
+
+def find_agent(federation: Path | None, site: str | None) -> Agent:
+    """The agent of ``site``, or of the federation's home."""
+    directory = current.federation(federation)
+    _, roster = load_roster(directory / current.ROSTER)
+    found = roster.site(site or roster.home)
+    return Agent(found.name, found.host, found.port, operator_files(directory / "certs"))
+
+
+def operator_files(directory: Path) -> CertFiles:
+    """The first certificate in the directory that has the operator's role, with its key."""
+    for cert in sorted(directory.glob("*.pem")):
+        key = cert.with_suffix(".key")
+        if cert.name != "ca.pem" and key.exists() and identity_in(cert).role is Role.OPERATOR:
+            return CertFiles(directory / "ca.pem", cert, key)
+    raise ConfigurationError(
+        f"{directory}: no operator's certificate there; make one with: "
+        f"headwater certs operator CA NAME --into {directory}"
+    )
+
+
+def ask(
+    federation: Path | None, site: str | None, name: str, request: msgspec.Struct | None,
+    reply: type[R],
+) -> R:  # fmt: skip
+    """The reply to one request, from whoever can give it."""
+    payload = asyncio.run(_ask(find_agent(federation, site), name, _plain(request)))
+    return msgspec.convert(payload, reply)
+
+
+def listen(
+    federation: Path | None, site: str | None, name: str, request: msgspec.Struct,
+    event: type[R],
+) -> Iterator[R]:  # fmt: skip
+    """The events of one request as they come, until the agent ends them or the caller stops."""
+    agent = find_agent(federation, site)
+    with asyncio.Runner() as runner:
+        events = _listen(agent, name, _plain(request))
+        try:
+            while (payload := runner.run(_next(events))) is not None:
+                yield msgspec.convert(payload, event)
+        finally:
+            runner.run(_close(events))
+
+
+async def _ask(agent: Agent, name: str, payload: dict[str, Any]) -> Any:
+    for _ in range(REDIRECTS_MAX + 1):
+        async with agent.client() as client:
+            answer = await client.request(name, payload)
+        elsewhere = _elsewhere(answer)
+        if elsewhere is None:
+            return answer
+        agent = agent.moved(elsewhere)
+    raise _in_circles(name, agent)
+
+
+async def _listen(agent: Agent, name: str, payload: dict[str, Any]) -> AsyncGenerator[Any]:
+    for _ in range(REDIRECTS_MAX + 1):
+        elsewhere = None
+        async with agent.client() as client, aclosing(_stream(client, name, payload)) as events:
+            async for answer in events:
+                elsewhere = _elsewhere(answer)
+                if elsewhere is not None:
+                    break
+                yield answer
+        if elsewhere is None:
+            return
+        agent = agent.moved(elsewhere)
+    raise _in_circles(name, agent)
+
+
+def _stream(client: ControlClient, name: str, payload: dict[str, Any]) -> AsyncGenerator[Any]:
+    return cast("AsyncGenerator[Any]", client.stream(name, payload))
+
+
+async def _next(events: AsyncGenerator[Any]) -> Any:
+    return await anext(events, None)
+
+
+async def _close(events: AsyncGenerator[Any]) -> None:
+    await events.aclose()
+
+
+def _plain(request: msgspec.Struct | None) -> dict[str, Any]:
+    return {} if request is None else msgspec.structs.asdict(request)
+
+
+def _elsewhere(answer: Any) -> Elsewhere | None:
+    if isinstance(answer, dict) and answer.get("type") == Elsewhere.__name__:
+        return msgspec.convert(answer, Elsewhere)
+    return None
+
+
+def _in_circles(name: str, agent: Agent) -> HeadwaterError:
+    return HeadwaterError(
+        f"{name}: after {REDIRECTS_MAX} redirections the agent of {agent.site} points elsewhere "
+        "again; their rosters may differ"
+    )

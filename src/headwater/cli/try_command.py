@@ -1,0 +1,118 @@
+"""``try``: a query over the files of one directory, through the whole way, in one command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.operator_commands import read_sql
+from headwater.cli.output import OutputFormat, chosen, say
+from headwater.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from headwater.agent.try_query import StreamResult
+    from headwater.cli.answers import StreamAnswers
+
+
+EXIT_DIFFERENT = 1
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("try")(try_files)
+
+
+def try_files(
+    file: Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")],
+    sites: Annotated[
+        Path, typer.Option(help="Each folder in it is a site; paths in sources are relative to it.")
+    ],
+    central: Annotated[
+        bool, typer.Option("--central", help="Compute with one plain Spark over all files.")
+    ] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Do both, and say whether they are equal.")
+    ] = False,
+    output: Annotated[
+        OutputFormat | None,
+        typer.Option("-o", "--output", help="Default: a table on a terminal, JSON in a pipe."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the answers to this file, not to the output.")
+    ] = None,
+) -> None:
+    """Run a query over your own files, to the end.
+
+    All of it in one process: Spark at the sites, cubes, the tree, Spark at the root.
+    """
+    from headwater.cli.answers import write_answers
+
+    form = _form(output, out)
+    if central and compare:
+        raise ConfigurationError("try: --compare computes both; leave --central away")
+    results, found = _computed(read_sql(file), sites, is_central=central, is_compared=compare)
+    write_answers([_answers(result) for result in results], form, out)
+    for result in results:
+        if result.unparsed:
+            lines = "1 line" if result.unparsed == 1 else f"{result.unparsed} lines"
+            say(f"{result.query.id.name}: {lines} could not be parsed")
+    for stream, difference in found.items():
+        say(f"{stream}: {difference or 'equal to one Spark over all files'}")
+    if any(found.values()):
+        raise typer.Exit(EXIT_DIFFERENT)
+
+
+def _form(output: OutputFormat | None, out: Path | None) -> OutputFormat:
+    """A file's own ending decides where nothing else does."""
+    if output is None and out is not None:
+        known = {f".{form}": form for form in OutputFormat if form is not OutputFormat.TABLE}
+        if out.suffix not in known:
+            raise ConfigurationError(
+                f"--out {out}: wanted -o json, csv, parquet or table, or a file ending of that kind"
+            )
+        return known[out.suffix]
+    form = chosen(output)
+    if form is OutputFormat.PARQUET and out is None and sys.stdout.isatty():
+        raise ConfigurationError("-o parquet: give --out FILE; a terminal can't show it")
+    return form
+
+
+def _computed(
+    text: str, sites: Path, *, is_central: bool, is_compared: bool
+) -> tuple[list[StreamResult], dict[str, str | None]]:
+    """The answers, and where they differ from those of one Spark, if that was asked for."""
+    from headwater.agent.try_query import Progress, check, differences, try_central, try_query
+    from headwater.cli.progress import ProgressLine
+    from headwater.spark.session import SparkConfig, start_session
+
+    check(text, sites)
+    with ProgressLine() as line, TemporaryDirectory(prefix="headwater-try-") as directory:
+        line.show(Progress("starting Spark"))
+        spark = start_session(SparkConfig(directory=directory, log=f"{directory}/spark.log"))
+        try:
+            if is_central:
+                return try_central(text, sites, show=line.show, spark=spark), {}
+            results = try_query(text, sites, show=line.show, spark=spark)
+            if not is_compared:
+                return results, {}
+            reference = try_central(text, sites, show=line.show, spark=spark)
+            return results, differences(results, reference)
+        finally:
+            spark.stop()
+
+
+def _answers(result: StreamResult) -> StreamAnswers:
+    import msgspec
+
+    from headwater.cli.answers import StreamAnswers
+
+    headers = [
+        {"start_us": window.start_us, "end_us": window.end_us}
+        if window.envelope is None
+        else msgspec.to_builtins(window.envelope)
+        for window in result.windows
+    ]
+    return StreamAnswers(result.query.id.name, headers, [one.rows for one in result.windows])

@@ -1,0 +1,60 @@
+"""What a site runs and reads is its own decision."""
+
+import msgspec
+import pytest
+
+from headwater.agent.admission import admit_with, source_directory
+from headwater.agent.config import PolicyConfig, SourcesConfig
+from headwater.errors import HeadwaterError
+from headwater.frontend.compile import compile_statements
+
+TEXT = """
+CREATE SOURCE hits (ts TIMESTAMP, domain STRING, client STRING)
+WITH (format = 'csv', path = 'access.log', time = 'ts');
+CREATE STREAM by_client AS
+SELECT client, count(*) AS n FROM hits GROUP BY window(ts, '5 seconds'), client;
+"""
+SOURCES = SourcesConfig(data="/srv/data", open=("/var/log/nginx",))
+
+
+@pytest.fixture
+def query():
+    return compile_statements(TEXT, root="oslo", installer="oslo", next_counter=1)[0]
+
+
+def test_a_compiled_query_is_admitted(query):
+    assert admit_with(PolicyConfig(), SOURCES)(query) is None
+
+
+def test_a_denied_column_is_a_reason_to_refuse(query):
+    reason = admit_with(PolicyConfig(denied_columns=("client",)), SOURCES)(query)
+    assert reason is not None
+    assert "client" in reason
+
+
+def test_a_foreign_installer_is_a_reason_to_refuse(query):
+    reason = admit_with(PolicyConfig(installers=("rome",)), SOURCES)(query)
+    assert reason is not None
+    assert "oslo" in reason
+
+
+def test_sql_that_nobody_compiled_is_refused(query):
+    evil = msgspec.structs.replace(
+        query, site_sql="SELECT REFLECT('java.lang.System', 'exit', 1) AS pane FROM records"
+    )
+    reason = admit_with(PolicyConfig(), SOURCES)(evil)
+    assert reason is not None
+    assert "site part" in reason
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../secrets/*.csv", "/var/log/nginx/../auth.log"])
+def test_a_path_that_leads_outside_is_refused(query, path):
+    source = msgspec.structs.replace(query.source, path=path)
+    with pytest.raises(HeadwaterError, match="path"):
+        source_directory(source, SOURCES)
+
+
+def test_an_absolute_path_below_an_open_directory_is_read_there(query):
+    source = msgspec.structs.replace(query.source, path="/var/log/nginx/site/*.log")
+    directory, pattern = source_directory(source, SOURCES)
+    assert (str(directory), pattern) == ("/var/log/nginx", "site/*.log")

@@ -1,0 +1,55 @@
+"""Configuration files: read with care, refused with reasons."""
+
+from pathlib import Path
+
+import pytest
+
+from headwater.agent.config import AgentConfig, load_roster, roster_toml
+from headwater.errors import ConfigurationError
+from headwater.plan.roster import Roster, Site
+
+ROSTER = Roster(
+    version=3,
+    sites=(
+        Site(0, "oslo", "10.0.0.1", 4100, region="north"),
+        Site(4, "rome", "10.0.0.2", 4100, dialable=False, has_data=False),
+    ),
+    home="oslo",
+)
+
+
+def test_a_roster_is_read_back_as_it_was_written(tmp_path: Path):
+    path = tmp_path / "roster.toml"
+    path.write_text(roster_toml("acme", ROSTER))
+    assert load_roster(path) == ("acme", ROSTER)
+
+
+def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
+    path = tmp_path / "agent.toml"
+    path.write_text('site = "oslo"\ndirectory = "state"\n[sources]\nopen = ["/var/log", "logs"]\n')
+    config = AgentConfig.load(path)
+    assert config.directory == str(tmp_path / "state")
+    assert config.sources.open == ("/var/log", str(tmp_path / "logs"))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", "missing required field `site`"),
+        ('site = "a"\nsitte = 1', "unknown field `sitte`"),
+        ('site = "a"\n[overlay]\nheartbeat_every_s = -1.0', "heartbeat_every_s > 0"),
+        ('site = "a"\n[spark]\nmode = "cloud"', 'wanted "local" or "none"'),
+        ('site = "a', "agent.toml"),
+    ],
+)
+def test_a_mistake_is_refused_and_named(tmp_path: Path, text: str, wanted: str):
+    path = tmp_path / "agent.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match="agent.toml") as caught:
+        AgentConfig.load(path)
+    assert wanted in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match=r"nowhere\.toml.*No such file"):
+        AgentConfig.load(tmp_path / "nowhere.toml")

@@ -1,0 +1,116 @@
+"""Answers in every form: what a file holds is what was answered, with the window it belongs to."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from headwater.cli.answers import StreamAnswers, with_short_form, write_answers
+from headwater.cli.headline import headline
+from headwater.cli.output import OutputFormat
+from headwater.errors import ConfigurationError
+
+NOON_US = 1_767_268_800_000_000
+
+
+def header(number: int, **more: Any) -> dict[str, Any]:
+    start_us = NOON_US + number * 10_000_000
+    values = {
+        "start_us": start_us, "end_us": start_us + 10_000_000, "revision": 1, "covered": 2,
+        "expected": 2, "exact": True, "final": True, "missing": [],
+    }  # fmt: skip
+    return values | more
+
+
+def answers(name: str = "requests") -> StreamAnswers:
+    tables = [
+        pa.table({"domain": ["a", "b"], "requests": [3, 1]}),
+        pa.table({"domain": pa.array([], pa.string()), "requests": pa.array([], pa.int64())}),
+        pa.table({"domain": ["a"], "requests": [9]}),
+    ]
+    last = header(2, covered=1, exact=False, final=False)
+    return StreamAnswers(name, [header(0), header(1), last], tables)
+
+
+def test_every_row_carries_its_window_and_the_short_form() -> None:
+    rows = with_short_form(answers()).to_pylist()
+    assert [row["requests"] for row in rows] == [3, 1, 9]
+    assert rows[2]["window_start"].timestamp() * 1e6 == NOON_US + 20_000_000
+    assert (rows[2]["covered"], rows[2]["exact"]) == (1, False)
+
+
+def test_a_querys_own_column_keeps_its_name() -> None:
+    table = pa.table({"revision": ["mine"]})
+    (row,) = with_short_form(StreamAnswers("s", [header(0)], [table])).to_pylist()
+    assert row["revision"] == "mine"
+    assert row["_revision"] == 1
+
+
+def test_json_has_one_row_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    write_answers([answers(), answers("other")], OutputFormat.JSON, None)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["stream"] for row in rows] == ["requests"] * 3 + ["other"] * 3
+    assert rows[0]["window_start"] == "2026-01-01T12:00:00Z"
+
+
+def test_parquet_and_csv_files_hold_the_same_rows(tmp_path: Path) -> None:
+    write_answers([answers()], OutputFormat.PARQUET, tmp_path / "a.parquet")
+    write_answers([answers()], OutputFormat.CSV, tmp_path / "a.csv")
+    stored = parquet.read_table(tmp_path / "a.parquet")
+    assert stored.equals(with_short_form(answers()))
+    with (tmp_path / "a.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["requests"] for line in lines] == ["3", "1", "9"]
+
+
+def test_several_streams_get_a_file_each(tmp_path: Path) -> None:
+    both = [answers("one"), answers("two")]
+    write_answers(both, OutputFormat.PARQUET, tmp_path / "a.parquet")
+    write_answers(both, OutputFormat.JSON, tmp_path / "a.json")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["a-one.json", "a-one.parquet", "a-two.json", "a-two.parquet"]
+
+
+def test_several_streams_do_not_fit_one_csv_and_the_message_says_what_does() -> None:
+    with pytest.raises(ConfigurationError, match="--out FILE"):
+        write_answers([answers("one"), answers("two")], OutputFormat.CSV, None)
+
+
+def test_a_struct_column_is_spread_over_csv_columns(tmp_path: Path) -> None:
+    window = pa.array([{"start": 1, "end": 2}])
+    stream = StreamAnswers("s", [header(0)], [pa.table({"window": window})])
+    write_answers([stream], OutputFormat.CSV, tmp_path / "a.csv")
+    assert '"window.start","window.end"' in (tmp_path / "a.csv").read_text()
+
+
+def test_a_table_shows_windows_rows_and_what_they_cover(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_answers([answers()], OutputFormat.TABLE, None)
+    out = capsys.readouterr().out
+    assert "2026-01-01 12:00:20 – 12:00:30" in out
+    assert "exact final" in out
+    assert "1 of 2 sites" in out
+
+
+def test_a_stream_without_rows_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    write_answers([StreamAnswers("quiet", [], [])], OutputFormat.TABLE, None)
+    assert capsys.readouterr().out == "quiet: no rows\n"
+
+
+def test_a_file_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        write_answers([answers()], OutputFormat.JSON, tmp_path / "nowhere" / "a.json")
+
+
+def test_the_headline_names_the_missing_and_counts_the_rest() -> None:
+    missing = [[f"site{n}", "unknown", "" if n else "lost", [[0, 0]]] for n in range(6)]
+    text = headline(header(0, revision=3, covered=1, expected=7, missing=missing, exact=False))
+    assert "revision 3, 1 of 7 sites" in text
+    assert "without site0 (lost); site1 (unknown); site2 (unknown); site3 (unknown)" in text
+    assert "and 2 more" in text
+    assert "exact" not in text

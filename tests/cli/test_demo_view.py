@@ -1,0 +1,155 @@
+"""The demo's picture, drawn from snapshots alone."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from headwater.agent.demo_snapshot import (
+    DemoSnapshot,
+    DemoSummary,
+    EventKind,
+    EventShown,
+    SiteCondition,
+    SiteShown,
+    StreamShown,
+    StreamVerdict,
+    WindowShown,
+)
+from headwater.cli.demo_view import (
+    BAR_CELLS,
+    PLAIN_EVERY_S,
+    DemoView,
+    coverage_bar,
+    picture,
+    summary_table,
+)
+
+NOON_US = 1_767_268_800_000_000
+
+
+def window(number: int, *, covered: int = 12, revision: int = 0, **more: object) -> WindowShown:
+    start_us = NOON_US + number * 5_000_000
+    return WindowShown(start_us, start_us + 5_000_000, revision, covered, 12, 40, **more)
+
+
+def snapshot(elapsed_s: float = 20.0, **more: object) -> DemoSnapshot:
+    sites = tuple(
+        SiteShown(f"site{n:02d}", "eu-west", SiteCondition.UP, 5_000_000, 20_000, 1_234)
+        for n in range(10)
+    )
+    troubled = (
+        SiteShown("gru", "sa-east", SiteCondition.CUT_OFF, 1_000_000, 900),
+        SiteShown("nrt", "ap-east", SiteCondition.DEAD),
+    )
+    streams = (
+        StreamShown(
+            "top_domains",
+            (
+                window(0, is_exact=True, is_final=True),
+                window(1, covered=10, missing=("gru", "nrt")),
+                window(2, revision=3, is_exact=True),
+            ),
+            answered_count=3, revision_count=4, exact_count=2, final_count=1,
+        ),
+        StreamShown("slow_requests"),
+    )  # fmt: skip
+    events = (
+        EventShown(1.0, EventKind.INFO, "12 sites are up"),
+        EventShown(15.0, EventKind.TROUBLE, "region sa-east is cut off"),
+    )
+    values = {"sites": sites + troubled, "streams": streams, "events": events} | more
+    return DemoSnapshot(elapsed_s, 60.0, "sa-east is cut off", **values)
+
+
+def drawn(columns: int, shown: DemoSnapshot) -> str:
+    console = Console(file=io.StringIO(), width=columns, force_terminal=False)
+    with console.capture() as text:
+        console.print(picture(shown, columns=columns))
+    return text.get()
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_the_picture_has_sites_windows_events_and_totals(columns: int) -> None:
+    text = drawn(columns, snapshot())
+    for wanted in (
+        "site00", "cut off", "dead", "top_domains", "slow_requests", "12:00:00–12:00:05",
+        "12/12", "10/12", "exact final", "without gru, nrt", "r3", "region sa-east is cut off",
+        "51.0 MB", "200.9 kB",
+    ):  # fmt: skip
+        assert wanted in text
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_the_picture_fits_a_screen_of_24_lines_whatever_there_is(columns: int) -> None:
+    many = tuple(EventShown(float(n), EventKind.REPAIRED, f"event {n}") for n in range(50))
+    full = tuple(StreamShown(name, tuple(window(n) for n in range(20))) for name in ("one", "two"))
+    lines = drawn(columns, snapshot(events=many, streams=full)).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= columns
+    assert any("event 49" in line for line in lines)
+
+
+def test_a_picture_of_nothing_is_drawn_too() -> None:
+    assert "starting" in drawn(80, DemoSnapshot(0.0, 60.0, "starting"))
+
+
+def test_the_bar_is_full_only_when_every_site_is_in() -> None:
+    assert coverage_bar(12, 12).plain == "█" * BAR_CELLS + " 12/12"
+    assert "░" in coverage_bar(999, 1000).plain
+    assert coverage_bar(0, 0).plain.startswith("░" * BAR_CELLS)
+
+
+def test_without_a_terminal_each_event_is_told_once_and_totals_now_and_then() -> None:
+    out = io.StringIO()
+    with DemoView(Console(file=out, width=80)) as view:
+        view.show(snapshot(20.0))
+        view.show(snapshot(20.5))
+        view.show(snapshot(20.0 + PLAIN_EVERY_S))
+    lines = out.getvalue().splitlines()
+    assert sum("region sa-east is cut off" in line for line in lines) == 1
+    totals = [line for line in lines if "10/12 sites up" in line]
+    assert len(totals) == 2
+    assert "raw 51.0 MB, sent 200.9 kB" in totals[0]
+
+
+def test_on_a_terminal_the_picture_is_drawn_in_place() -> None:
+    out = io.StringIO()
+    with DemoView(Console(file=out, width=140, height=40, force_terminal=True)) as view:
+        view.show(snapshot(20.0))
+        first = len(out.getvalue())
+        view.show(snapshot(21.0))
+    assert "\x1b[1A" in out.getvalue()[first:]
+    assert "top_domains" in out.getvalue()
+
+
+def summary(*, is_equal: bool, final_count: int = 9) -> DemoSummary:
+    verdict = StreamVerdict(
+        "top_domains", 9, final_count, 9, 3, 90, is_equal, "" if is_equal else "window 4 differs"
+    )
+    return DemoSummary((verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0)
+
+
+def summary_text(shown: DemoSummary) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    with console.capture() as text:
+        console.print(summary_table(shown))
+    return text.get()
+
+
+def test_the_summary_says_what_was_saved_and_that_all_is_equal() -> None:
+    good = summary(is_equal=True)
+    text = summary_text(good)
+    assert good.is_good
+    assert "200 × less than the raw logs" in text
+    assert "20 × less than the logs compressed" in text
+    assert "Every final answer equals" in text
+
+
+def test_a_difference_or_a_window_that_is_not_final_is_no_success() -> None:
+    assert not summary(is_equal=False).is_good
+    assert not summary(is_equal=True, final_count=8).is_good
+    assert not DemoSummary((), 1, 1, 1, 1, 1.0).is_good
+    text = summary_text(summary(is_equal=False))
+    assert "window 4 differs" in text
+    assert "NOT every answer" in text

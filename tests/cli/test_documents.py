@@ -1,0 +1,91 @@
+"""The documents against the code: links lead somewhere, references are current, words are ours."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from headwater.frontend.compile import compile_statements, parse_program
+from headwater.plan.query import Source
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def references() -> ModuleType:
+    path = ROOT / "scripts" / "write_references.py"
+    spec = importlib.util.spec_from_file_location("write_references", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_tells_the_reader_that_it_is_easy(page: Path) -> None:
+    assert re.findall(r"\b(simply|just|easily|obviously)\b", page.read_text(), re.I) == []
+
+
+def test_the_reference_pages_are_what_the_code_says() -> None:
+    for path, text in references().pages().items():
+        said = path.read_text() if path.exists() else ""
+        assert said == text, f"{name_of(path)}: run scripts/write_references.py"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen, open_ = set(), [ROOT / "README.md"]
+    while open_:
+        page = open_.pop().resolve()
+        if page in seen or page.suffix != ".md":
+            continue
+        seen.add(page)
+        links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+        open_ += [page.parent / link for link in links]
+    unreached = [name_of(page) for page in PAGES if page.resolve() not in seen]
+    assert unreached == []
+
+
+def test_every_make_target_that_a_page_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    for page in PAGES:
+        named = set(re.findall(r"`make ([a-z]+)`|^make ([a-z]+)", page.read_text(), re.M))
+        assert {a or b for a, b in named} <= targets, name_of(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_file_of_ours_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`((?:src|tests|scripts|docs|examples)/[\w./-]+)`", page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_statement_that_a_page_shows_compiles(page: Path) -> None:
+    """Streams may read the sources of earlier blocks of the page."""
+    blocks = re.findall(r"^```sql\n(.*?)^```", page.read_text(), re.M | re.S)
+    sources: dict[str, Source] = {}
+    for block in blocks:
+        sources |= {source.name: source for source in parse_program(block).sources}
+        compile_statements(
+            block, root="fra", installer="fra", next_counter=1, known_sources=sources
+        )
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("examples/**/*.sql")), ids=name_of)
+def test_every_example_compiles(file: Path) -> None:
+    queries = compile_statements(file.read_text(), root="fra", installer="fra", next_counter=1)
+    assert queries

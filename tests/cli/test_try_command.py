@@ -1,0 +1,59 @@
+"""``headwater try``: what it refuses before any Spark starts, and one run of the whole way."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headwater.cli import main
+
+SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
+RUN_S_MAX = 240.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.sql"], "none.sql: can't be read"),
+        ([str(SHOPS / "sales.sql"), "--central", "--compare"], "leave --central away"),
+        ([str(SHOPS / "sales.sql"), "--out", "answers.xlsx"], "or a file ending of that kind"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main.main(["try", *arguments, "--sites", str(SHOPS / "sites")])
+    out, err = capsys.readouterr()
+    assert ended.value.code == main.EXIT_REFUSED
+    assert out == ""
+    assert said in err
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(RUN_S_MAX)
+def test_the_example_of_the_readme_gives_answers_equal_to_one_spark(tmp_path: Path) -> None:
+    """In a process of its own, as a user runs it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "headwater.cli", "try", str(SHOPS / "sales.sql"),
+         "--sites", str(SHOPS / "sites"), "--compare"],
+        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["product"] for row in rows} == {"coffee", "tea", "cake", "bread"}
+    assert all(row["exact"] and row["final"] and row["covered"] == 3 for row in rows)
+    assert sum(row["pieces"] for row in rows) == _pieces()
+    assert "revenue: 1 line could not be parsed" in done.stderr
+    assert "revenue: equal to one Spark over all files" in done.stderr
+
+
+def _pieces() -> int:
+    lines = [
+        line.split(",")
+        for file in SHOPS.glob("sites/*/sales.csv")
+        for line in file.read_text().splitlines()
+    ]
+    return sum(int(fields[2]) for fields in lines if len(fields) == 4)

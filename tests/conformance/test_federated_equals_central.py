@@ -1,0 +1,70 @@
+"""The federated answer equals plain Spark's, for every query of ``queries.sql``.
+
+One run of the whole way answers all of them: Spark at five sites, cubes, the tree, Spark at the
+root. The reference is computed by one Spark over all files with the users' own SELECTs.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from headwater.agent.try_query import StreamResult, differences, try_central, try_query
+from headwater.frontend.compile import parse_program
+
+sys.path.insert(0, str(Path(__file__).parent))
+from nasty_logs import write_sites  # noqa: E402
+
+TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
+NAMES = [stream.name for stream in parse_program(TEXT).streams]
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("conformance") / "sites"
+    write_sites(directory, seed=20260301)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def federated(running_spark, sites: Path) -> list[StreamResult]:
+    return try_query(TEXT, sites, spark=running_spark)
+
+
+@pytest.fixture(scope="module")
+def central(running_spark, sites: Path) -> list[StreamResult]:
+    return try_central(TEXT, sites, spark=running_spark)
+
+
+def test_there_are_at_least_thirty_queries():
+    assert len(NAMES) >= 30
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_federated_answer_equals_one_spark_over_all_records(name, federated, central):
+    assert differences(federated, central)[name] is None
+
+
+def test_the_reference_is_not_empty(central):
+    empty = [one.query.id.name for one in central if not one.windows]
+    assert empty == ["q33"], "only the query that nothing satisfies has no rows"
+
+
+def test_every_answer_is_exact_and_final(federated):
+    for stream in federated:
+        for window in stream.windows:
+            assert window.envelope is not None
+            assert window.envelope.exact
+            assert window.envelope.final
+            assert window.envelope.covered == window.envelope.expected == 5
+
+
+def test_a_changed_value_is_a_difference(federated, central):
+    """The comparison itself can fail."""
+    first = next(one for one in central if one.query.id.name == "q02")
+    fewer = StreamResult(first.query, first.windows[1:])
+    mine = next(one for one in federated if one.query.id.name == "q02")
+    assert differences([mine], [fewer])["q02"] is not None

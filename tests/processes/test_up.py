@@ -1,0 +1,188 @@
+"""``headwater up`` to ``headwater down``: the commands as a person or a script runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.agent.up import running
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
+
+COMMAND_S_MAX = 200.0
+SQL = """
+CREATE SOURCE hits (ts TIMESTAMP, page STRING) WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM pages WITH (deadline = '4s', disorder = '1s') AS
+SELECT page, count(*) AS n FROM hits GROUP BY window(ts, '5 seconds'), page;
+"""
+
+
+class CommandLine:
+    """``headwater …`` in a process of its own, with a home of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self._environment = {**os.environ, "XDG_STATE_HOME": str(home)}
+
+    def __call__(self, *arguments: object) -> list[dict[str, Any]]:
+        """The JSON lines that it prints in a pipe."""
+        done = self.run(*arguments)
+        assert done.returncode == 0, f"{arguments}: {done.stderr}"
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "headwater.cli", *map(str, arguments)],
+            env=self._environment, capture_output=True, text=True, timeout=COMMAND_S_MAX,
+            check=False,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def headwater(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    return CommandLine(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def federation(headwater: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One site with Spark and one relay, up while the tests of this module run."""
+    directory = tmp_path_factory.mktemp("up") / "federation"
+    try:
+        agents = headwater("up", "--sites", 1, "--relays", 1, directory)
+        assert [agent["site"] for agent in agents] == ["site1", "relay1"]
+        yield directory
+    finally:
+        headwater.run("down", directory)
+
+
+@pytest.fixture(scope="module")
+def answers(headwater: CommandLine, federation: Path) -> list[dict[str, Any]]:
+    """Three answers of a stream whose log grows meanwhile."""
+    statements = federation / "pages.sql"
+    statements.write_text(SQL)
+    installed = headwater("run", statements)
+    assert [(one["stream"], one["root"], one["sites"]) for one in installed] == [
+        ("pages", "site1", 1)
+    ]
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "headwater.cli", "watch", "pages", "--count", "3",
+         "--federation", str(federation)],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline_s = time.monotonic() + COMMAND_S_MAX
+    while watching.poll() is None and time.monotonic() < deadline_s:
+        with (federation / "site1" / "data" / "hits.csv").open("a") as log:
+            log.write(f"{datetime.now(UTC).isoformat()},home\n")
+        time.sleep(0.2)
+    watching.kill()
+    out, _ = watching.communicate()
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_watch_shows_answers_as_json_lines(answers: list[dict[str, Any]]) -> None:
+    assert len(answers) == 3
+    assert all(answer["header"]["expected"] == 1 for answer in answers)
+    assert any(row == {"page": "home", "n": row["n"]} for a in answers for row in a["rows"])
+
+
+def test_streams_and_sites_and_why_describe_what_runs(
+    headwater: CommandLine, federation: Path, answers: list[dict[str, Any]]
+) -> None:
+    (stream,) = headwater("streams")
+    assert stream["stream"] == "pages"
+    assert stream["answered"] >= 1
+    sites = {site["site"]: site for site in headwater("sites", "--federation", federation)}
+    assert (sites["site1"]["link"], sites["relay1"]["link"]) == ("here", "up")
+    assert sites["relay1"]["parent"] == "site1"
+    (why,) = headwater("why", "pages")
+    assert why["stream"] == "pages"
+    assert why["expected"] == 1
+
+
+def test_any_agent_takes_questions_and_points_to_the_root(
+    headwater: CommandLine, answers: list[dict[str, Any]]
+) -> None:
+    (why,) = headwater("why", "pages", answers[0]["header"]["window"], "--at", "relay1")
+    assert why["window"] == answers[0]["header"]["window"]
+    assert why["revision"] >= 1
+
+
+def test_explain_shows_both_parts_and_installs_nothing(
+    headwater: CommandLine, federation: Path
+) -> None:
+    statements = federation / "other.sql"
+    statements.write_text(SQL.replace("pages", "others"))
+    (plan,) = headwater("explain", statements)
+    assert "others" in plan["plan"]
+    assert "others" not in {stream["stream"] for stream in headwater("streams")}
+
+
+def test_a_refusal_is_one_message_and_exit_code_2(headwater: CommandLine, federation: Path) -> None:
+    done = headwater.run("why", "nothing", "--federation", federation)
+    assert done.returncode == 2
+    assert "no stream 'nothing'" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_second_agent_on_the_same_directory_is_refused(
+    headwater: CommandLine, federation: Path
+) -> None:
+    done = headwater.run("agent", "--config", federation / "relay1" / "agent.toml")
+    assert done.returncode == 2
+    assert str(running(federation).pids["relay1"]) in done.stderr
+
+
+def test_a_second_up_of_the_same_directory_is_refused(
+    headwater: CommandLine, federation: Path
+) -> None:
+    done = headwater.run("up", federation)
+    assert done.returncode == 2
+    assert "already up" in done.stderr
+
+
+def test_remove_ends_a_stream_everywhere_and_keeps_its_results(
+    headwater: CommandLine, federation: Path, answers: list[dict[str, Any]]
+) -> None:
+    (removed,) = headwater("remove", "pages")
+    assert removed["removed"].startswith("pages@site1#")
+    deadline_s = time.monotonic() + COMMAND_S_MAX
+    while headwater("streams", "--at", "relay1") and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    assert headwater("streams", "--at", "relay1") == []
+    assert list((federation / "site1" / "state" / "results" / "pages").glob("headers-*"))
+
+
+def test_sigterm_ends_an_agent_in_order_and_its_jvm_with_it(federation: Path) -> None:
+    """The last one: it leaves nothing for the others."""
+    pid = running(federation).pids["site1"]
+    jvm = json.loads((federation / "site1" / "state" / "jvm.json").read_text())["pid"]
+    assert _runs(pid)
+    assert _runs(jvm)
+    os.kill(pid, signal.SIGTERM)
+    deadline_s = time.monotonic() + COMMAND_S_MAX
+    while _runs(pid) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    assert not _runs(pid)
+    assert not _runs(jvm)
+    assert not (federation / "site1" / "state" / "jvm.json").exists()
+    log = (federation / "site1" / "agent.log").read_text()
+    assert '"event":"stopping"' in log
+    assert "Traceback" not in log
+    assert "site1" not in running(federation).pids
+
+
+def _runs(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
