@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+SEEDS  ?= 3000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench sim fuzz chaos clean
@@ -31,7 +32,7 @@ bench: $(READY) ## Measure, and compare with plain Spark in the same run
 	$(BIN)/python -m benchmarks
 
 sim: $(READY) ## Thousands of seeded fault schedules in virtual time
-	$(BIN)/python -m headwater.sim
+	$(BIN)/python -m headwater.sim --seeds $(SEEDS) --jobs $$(nproc)
 
 fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz

@@ -122,7 +122,7 @@ def measure(keys: int) -> Result:
 
 def main() -> None:
     print(f"{CHILDREN} children, one merged summary out for {CHILDREN} in")
-    print(f"{'keys':>8}  {'merged in/s':>12} {'bytes to bytes in/s':>20}")
+    print(f"{'keys':>8}  {'in/CPU s':>12} {'bytes to bytes':>20}")
     for keys in KEYS:
         found = measure(keys)
         print(f"{keys:>8,}  {found.merged_per_s:>12,.0f} {found.through_per_s:>20,.0f}")

@@ -21,10 +21,9 @@ def main() -> int:
 
     print(f"seed {arguments.seed}, {arguments.kills} kills", flush=True)
     plan = Plan(
-        acts=lambda has_small_disk: draw_acts(
-            kills=arguments.kills, seed=arguments.seed, has_small_disk=has_small_disk
-        ),
+        acts=lambda disks: draw_acts(kills=arguments.kills, seed=arguments.seed, disks=disks),
         seed=arguments.seed,
+        keeps_state=bool(arguments.keep),
     )
     with tempfile.TemporaryDirectory(prefix="chaos-") as scratch:
         directory = Path(arguments.keep or scratch) / "federation"

@@ -94,6 +94,9 @@ class Agents:
     def start_all(self) -> None:
         for name in AGENTS:
             self.start(name)
+        self.await_all_ready()
+
+    def await_all_ready(self) -> None:
         for name in AGENTS:
             self.await_ready(name)
 

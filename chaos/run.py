@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 from chaos.checker import Answer, Checker, Verdict
 from chaos.federation import Agents, LivenessFailure
 from chaos.nemesis import Act, Nemesis
-from chaos.places import AGENTS, DATA_SITES, ROOT, SITE
+from chaos.places import AGENTS, DATA_SITES, ROOT
 from chaos.small_disk import SmallDisk
 from chaos.truth import WINDOW_US, Truth
 from chaos.workload import LOG, Writer
@@ -39,18 +40,22 @@ FIRST_ANSWER_S_MAX = 120.0
 class Plan:
     """What a run does."""
 
-    acts: Callable[[bool], Sequence[Act]]
-    """The nemesis' acts, told whether there is a disk that can be filled."""
+    acts: Callable[[Sequence[str]], Sequence[Act]]
+    """The nemesis' acts, told whose disks can be filled."""
     seed: int
     lines_per_s: float = 20.0
     """At each site."""
-    wants_small_disk: bool = True
+    wants_small_disks: bool = True
+    keeps_state: bool = False
+    """Small disks are copied before they are gone."""
 
 
 @dataclass
 class Outcome:
     verdict: Verdict = field(default_factory=Verdict)
     kills: int = 0
+    killed_at_work: int = 0
+    """Kills that met an agent that was ready."""
     faults: dict[str, int] = field(default_factory=dict)
     records: int = 0
     lives: dict[str, int] = field(default_factory=dict)
@@ -71,7 +76,8 @@ class Outcome:
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.items()))
         took = "never" if self.recovered_s is None else f"{self.recovered_s:.0f} s"
         lines = [
-            f"{self.records} records, {self.kills} kills ({faults}); agents started: {self.lives}",
+            f"{self.records} records; {self.kills} kills, {self.killed_at_work} of agents at work",
+            f"faults: {faults}; agents started: {self.lives}",
             f"all final after the last fault: {took}",
             self.verdict.text(),
             *(f"failure: {text}" for text in self.failures),
@@ -86,9 +92,9 @@ def run(plan: Plan, directory: Path, *, say: Callable[[str], None] = print) -> O
     outcome = Outcome()
     agents = Agents(directory)
     agents.lay_out()
-    with _small_disk(plan, agents, outcome) as disk:
+    with _small_disks(plan, agents, outcome) as disks:
         try:
-            _Run(plan, agents, disk, outcome, say).perform()
+            _Run(plan, agents, disks, outcome, say).perform()
         except LivenessFailure as failure:
             outcome.failures.append(str(failure))
         finally:
@@ -101,31 +107,35 @@ def run(plan: Plan, directory: Path, *, say: Callable[[str], None] = print) -> O
 
 
 @contextmanager
-def _small_disk(plan: Plan, agents: Agents, outcome: Outcome) -> Iterator[SmallDisk | None]:
-    if not plan.wants_small_disk:
-        yield None
-        return
-    disk = SmallDisk.mount(agents.state(SITE))
-    if isinstance(disk, str):
-        outcome.skipped = f"filling a disk: {disk}"
-        yield None
-        return
+def _small_disks(plan: Plan, agents: Agents, outcome: Outcome) -> Iterator[dict[str, SmallDisk]]:
+    """Under the state of each site with data, where this machine lets us."""
+    disks: dict[str, SmallDisk] = {}
     try:
-        yield disk
+        for name in DATA_SITES if plan.wants_small_disks else ():
+            disk = SmallDisk.mount(agents.state(name))
+            if isinstance(disk, str):
+                outcome.skipped = f"filling a disk: {disk}"
+            else:
+                disks[name] = disk
+        yield disks
     finally:
-        disk.unmount()
+        for name, disk in disks.items():
+            if plan.keeps_state:
+                copy = agents.state(name).with_name("state-at-the-end")
+                shutil.copytree(agents.state(name), copy, ignore_dangling_symlinks=True)
+            disk.unmount()
 
 
 class _Run:
     """The parts of a run, in the order in which they are called."""
 
     def __init__(
-        self, plan: Plan, agents: Agents, disk: SmallDisk | None, outcome: Outcome,
+        self, plan: Plan, agents: Agents, disks: dict[str, SmallDisk], outcome: Outcome,
         say: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._plan = plan
         self._agents = agents
-        self._disk = disk
+        self._disks = disks
         self._outcome = outcome
         self._say = say
         self._truth = Truth()
@@ -169,17 +179,17 @@ class _Run:
             self._hear()
 
     def _trouble(self) -> None:
-        nemesis = Nemesis(self._agents, self._disk, self._say)
-        acts = self._plan.acts(self._disk is not None)
+        nemesis = Nemesis(self._agents, self._disks, self._say)
+        acts = self._plan.acts(sorted(self._disks))
         try:
             nemesis.perform(acts, between=self._hear)
         finally:
             self._outcome.kills = nemesis.kill_count
+            self._outcome.killed_at_work = nemesis.killed_at_work
             self._outcome.faults = {str(kind): n for kind, n in nemesis.struck.items()}
             self._outcome.failures += nemesis.failures
             self._outcome.lives = self._agents.lives
-        for name in AGENTS:
-            self._agents.await_ready(name)
+        self._agents.await_all_ready()
         self._say("the faults are over, all agents are ready")
 
     def _settle(self, *, until_us: int) -> None:

@@ -19,8 +19,10 @@ from headwater.agent.demo_snapshot import (
 from headwater.cli.demo_view import (
     BAR_CELLS,
     PLAIN_EVERY_S,
+    REPAIRS_TOLD,
     DemoView,
     coverage_bar,
+    event_lines,
     picture,
     summary_table,
 )
@@ -111,6 +113,15 @@ def test_without_a_terminal_each_event_is_told_once_and_totals_now_and_then() ->
     totals = [line for line in lines if "10/12 sites up" in line]
     assert len(totals) == 2
     assert "raw 51.0 MB, sent 200.9 kB" in totals[0]
+
+
+def test_many_repairs_at_once_are_counted_not_listed() -> None:
+    repairs = tuple(EventShown(30.0, EventKind.REPAIRED, f"window {n} is exact") for n in range(9))
+    trouble = EventShown(30.1, EventKind.TROUBLE, "region asia is cut off")
+    lines = list(event_lines((*repairs, trouble)))
+    assert sum("is exact" in line for line in lines) == REPAIRS_TOLD
+    assert any("region asia" in line for line in lines)
+    assert lines[-1].strip() == f"and {9 - REPAIRS_TOLD} more answers repaired"
 
 
 def test_on_a_terminal_the_picture_is_drawn_in_place() -> None:

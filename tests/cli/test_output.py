@@ -1,9 +1,11 @@
 """Tables for people, JSON lines for programs."""
 
+import doctest
 import io
 import json
 from decimal import Decimal
 
+from headwater.cli import amounts
 from headwater.cli.output import (
     CELL_CHARACTERS_MAX,
     Listing,
@@ -60,3 +62,9 @@ def test_nothing_is_said_in_words_on_a_terminal_and_is_no_line_in_a_pipe() -> No
     empty = Listing(("site",), [], none="no sites")
     assert printed(empty, OutputFormat.TABLE) == "no sites\n"
     assert printed(empty, OutputFormat.JSON) == ""
+
+
+def test_the_examples_in_the_docstrings_are_true() -> None:
+    found = doctest.testmod(amounts)
+    assert found.attempted
+    assert not found.failed

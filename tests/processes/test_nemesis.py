@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 from chaos.nemesis import KILLS, LINK_TROUBLES, Kind, draw_acts
-from chaos.places import AGENTS
+from chaos.places import AGENTS, DATA_SITES
 
 
 def test_the_same_seed_draws_the_same_acts() -> None:
-    assert draw_acts(kills=20, seed=7, has_small_disk=True) == draw_acts(
-        kills=20, seed=7, has_small_disk=True
+    assert draw_acts(kills=20, seed=7, disks=DATA_SITES) == draw_acts(
+        kills=20, seed=7, disks=DATA_SITES
     )
-    assert draw_acts(kills=20, seed=7, has_small_disk=True) != draw_acts(
-        kills=20, seed=8, has_small_disk=True
+    assert draw_acts(kills=20, seed=7, disks=DATA_SITES) != draw_acts(
+        kills=20, seed=8, disks=DATA_SITES
     )
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_twenty_kills_meet_every_agent_and_every_kind_of_trouble(seed: int) -> None:
-    faults = [f for act in draw_acts(kills=20, seed=seed, has_small_disk=True) for f in act.faults]
+    faults = [f for act in draw_acts(kills=20, seed=seed, disks=DATA_SITES) for f in act.faults]
     killed = [fault.target for fault in faults if fault.kind in KILLS]
     assert len(killed) == 20
     assert set(killed) == set(AGENTS)
@@ -26,11 +26,11 @@ def test_twenty_kills_meet_every_agent_and_every_kind_of_trouble(seed: int) -> N
 
 
 def test_a_disk_that_is_not_there_is_not_filled() -> None:
-    acts = draw_acts(kills=20, seed=1, has_small_disk=False)
+    acts = draw_acts(kills=20, seed=1, disks=())
     assert all(fault.kind is not Kind.FILL_DISK for act in acts for fault in act.faults)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_act_strikes_one_target_twice(seed: int) -> None:
-    for act in draw_acts(kills=20, seed=seed, has_small_disk=True):
+    for act in draw_acts(kills=20, seed=seed, disks=DATA_SITES):
         assert len({fault.target for fault in act.faults}) == len(act.faults)

@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from headwater.agent.up import running
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 
-COMMAND_S_MAX = 200.0
+COMMAND_S_MAX = 240.0
 SQL = """
 CREATE SOURCE hits (ts TIMESTAMP, page STRING) WITH (format = 'csv', path = '*.csv', time = 'ts');
 CREATE STREAM pages WITH (deadline = '4s', disorder = '1s') AS
@@ -40,10 +42,14 @@ class CommandLine:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        with self.start(*arguments) as process:
+            out, err = process.communicate(timeout=COMMAND_S_MAX)
+            return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [sys.executable, "-m", "headwater.cli", *map(str, arguments)],
-            env=self._environment, capture_output=True, text=True, timeout=COMMAND_S_MAX,
-            check=False,
+            env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
 
@@ -66,32 +72,49 @@ def federation(headwater: CommandLine, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def answers(headwater: CommandLine, federation: Path) -> list[dict[str, Any]]:
-    """Three answers of a stream whose log grows meanwhile."""
+    """What ``watch`` shows up to the first answer with rows, of a stream whose log grows."""
     statements = federation / "pages.sql"
     statements.write_text(SQL)
-    installed = headwater("run", statements)
-    assert [(one["stream"], one["root"], one["sites"]) for one in installed] == [
-        ("pages", "site1", 1)
-    ]
-    watching = subprocess.Popen(
-        [sys.executable, "-m", "headwater.cli", "watch", "pages", "--count", "3",
-         "--federation", str(federation)],
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    deadline_s = time.monotonic() + COMMAND_S_MAX
-    while watching.poll() is None and time.monotonic() < deadline_s:
-        with (federation / "site1" / "data" / "hits.csv").open("a") as log:
-            log.write(f"{datetime.now(UTC).isoformat()},home\n")
-        time.sleep(0.2)
-    watching.kill()
-    out, _ = watching.communicate()
-    return [json.loads(line) for line in out.splitlines()]
+    (installed,) = headwater("run", statements)
+    assert (installed["stream"], installed["root"], installed["sites"]) == ("pages", "site1", 1)
+    log = federation / "site1" / "data" / "hits.csv"
+    with growing(log), headwater.start("watch", "pages") as watching:
+        assert watching.stdout is not None
+        shown = []
+        for line in watching.stdout:
+            shown.append(json.loads(line))
+            if shown[-1]["rows"]:
+                break
+        watching.kill()
+    return shown
 
 
-def test_watch_shows_answers_as_json_lines(answers: list[dict[str, Any]]) -> None:
-    assert len(answers) == 3
+@contextmanager
+def growing(log: Path) -> Iterator[None]:
+    """A record a moment, until the block ends."""
+    stops = threading.Event()
+
+    def write() -> None:
+        while not stops.wait(0.2):
+            with log.open("a") as file:
+                file.write(f"{datetime.now(UTC).isoformat()},home\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        stops.set()
+        writer.join()
+
+
+def test_watch_shows_answers_as_json_lines_while_they_come(
+    headwater: CommandLine, answers: list[dict[str, Any]]
+) -> None:
     assert all(answer["header"]["expected"] == 1 for answer in answers)
-    assert any(row == {"page": "home", "n": row["n"]} for a in answers for row in a["rows"])
+    assert [row["page"] for row in answers[-1]["rows"]] == ["home"]
+    assert answers[-1]["rows"][0]["n"] >= 1
+    assert len(headwater("watch", "pages", "--count", 1)) == 1
 
 
 def test_streams_and_sites_and_why_describe_what_runs(

@@ -16,7 +16,7 @@ from headwater.algebra import ranges
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import MICROS, WindowSpec
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge import outputs as edge_out
 from headwater.edge.config import EdgeConfig
@@ -507,5 +507,6 @@ def part(
 
 
 def state(query: Query, ordinal: int, *, of: int, number: int = 1, **fields: object) -> SiteState:
-    first = fields.pop("first_pane", query.begin_pane)
+    begin = -FOREVER if query.begin_pane is None else query.begin_pane
+    first = fields.pop("first_pane", begin)
     return SiteState(str(query.id), ordinal, of, number, first, **fields)  # type: ignore[arg-type]

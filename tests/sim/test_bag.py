@@ -51,7 +51,7 @@ def test_logs_of_a_federation_share_no_record_number() -> None:
 
 
 def test_a_record_never_comes_from_the_future_of_its_site() -> None:
-    queue, log = make_log(5, slot=0)
+    _, log = make_log(5, slot=0)
     seen = 0
     for now_s in range(101):
         length = log.grow(float(now_s))

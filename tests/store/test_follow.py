@@ -292,6 +292,43 @@ def test_truncate_and_regrow_is_a_new_file_even_if_it_grew_beyond(
     assert one.text() == "1\n2\n3\n4\n5\n6\n"
 
 
+class MeddlingDisk(FaultyDisk):
+    """Somebody else changes the file between our look at it and our reading on in it."""
+
+    def __init__(self, position: int, meddle: Callable[[], None]) -> None:
+        super().__init__()
+        self.is_armed = False
+        self._position = position
+        self._meddle = meddle
+
+    def read_at(self, handle: int, count: int, offset: int) -> bytes:
+        if self.is_armed and offset == self._position:
+            self.is_armed = False
+            self._meddle()
+        return super().read_at(handle, count, offset)
+
+
+def test_a_log_that_is_emptied_and_filled_again_while_it_is_read_is_not_torn(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    path = tmp_path / "logs" / "a.log"
+
+    def fill_again() -> None:
+        path.write_text("another 1\nanother 2\nanother 3\n")
+
+    disk = MeddlingDisk(14, fill_again)
+    one = follow(disk=disk)
+    one.write("a.log", "line 1\nline 2\n")
+    one.poll()
+    one.write("a.log", "line 3\n")
+    disk.is_armed = True
+    poll = one.poll()
+    assert not disk.is_armed, "the file was changed under the reader"
+    assert not poll.is_clean
+    one.poll()
+    assert one.text() == "line 1\nline 2\nanother 1\nanother 2\nanother 3\n"
+
+
 def test_as_many_bytes_in_the_same_inode_are_noticed(follow: Callable[..., Follow]) -> None:
     one = follow()
     path = one.write("a.log", "1\n2\n")

@@ -36,6 +36,13 @@ def put(manifest: Manifest, value: int) -> None:
         manifest.run("INSERT INTO t (a) VALUES (?)", (value,))
 
 
+def test_every_commit_waits_for_the_disk(open_manifest: Open) -> None:
+    manifest = open_manifest()
+    full = 2
+    assert manifest.one("PRAGMA synchronous") == (full,)
+    assert manifest.one("PRAGMA journal_mode") == ("wal",)
+
+
 def test_an_old_file_is_brought_to_the_newest_version_with_its_rows(open_manifest: Open) -> None:
     old = open_manifest()
     put(old, 1)
@@ -66,8 +73,8 @@ def test_a_migration_that_fails_leaves_the_old_version(open_manifest: Open) -> N
 
 def test_a_damaged_file_is_said_to_be_damaged(open_manifest: Open, tmp_path: Path) -> None:
     manifest = open_manifest()
-    for value in range(2000):
-        manifest.run("INSERT INTO t (a) VALUES (?)", (value,))
+    with manifest.transaction():
+        manifest.run_many("INSERT INTO t (a) VALUES (?)", ((value,) for value in range(2000)))
     manifest.close()
     image = bytearray((tmp_path / "m.sqlite").read_bytes())
     image[8192:12288] = b"\xa5" * 4096

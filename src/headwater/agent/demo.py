@@ -56,7 +56,8 @@ HOME = "london"
 CUT_REGION = "asia"
 KILLED = "dallas"
 BEGIN_AFTER_US = 8_000_000
-"""The first window starts at the first boundary after so long; installs take a second or two, more on a busy machine."""
+"""The first window starts at the first boundary after so long: installs take a second or two,
+more on a busy machine."""
 LIFE_S = 6.0
 """Summaries live shorter than in the field, so that a minute is enough to see a repair."""
 SETTLE_S_MAX = 120.0

@@ -8,7 +8,7 @@ acknowledgement that follows a ``Keep`` leaves after it is on the disk.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from itertools import groupby
@@ -45,6 +45,7 @@ class EffectRunner:
         *,
         writer: Executor,
         now_s: Callable[[], float],
+        install: Callable[[fx.Installed], Awaitable[None]],
         heard: Callable[[fx.Effect], None],
     ) -> None:
         self._node = node
@@ -52,6 +53,7 @@ class EffectRunner:
         self._network = network
         self._writer = writer
         self._now_s = now_s
+        self._install = install
         self._heard = heard
         self.trouble = ""
         """Why writing stands still, for people; empty when it does not."""
@@ -82,6 +84,8 @@ class EffectRunner:
             self._network.close_link(effect.site)
         elif isinstance(effect, fx.LoadAndSend):
             await self._load(effect)
+        elif isinstance(effect, fx.Installed):
+            await self._install(effect)
         else:
             self._heard(effect)
 

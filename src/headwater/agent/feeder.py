@@ -63,6 +63,7 @@ class Feeder:
         host: SiteHost | None,
         now_s: Callable[[], float],
         report: Callable[[BatchReport], None],
+        read_from: Callable[[str, float], None],
     ) -> None:
         self.site = site
         self.followed: dict[str, Followed] = {}
@@ -71,24 +72,36 @@ class Feeder:
         self._host = host
         self._now_s = now_s
         self._report = report
+        self._read_from = read_from
         self._loop = asyncio.get_running_loop()
         self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
         self._input_ends = False
         self._is_open = True
         self._wake = asyncio.Event()
+        self._has_news = False
+        """Sources or queries that Spark has not been told of."""
 
     # Queries come and go
 
-    def install(self, query: Query) -> None:
-        """Read the query's source from now on. Raises where its path leads outside."""
+    async def install(self, query: Query, *, is_new: bool) -> None:
+        """Read the query's source from now on. Raises where its path leads outside.
+
+        A new source is polled at once, which settles from where its files are read. The site is
+        served to Spark by ``run`` only: after a restart all queries are there by then.
+        """
         if self._host is None:
             return
         key = query.source.name
         if key not in self.followed:
             self.followed[key] = Followed(query.source, self._open(query))
-        self.followed[key].queries.add(str(query.id))
+        followed = self.followed[key]
+        followed.queries.add(str(query.id))
         self._host.install(query)
-        self._host.serve(self.site, self)
+        if not self._cube.cuts.state(key).is_begun:
+            await self._poll(followed)
+        elif is_new:
+            self._read_from(str(query.id), self._now_s())
+        self._has_news = True
         self._wake.set()
 
     def withdraw(self, query_id: str) -> None:
@@ -117,6 +130,9 @@ class Feeder:
     async def run(self) -> None:
         while True:
             self._wake.clear()
+            if self._has_news and self._host is not None:
+                self._has_news = False
+                self._host.serve(self.site, self)
             for followed in list(self.followed.values()):
                 await self._poll(followed)
             try:
@@ -126,6 +142,7 @@ class Feeder:
 
     async def _poll(self, followed: Followed) -> None:
         now_s = self._now_s()
+        was_begun = self._cube.cuts.state(followed.source.name).is_begun
         try:
             poll = await self._loop.run_in_executor(
                 self._poller, lambda: followed.input.poll(now_s=now_s)
@@ -135,6 +152,9 @@ class Feeder:
             await asyncio.sleep(RETRY_S)
             return
         followed.poll = poll
+        if not was_begun and self._cube.cuts.state(followed.source.name).is_begun:
+            for query_id in followed.queries:
+                self._read_from(query_id, self._now_s())
         if poll.cuts and self._host is not None:
             self._host.notice(followed.source.name)
         if poll.report is not None:
@@ -142,11 +162,16 @@ class Feeder:
 
     def _tell(self, followed: Followed, report: BatchReport) -> None:
         """On the event loop."""
-        is_read = report.read_through_s is not None
-        if self._input_ends and is_read and followed.poll is not None and followed.poll.is_clean:
+        if self._input_ends and self._is_all_read(followed):
             report = msgspec.structs.replace(report, ended=True)
         followed.has_ended = report.ended
         self._report(report)
+
+    def _is_all_read(self, followed: Followed) -> bool:
+        """A poll since ``end_input`` has found the end, and all that was found is committed."""
+        state = self._cube.cuts.state(followed.source.name)
+        is_clean = followed.poll is not None and followed.poll.is_clean
+        return is_clean and state.committed_cut == state.last_cut
 
     def end_input(self) -> None:
         """Nothing more will be written: what is there is all, as soon as it is read."""

@@ -97,11 +97,13 @@ class SiteRuntime:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-disk")
         self._workers = ThreadPoolExecutor(2, thread_name_prefix=f"{site}-answer")
         self._runner = EffectRunner(
-            self.node, stores, network, writer=self._writer, now_s=now_s, heard=self._heard
-        )
+            self.node, stores, network, writer=self._writer, now_s=now_s,
+            install=self._run_here, heard=self._heard,
+        )  # fmt: skip
         self.feeder = Feeder(
-            site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported
-        )
+            site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported,
+            read_from=self._read_from,
+        )  # fmt: skip
         self._answers = (
             AnswerRunner(
                 stores, root_spark, workers=self._workers, told=self._answered,
@@ -124,6 +126,7 @@ class SiteRuntime:
             ledgers=[stores.ledger.restore(query) for query in stores.ledger.queries()],
             now_s=self.now_s(),
         )
+        await self._runner.run(self.node.take())
         await self.network.start(self)
         self._tasks = [
             asyncio.create_task(self._guarded(self._drive(), "node")),
@@ -232,9 +235,7 @@ class SiteRuntime:
     # What comes back
 
     def _heard(self, effect: fx.Effect) -> None:
-        if isinstance(effect, fx.Installed):
-            self._run_here(effect.query)
-        elif isinstance(effect, fx.Withdrawn):
+        if isinstance(effect, fx.Withdrawn):
             self.feeder.withdraw(effect.query)
         elif isinstance(effect, fx.AnswersBegun):
             self._begin_answers(effect.query)
@@ -249,12 +250,17 @@ class SiteRuntime:
             self.notice_counts[f"{effect.part}: {effect.kind}"] += 1
             log.info("notice", site=self.site, part=effect.part, kind=effect.kind, text=effect.text)
 
-    def _run_here(self, query: Query) -> None:
+    async def _run_here(self, installed: fx.Installed) -> None:
+        """Nothing else is done meanwhile: see ``Installed``."""
+        query = installed.query
         self.stores.book.add(query)
         try:
-            self.feeder.install(query)
+            await self.feeder.install(query, is_new=installed.is_new)
         except HeadwaterError as error:
             log.warning("source refused", site=self.site, query=str(query.id), error=str(error))
+
+    def _read_from(self, query_id: str, at_s: float) -> None:
+        self.node.read_from(query_id, at_s=at_s, now_s=self.now_s())
 
     def _begin_answers(self, query: Query) -> None:
         self.stores.book.add(query)

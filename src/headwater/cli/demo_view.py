@@ -7,6 +7,7 @@ take time from the snapshot, so a view can be tested without waiting.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import zip_longest
 from types import TracebackType
@@ -32,6 +33,8 @@ from headwater.cli.amounts import amount, ratio
 PLAIN_EVERY_S = 5.0
 WINDOWS_SHOWN = 5
 WINDOWS_SHOWN_NARROW = 3
+REPAIRS_TOLD = 3
+"""Of the answers that are repaired between two snapshots."""
 EVENTS_SHOWN = 6
 EVENTS_SHOWN_NARROW = 3
 BAR_CELLS = 12
@@ -81,8 +84,8 @@ class DemoView:
             self._tell(snapshot)
 
     def _tell(self, snapshot: DemoSnapshot) -> None:
-        for event in snapshot.events[self._events_told :]:
-            self._print(f"[{event.at_s:5.1f} s] {event.text}")
+        for line in event_lines(snapshot.events[self._events_told :]):
+            self._print(line)
         self._events_told = max(self._events_told, len(snapshot.events))
         if snapshot.elapsed_s >= self._line_due_s:
             self._line_due_s = snapshot.elapsed_s + PLAIN_EVERY_S
@@ -103,6 +106,17 @@ def picture(snapshot: DemoSnapshot, *, columns: int) -> RenderableType:
     tables = Group(*(_stream_table(stream, WINDOWS_SHOWN) for stream in snapshot.streams))
     body.add_row(_sites_table(snapshot.sites), tables)
     return Group(headline, body, _events_panel(snapshot.events, EVENTS_SHOWN))
+
+
+def event_lines(events: tuple[EventShown, ...]) -> Iterator[str]:
+    """One line for each, but of many repairs at once only the first few and their number."""
+    repairs = 0
+    for event in events:
+        repairs += event.kind is EventKind.REPAIRED
+        if event.kind is not EventKind.REPAIRED or repairs <= REPAIRS_TOLD:
+            yield f"[{event.at_s:5.1f} s] {event.text}"
+    if repairs > REPAIRS_TOLD:
+        yield f"          and {repairs - REPAIRS_TOLD} more answers repaired"
 
 
 def progress_line(snapshot: DemoSnapshot) -> str:

@@ -41,7 +41,7 @@ class SourceClock(msgspec.Struct):
 
 def closable_through(query: Query, clock: SourceClock, *, now_s: float) -> int:
     """Panes below the returned number may be closed; ``-FOREVER``: none."""
-    if query.ends:
+    if clock.ended or query.ends:
         return FOREVER if clock.ended else -FOREVER
     frontier_us = _read_through_us(clock, now_s=now_s)
     if frontier_us is None:
@@ -55,7 +55,7 @@ def sealable_through(query: Query, clock: SourceClock, *, lateness_s: float, now
 
     Only a source that is not behind seals: while it catches up, records of any age still come.
     """
-    if query.ends:
+    if clock.ended or query.ends:
         return FOREVER if clock.ended else -FOREVER
     if clock.read_through_s is None:
         return -FOREVER

@@ -79,11 +79,14 @@ class Edge:
         """What the cube has, before anything else; ``install`` takes it up query by query."""
         self._kept = {one.query: one for one in kept}
 
-    def install(self, query: Query, *, now_s: float, refused: str | None = None) -> None:
-        """Answer for this query from now on, or decline all of it because it is ``refused``."""
+    def install(self, query: Query, *, now_s: float, refused: str | None = None) -> bool:
+        """Answer for this query from now on, or decline all of it because it is ``refused``.
+
+        True when it is new here: the cube has no record of it.
+        """
         query_id = str(query.id)
         if query_id in self._edges:
-            return
+            return False
         edge = QueryEdge(
             query,
             ordinal=self._ordinal,
@@ -101,6 +104,18 @@ class Edge:
         elif kept is None:
             edge.begin(now_s=now_s, born_s=self._born_s)
         self._edges[query_id] = edge
+        return kept is None
+
+    def read_from(self, query_id: str, *, at_s: float) -> None:
+        """Every batch has this query, and its source is followed, from this time on.
+
+        Between hearing of a query and reading for it there is a gap, short or (on a busy machine)
+        long. Panes that begin in the gap are declined: they would be closed with records missing.
+        Called before the first report of the source, and before anything of the query is told.
+        """
+        edge = self._edges.get(query_id)
+        if edge is not None:
+            edge.read_from(at_s)
 
     def remove(self, query_id: str) -> None:
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):

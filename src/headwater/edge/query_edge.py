@@ -14,7 +14,7 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.ranges import Range
 from headwater.algebra.site_state import FOREVER, Reason, Tally
 from headwater.algebra.summary import Lane
-from headwater.edge.begin import first_pane_of, missed
+from headwater.edge.begin import first_pane_of, missed, pane_from
 from headwater.edge.closing import SourceClock, closable_through, sealable_through
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
@@ -81,6 +81,18 @@ class QueryEdge:
         for declined in missed(self.query, first_pane=first, born_s=born_s):
             self.word.decline(declined.first, declined.last, declined.reason)
         self.word.has_changed = True
+
+    def read_from(self, at_s: float) -> None:
+        """Batches have this query, and its source is read, from this time on: see ``Edge``."""
+        first = self.word.first_pane
+        if self.query.begin_pane is None or first is None:
+            return
+        readable = pane_from(self.query, at_s)
+        if readable > first:
+            self.word.decline(first, readable - 1, Reason.NOT_INSTALLED)
+            self.word.first_pane = readable
+            self.closed_through = max(self.closed_through, readable)
+            self.word.has_changed = True
 
     def refuse(self, reason: str) -> None:
         """This site's policy does not admit the query: all of it is declined for ever."""

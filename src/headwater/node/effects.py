@@ -41,9 +41,15 @@ from headwater.root.outputs import Answer, Ended, Keep, KeepState, Trim
 
 
 class Installed(msgspec.Struct, frozen=True):
-    """This site answers for the query from now on: its site part belongs in the next batch."""
+    """This site answers for the query from now on: its site part belongs in the next batch.
+
+    When that is so, call ``read_from``. It is done before the next effect is begun, so that
+    nothing is said of the query before.
+    """
 
     query: Query
+    is_new: bool = True
+    """False: it was here before a restart, and is read from where it was."""
 
 
 class Withdrawn(msgspec.Struct, frozen=True):

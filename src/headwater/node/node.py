@@ -147,6 +147,12 @@ class Node:
             self._edge.batch_committed(report, now_s=now_s)
             self._pass_on(now_s=now_s)
 
+    def read_from(self, query_id: str, *, at_s: float, now_s: float) -> None:
+        """The answer to ``Installed``: batches have this query, and its source is followed."""
+        if self._edge is not None:
+            self._edge.read_from(query_id, at_s=at_s)
+            self._pass_on(now_s=now_s)
+
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``."""
         if self._edge is not None:
@@ -339,11 +345,11 @@ class Node:
             self._begin_root(query, now_s=now_s)
         if self._edge is not None and (not query.sites or self.site in query.sites):
             refused = self._admit(query)
-            self._edge.install(query, now_s=now_s, refused=refused)
+            is_new = self._edge.install(query, now_s=now_s, refused=refused)
             if refused is not None:
                 self._notice("edge", "refused", f"{query_id}: {refused}")
             elif self._edge.is_running(query_id):
-                self._effects.append(Installed(query))
+                self._effects.append(Installed(query, is_new))
         self._settle_names(query)
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:

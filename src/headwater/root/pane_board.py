@@ -123,7 +123,7 @@ class PaneBoard:
     def decline(self, ordinal: int, present: int | None) -> bool:
         """The present incarnation gives up the pane, or the rest of it.
 
-        It can't take back what a former incarnation of the site had sent wholly.
+        It says nothing of what a former incarnation of the site had sealed and sent wholly.
         """
         share = self.share_of(ordinal, present)
         if share is not None and share.is_complete and share.incarnation != (present or 0):
@@ -138,11 +138,15 @@ class PaneBoard:
         before, self.damaged = self.damaged, self.damaged | 1 << ordinal
         return self.damaged != before
 
-    def retire(self, ordinal: int, former: int) -> bool:
-        """The site lives anew: what is here is of its ``former`` incarnation, and no more comes."""
+    def retire(self, ordinal: int, former: int, *, is_sealed: bool) -> bool:
+        """The site lives anew: what is here is of its ``former`` incarnation, and no more comes.
+
+        Only what that life had sealed and sent wholly is sure to be all: a late update may have
+        been lost with its cube, also of a pane that was closed.
+        """
         bit = 1 << ordinal
         share = self.share_of(ordinal, former)
-        if share is None:
+        if share is None or share.incarnation != former:
             return False
         self.whole &= ~bit
         self.empty &= ~bit
@@ -151,7 +155,8 @@ class PaneBoard:
             del self.shares[ordinal]
             self.lacking &= ~bit
             return True
-        return not share.is_complete and self._set_declined(bit)
+        is_all = is_sealed and share.is_complete
+        return not is_all and self._set_declined(bit)
 
     def settle_in(self, ordinal: int, present: int) -> None:
         """The site's incarnation has become known: a share of it may fit the bitmaps now."""

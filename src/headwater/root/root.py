@@ -81,12 +81,12 @@ class Root:
         if kept.done_through is not None:
             self.windows.resume(kept.done_through)
             self.scoreboard.drop_below(kept.done_through)
-        for window in sorted(self._restored):
-            if self.windows.spec.panes_of(window).start >= self.windows.done_through:
-                self._open_window(window, now_s=now_s)
         for one in newest_states(kept):
             self.scoreboard.hear(one.state, since=one.since)
             self.table.greet(one.state.ordinal)
+        for window in sorted(self._restored):
+            if self.windows.spec.panes_of(window).start >= self.windows.done_through:
+                self._open_window(window, now_s=now_s)
         for board in list(self.scoreboard.boards.values()):
             if board.rows_number:
                 self._open_windows(board.pane, now_s=now_s)

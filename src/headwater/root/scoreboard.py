@@ -19,6 +19,8 @@ from headwater.algebra.site_state import SiteState
 from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 
+FORMER_LIVES_MAX = 10_000
+"""Lives that are over and of which the last words are kept; beyond, the oldest are forgotten."""
 UPDATES_MAX = 1_000_000
 """A close that counts more updates than this is malformed."""
 
@@ -71,7 +73,7 @@ class Scoreboard:
             board = PaneBoard(pane)
             for ordinal, view in self._former:
                 self._apply_view(board, ordinal, view)
-                board.retire(ordinal, view.state.incarnation)
+                self._retire_on(board, view.state)
             for ordinal, view in self._talkative.items():
                 self._apply_view(board, ordinal, view)
             board.is_settled = self.is_settled(board)
@@ -230,8 +232,9 @@ class Scoreboard:
         former = self.table.hear(state, since=since)
         touched: list[PaneBoard] = []
         if former is not None and former.state.incarnation != state.incarnation:
-            touched += self._retire(state.ordinal, former.state.incarnation)
-            self._former.append((state.ordinal, former))
+            ended = former.state
+            touched += [b for b in self.boards.values() if self._retire_on(b, ended)]
+            self._former = [*self._former[1 - FORMER_LIVES_MAX :], (state.ordinal, former)]
             former = None
         if former is None:
             for board in self.boards.values():
@@ -249,8 +252,9 @@ class Scoreboard:
         boards = (self.boards.get(pane) for pane, updates in state.counts if updates)
         return [board.pane for board in boards if board is not None and board.empty & bit]
 
-    def _retire(self, ordinal: int, former: int) -> list[PaneBoard]:
-        return [board for board in self.boards.values() if board.retire(ordinal, former)]
+    def _retire_on(self, board: PaneBoard, ended: SiteState) -> bool:
+        is_sealed = board.pane < ended.sealed_through
+        return board.retire(ended.ordinal, ended.incarnation, is_sealed=is_sealed)
 
     def _apply_changes(self, view: SiteView, former: SiteView | None) -> list[PaneBoard]:
         """Only on boards in ranges that are new or have grown."""

@@ -12,7 +12,7 @@ from headwater.root.envelope import Envelope
 from headwater.root.outputs import WindowAnswer
 from headwater.sim.bag import Bag, numbers_text
 from headwater.sim.outcome import Violation
-from headwater.sim.truth import NOT_YET, SiteTruth, Truth, bits_of
+from headwater.sim.truth import SiteTruth, Truth, bits_of
 
 
 class Published:
@@ -144,6 +144,7 @@ def _check_revision(where: str, before: Published, envelope: Envelope, bag: Bag)
         )
 
 
-def lacking(site: SiteTruth, query: Query, pane: int, bag: Bag, too_late: int) -> int:
-    """The records that a final answer should have and has not."""
-    return bits_of(site.records(query, pane), below=NOT_YET) & ~bag.once & ~too_late
+def lacking(site: SiteTruth, query: Query, pane: int, bag: Bag) -> int:
+    """The records that a final answer must have and has not: all that were not too late."""
+    position = site.sealed_before(query, pane)
+    return bits_of(site.records(query, pane), below=position) & ~bag.once

@@ -109,7 +109,7 @@ class EndCheck:
         for ordinal in check.expected:
             site = self._by_ordinal[ordinal]
             for pane in query.window.panes_of(window):
-                lost = lacking(site.truth, query, pane, newest.bag, site.too_late(query))
+                lost = lacking(site.truth, query, pane, newest.bag)
                 if lost and (site.name, pane) not in excused:
                     raise Violation(
                         "convergence",

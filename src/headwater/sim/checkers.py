@@ -99,7 +99,7 @@ class Checkers:
 
     def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Bag]) -> None:
         key = (answer.query, site.disk.incarnation)
-        self._answering.discard((site.name, site.life, answer.query))
+        self._answering.discard((site.name, site.life_count, answer.query))
         check = self.answers.get(key)
         if check is None:
             ledger = self._ledger(site, answer.query)
@@ -190,7 +190,7 @@ class Checkers:
             self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
 
     def _answering_begins(self, site: SimulatedSite, answer: do.Answer) -> None:
-        self._answering.add((site.name, site.life, answer.query))
+        self._answering.add((site.name, site.life_count, answer.query))
 
     def _installed(self, site: SimulatedSite, effect: do.Installed) -> None:
         key = (str(effect.query.id), site.truth.ordinal, site.disk.incarnation)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from itertools import permutations, product
+from itertools import product
 from random import Random
 from typing import Protocol
 
@@ -30,6 +30,9 @@ class Kind(StrEnum):
     PARTITION = "partition"
     RESET = "reset"
     SLOW = "slow link"
+    ECHO = "echo"
+    """Messages on a path arrive a second time, some seconds later. No TCP does that, but a relay
+    of a later version might, and nothing may be counted twice whatever the network does."""
     STALL = "spark stall"
     REPLAY = "batch replay"
     DISK_FULL = "disk full"
@@ -74,6 +77,7 @@ WEIGHTS: dict[Kind, Weight] = {
     Kind.PARTITION: Weight(1.5, (2.0, 40.0)),
     Kind.RESET: Weight(3.0, (0.0, 0.0)),
     Kind.SLOW: Weight(1.5, (5.0, 40.0)),
+    Kind.ECHO: Weight(2.0, (5.0, 40.0)),
     Kind.STALL: Weight(1.5, (3.0, 30.0)),
     Kind.REPLAY: Weight(1.0, (0.0, 0.0)),
     Kind.DISK_FULL: Weight(0.8, (1.0, 20.0)),
@@ -90,7 +94,7 @@ ROOT_SHARE = 0.2
 """How often a fault of one site strikes the root: more than its share, it has the most to lose."""
 LONG_OUTAGE_SHARE = 0.06
 """How often a crash or cut outlasts what the cube retains, so that panes expire."""
-PAIR_KINDS = frozenset({Kind.CUT, Kind.ONE_WAY, Kind.RESET, Kind.SLOW})
+PAIR_KINDS = frozenset({Kind.CUT, Kind.ONE_WAY, Kind.RESET, Kind.SLOW, Kind.ECHO})
 DATA_KINDS = frozenset(
     {Kind.STALL, Kind.REPLAY, Kind.QUERY_FAILS, Kind.LOG_LOSS, Kind.DISK_FULL}
 )
@@ -210,9 +214,12 @@ class Nemesis:
             self._network.block(paths)
             return lambda: self._network.unblock(paths)
         if kind is Kind.SLOW:
-            for pair in permutations(fault.sites):
-                self._network.shape(pair, bytes_per_s=fault.value, extra_delay_s=0.3)  # type: ignore[arg-type]
-            return lambda: self._unshape(fault)
+            self._shape(fault, bytes_per_s=fault.value, extra_delay_s=0.3)
+            return lambda: self._shape(fault, bytes_per_s=None, extra_delay_s=0.0)
+        if kind is Kind.ECHO:
+            pair = (fault.sites[0], fault.sites[1])
+            self._network.echo(pair, is_on=True)
+            return lambda: self._network.echo(pair, is_on=False)
         if kind is Kind.DISK_FULL:
             world.fill_disk(site, is_full=True)
             return lambda: world.fill_disk(site, is_full=False)
@@ -252,7 +259,7 @@ class Nemesis:
         pairs = list(product(fault.sites, outside))
         return pairs + [(right, left) for left, right in pairs]
 
-    def _unshape(self, fault: Fault) -> None:
+    def _shape(self, fault: Fault, *, bytes_per_s: float | None, extra_delay_s: float) -> None:
         left, right = fault.sites
         for pair in ((left, right), (right, left)):
-            self._network.shape(pair, bytes_per_s=None, extra_delay_s=0.0)
+            self._network.shape(pair, bytes_per_s=bytes_per_s, extra_delay_s=extra_delay_s)

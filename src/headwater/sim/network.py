@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Any, Protocol
+from typing import Protocol
 
+from headwater.sim.connection import Connection, Half, Message, Path
 from headwater.sim.event_queue import EventQueue
 
-Message = Any
 SOCKET_MESSAGES_MAX = 3
 """Messages that a blocked socket still takes; these are the ones whose fate is unknown."""
 NOTICE_S = (1.5, 5.0)
 """After which time without a byte an end gives a connection up, drawn for each end."""
-LANE_COUNT = 2
-PRIORITY_COUNT = 3
+ECHO_S = (0.1, 12.0)
+"""How much later an echo comes: mostly soon, at most longer than a summary lives."""
 
 
 class Ends(Protocol):
@@ -48,67 +48,6 @@ class Ends(Protocol):
         """The message after it has waited so long unwritten."""
 
 
-class Path:
-    """One direction between two sites, as it is now."""
-
-    __slots__ = ("block_count", "bytes_per_s", "delay_s", "extra_delay_s")
-
-    def __init__(self, delay_s: float) -> None:
-        self.delay_s = delay_s
-        self.extra_delay_s = 0.0
-        self.bytes_per_s: float | None = None
-        self.block_count = 0
-
-
-class Half:
-    """One direction of one connection."""
-
-    __slots__ = (
-        "blind_count", "connection", "is_busy", "is_void", "last_s", "path", "receiver", "sender",
-        "stuck", "waiting",
-    )
-
-    def __init__(self, connection: Connection, sender: str, receiver: str, path: Path) -> None:
-        self.connection = connection
-        self.sender = sender
-        self.receiver = receiver
-        self.path = path
-        self.last_s = [0.0] * LANE_COUNT
-        self.stuck: list[Message] = []
-        """Written and not yet taken, because the path is blocked."""
-        self.waiting: list[list[tuple[float, Message]]] = [[] for _ in range(PRIORITY_COUNT)]
-        """Not written, with the time since when: what ``unlinked`` hands back."""
-        self.blind_count = 0
-        """Written while the path was blocked; a socket takes only so much."""
-        self.is_busy = False
-        self.is_void = False
-        """The sender's machine lost its power: what is in its buffers never leaves."""
-
-    def has_waiting(self) -> bool:
-        return any(self.waiting)
-
-    def take_waiting(self) -> list[tuple[float, Message]]:
-        unsent = [entry for queue in self.waiting for entry in queue]
-        self.waiting = [[] for _ in range(PRIORITY_COUNT)]
-        return unsent
-
-    def next_waiting(self) -> tuple[float, Message, int] | None:
-        for priority, queue in enumerate(self.waiting):
-            if queue:
-                return (*queue.pop(0), priority)
-        return None
-
-
-class Connection:
-    """Both directions, and which of the two ends still believes in it."""
-
-    __slots__ = ("halves", "open_at")
-
-    def __init__(self, left: str, right: str, there: Path, back: Path) -> None:
-        self.halves = {left: Half(self, left, right, there), right: Half(self, right, left, back)}
-        self.open_at = {left: True, right: True}
-
-
 class Network:
     """Every connection of the federation."""
 
@@ -121,6 +60,7 @@ class Network:
         """By (end, other end): what that end believes in."""
         self._dialing: set[tuple[str, str, int]] = set()
         self.lost_count = 0
+        self.echo_count = 0
 
     def add_path(self, sender: str, receiver: str, *, delay_s: float) -> None:
         self._paths[sender, receiver] = Path(delay_s)
@@ -181,6 +121,10 @@ class Network:
         path.bytes_per_s, path.extra_delay_s = bytes_per_s, extra_delay_s
         self._release(pair)
 
+    def echo(self, pair: tuple[str, str], *, is_on: bool) -> None:
+        """While on, what arrives on this path arrives once more, later."""
+        self._paths[pair].is_echoing = is_on
+
     def hang_up(self, site: str, peer: str) -> None:
         """One end closes what it believes in; the other hears of it, if the path lets it."""
         connection = self._connections.get((site, peer))
@@ -237,6 +181,14 @@ class Network:
         elif half.path.block_count:
             half.stuck.append(message)
         else:
+            self._ends.arrived(half.receiver, half.sender, message)
+            if half.path.is_echoing:
+                after_s = ECHO_S[1] * self._random.random() ** 3 + ECHO_S[0]
+                self._queue.after(after_s, self._repeat, half, message)
+
+    def _repeat(self, half: Half, message: Message) -> None:
+        if half.connection.open_at[half.receiver]:
+            self.echo_count += 1
             self._ends.arrived(half.receiver, half.sender, message)
 
     def _pump(self, half: Half) -> None:

@@ -17,6 +17,7 @@ from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults import Fault, Field, draw_faults
 from headwater.sim.log import Workload
+from headwater.sim.tuning import Limits, Pace, draw_limits
 
 START_S = 1_000_000.0
 """True time at the start of every run."""
@@ -25,46 +26,6 @@ FINITE_SHARE = 0.12
 SOURCE = Source(
     name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
 )
-
-
-class Pace(msgspec.Struct, frozen=True):
-    """All the times that the drivers and the machines' configurations are made of."""
-
-    summary_life_s: float = 8.0
-    heartbeat_every_s: float = 2.0
-    ack_every_s: float = 3.0
-    state_every_s: float = 4.0
-    retention_s: float = 70.0
-    poll_every_s: float = 2.0
-    batch_s: tuple[float, float] = (0.1, 1.2)
-    """How long Spark takes for a batch at a site."""
-    answer_fails_share: float = 0.03
-    """How often an answer fails on Spark; it is tried again."""
-    answer_s: tuple[float, float] = (0.1, 1.5)
-    """And for an answer at the root."""
-    batch_records_max: int = 40
-    """A site that is behind catches up in batches of at most this many."""
-    update_records_max: int = 12
-    """More in one cut make several updates."""
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Limits of the machines: mostly far away, in some worlds so near that they are reached."""
-
-    entries_max: int = 10_000
-    parts_max: int = 64
-    link_queue_bytes_max: int = 4 << 20
-    backlog_hold_s: float = 0.25
-    panes_per_ack_max: int = 64
-    ranges_per_ack_max: int = 512
-    extras_per_ack_max: int = 4_096
-    greetings_per_ack_max: int = 10_000
-    windows_per_answer_max: int = 64
-    parked_max: int = 10_000
-    panes_per_cut_max: int = 256
-    sends_per_tick_max: int = 256
-    spares_per_tick_max: int = 64
-    empty_ranges_max: int = 4_096
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -129,7 +90,7 @@ def draw_scenario(seed: int, *, site_count: int = 10, fault_s: float = 130.0) ->
         end_s=faults_until_s + grace_s,
         is_finite=is_finite,
         pace=pace,
-        limits=_draw_limits(random),
+        limits=draw_limits(random),
     )
 
 
@@ -221,28 +182,6 @@ def _draw_offset(random: Random) -> float:
 def _draw_delays(random: Random, count: int) -> tuple[tuple[float, ...], ...]:
     return tuple(
         tuple(round(random.uniform(0.005, 0.15), 4) for _ in range(count)) for _ in range(count)
-    )
-
-
-def _draw_limits(random: Random) -> Limits:
-    """Half of the worlds have one or more limits so low that they matter."""
-    if random.random() < 0.5:
-        return Limits(backlog_hold_s=random.choice((0.25, 1.5)))
-    return Limits(
-        entries_max=random.choice((3, 10_000)),
-        parts_max=random.choice((2, 64)),
-        link_queue_bytes_max=random.choice((600, 3_000, 4 << 20)),
-        backlog_hold_s=random.choice((0.25, 1.5)),
-        panes_per_ack_max=random.choice((6, 64)),
-        ranges_per_ack_max=random.choice((2, 512)),
-        extras_per_ack_max=random.choice((8, 4_096)),
-        greetings_per_ack_max=random.choice((2, 10_000)),
-        windows_per_answer_max=random.choice((3, 64)),
-        parked_max=random.choice((1, 10_000)),
-        panes_per_cut_max=random.choice((1, 256)),
-        sends_per_tick_max=random.choice((1, 256)),
-        spares_per_tick_max=random.choice((1, 64)),
-        empty_ranges_max=random.choice((1, 4_096)),
     )
 
 

@@ -15,8 +15,9 @@ from headwater.plan.query import Query
 from headwater.sim.disk import Disk, Untold
 from headwater.sim.event_queue import Clock, EventQueue
 from headwater.sim.log import Log
-from headwater.sim.scenario import SOURCE, Pace
+from headwater.sim.scenario import SOURCE
 from headwater.sim.truth import SiteTruth, admits
+from headwater.sim.tuning import Pace
 
 RETRY_S = 0.5
 """How soon a commit that found no room is tried again."""

@@ -36,29 +36,28 @@ class SiteTruth:
         self._poll_highs_s: list[float] = []
         self._poll_positions: list[int] = []
         self._indexes: dict[str, PaneIndex] = {}
-        self.too_late: dict[str, int] = {}
-        """Query -> records that were not counted because their pane was sealed."""
 
-    def refuse(self, query: Query, numbers: list[int], pane: int, *, slot_count: int) -> None:
-        """The cube drops records of a sealed pane: they must really have come too late."""
+    def sealed_before(self, query: Query, pane: int) -> int:
+        """Records below this position came before the pane could be sealed."""
+        if query.ends:
+            return NOT_YET
         timing = query.timing
         assert timing.lateness_s is not None, "simulated queries say their lateness"
         lateness_s = min(timing.lateness_s, timing.revise_for_s)
         end_s = query.window.pane_end_us(pane) / MICROS
         by_poll = bisect_left(self._poll_highs_s, end_s + lateness_s)
+        return self._poll_positions[by_poll] if by_poll < len(self._poll_positions) else NOT_YET
+
+    def refuse(self, query: Query, numbers: list[int], pane: int, *, slot_count: int) -> None:
+        """The cube drops records of a sealed pane: they must really have come too late."""
+        position = self.sealed_before(query, pane)
         for number in numbers:
-            is_late = (
-                by_poll < len(self._poll_positions)
-                and number // slot_count >= self._poll_positions[by_poll]
-            )
-            if not is_late:
+            if number // slot_count < position:
                 raise Violation(
                     "too late is late",
                     f"{query.id} pane {pane}: site {self.ordinal} refuses record {number}, "
                     "which was there before the pane could be sealed",
                 )
-        bits = self.too_late.get(str(query.id), 0)
-        self.too_late[str(query.id)] = bits | bitset.of(numbers)
 
     def polled(self, *, clock_s: float, position: int) -> None:
         """A poll began at ``clock_s`` and found the log that long."""

@@ -10,28 +10,26 @@ from random import Random
 
 import msgspec
 
-from headwater.edge.config import EdgeConfig
-from headwater.node.config import NodeConfig
 from headwater.node.names import losers
 from headwater.node.node import Node
-from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
-from headwater.root.config import RootConfig
 from headwater.sim.bag import BagMerger
 from headwater.sim.check_end import EndCheck
 from headwater.sim.checkers import Checkers
 from headwater.sim.disk import CubeDisk, Disk
 from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
 from headwater.sim.faults import Nemesis
+from headwater.sim.life import Surroundings
 from headwater.sim.log import Log
 from headwater.sim.network import Network
 from headwater.sim.outcome import Outcome, Violation
-from headwater.sim.scenario import START_S, Limits, Pace, Scenario, draw_query, draw_tree
-from headwater.sim.site import SimulatedSite, Surroundings
+from headwater.sim.scenario import START_S, Scenario, draw_query, draw_tree
+from headwater.sim.site import SimulatedSite
 from headwater.sim.transcript import TAIL_LENGTH, Transcript
 from headwater.sim.truth import SiteTruth, Truth
+from headwater.sim.tuning import node_config
 
 INSTALL_S = 1.0
 """When the first query is installed."""
@@ -46,47 +44,6 @@ MESSAGE_BYTES = 120
 
 
 MERGER = BagMerger()
-
-
-def node_config(pace: Pace, limits: Limits) -> NodeConfig:
-    """The machines' own tuning at the pace of a simulated world."""
-    life_s = pace.summary_life_s
-    return NodeConfig(
-        overlay=OverlayConfig(
-            summary_life_s=life_s,
-            heartbeat_every_s=pace.heartbeat_every_s,
-            silent_floor_s=3.0 * pace.heartbeat_every_s,
-            net_dist_ceiling_s=0.25 * life_s,
-            dial_last_s=4.0,
-            entries_max=limits.entries_max,
-            parts_max=limits.parts_max,
-            link_queue_bytes_max=limits.link_queue_bytes_max,
-            backlog_hold_s=limits.backlog_hold_s,
-        ),
-        edge=EdgeConfig(
-            summary_life_s=life_s,
-            live_for_s=life_s,
-            state_every_s=pace.state_every_s,
-            seal_every_s=5.0,
-            panes_per_cut_max=limits.panes_per_cut_max,
-            sends_per_tick_max=limits.sends_per_tick_max,
-            spares_per_tick_max=limits.spares_per_tick_max,
-            empty_ranges_max=limits.empty_ranges_max,
-        ),
-        root=RootConfig(
-            summary_life_s=life_s,
-            ack_every_s=pace.ack_every_s,
-            ack_idle_s=2.0 * pace.ack_every_s,
-            horizon_slack_s=20.0,
-            panes_per_ack_max=limits.panes_per_ack_max,
-            ranges_per_ack_max=limits.ranges_per_ack_max,
-            extras_per_ack_max=limits.extras_per_ack_max,
-            greetings_per_ack_max=limits.greetings_per_ack_max,
-            windows_per_answer_max=limits.windows_per_answer_max,
-            parked_max=limits.parked_max,
-        ),
-        retention_s=pace.retention_s,
-    )
 
 
 class World:
@@ -105,7 +62,7 @@ class World:
         self._life_count = 0
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
         around = Surroundings(
-            self.queue, self.network, self.checkers,
+            self.queue, self.network,
             pace=scenario.pace, random=Random(f"spark {scenario.seed}"),
             is_finite=scenario.is_finite,
         )
@@ -129,7 +86,8 @@ class World:
         truth = self.truth.sites[site.ordinal] = SiteTruth(site.ordinal, log)
         self.sites[name] = SimulatedSite(
             name,
-            clock=clock, log=log, truth=truth, around=around, has_data=site.has_data,
+            clock=clock, log=log, truth=truth, around=around, watcher=self.checkers,
+            has_data=site.has_data,
             make_disk=lambda: self._make_disk(site.ordinal, clock),
             make_node=lambda disk: self._make_node(name, clock, disk),
         )
@@ -213,6 +171,7 @@ class World:
             if str(query.id) not in beaten:
                 end.query_settled(query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
+        self.transcript.counts["a message came twice"] += self.network.echo_count
         for site in self.sites.values():
             self.checkers.count_verdicts(site)
 
@@ -272,9 +231,7 @@ class World:
         self.sites[site].stall(until_s)
 
     def replay(self, site: str) -> None:
-        spark = self.sites[site].spark
-        if spark is not None:
-            spark.replay()
+        self.sites[site].replay()
 
     def fill_disk(self, site: str, *, is_full: bool) -> None:
         self.sites[site].disk.is_full = is_full
@@ -283,9 +240,7 @@ class World:
         self.sites[site].disk.delay_s = delay_s
 
     def step_clock(self, site: str, *, by_s: float) -> None:
-        self.sites[site].log.grow(self.queue.now_s)
-        self.sites[site].clock.offset_s += by_s
-        self.sites[site].clock_stepped()
+        self.sites[site].step_clock(by_s)
 
     def fail_query(self, site: str, *, until_s: float) -> None:
         self.sites[site].fail_queries(until_s)
@@ -298,7 +253,7 @@ class World:
     # ---- Ends: what the network tells the sites
 
     def life_of(self, site: str) -> int:
-        return self.sites[site].life if self.sites[site].is_up else 0
+        return self.sites[site].life_count if self.sites[site].is_up else 0
 
     def linked(self, site: str, peer: str) -> None:
         self.transcript.note(self.queue.now_s, site, f"link up with {peer}", mark=1)

@@ -5,8 +5,8 @@ start (class-data sharing). The JVM checks the archive against its own build and
 and silently goes without if they do not match, so a stale archive costs nothing but time. Several
 agents on one machine share its pages.
 
-``python -m headwater.spark.archive`` makes it: it starts Spark, runs the kinds of jobs that an
-agent runs, and lets the JVM write the archive (about 170 MB) when it ends.
+``python -m headwater.spark.make_archive`` makes it: Spark starts, the kinds of jobs that an agent
+runs are rehearsed, and the JVM writes the archive (about 160 MB) when it ends.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from pathlib import Path
 
 import pyspark
 
-from headwater.spark.java import Java, find_java
-
-REHEARSAL_LINES = 2_000
+from headwater.spark.java import Java
 
 
 def archive_path(java: Java) -> Path:
@@ -29,18 +27,3 @@ def archive_path(java: Java) -> Path:
         return Path(elsewhere)
     name = f"spark-{pyspark.__version__}-java-{java.build}.jsa"
     return Path(sys.prefix) / "share" / "headwater" / name
-
-
-def make_archive() -> Path:
-    """Rehearse and write; the place where ``start_session`` will look."""
-    from headwater.spark.rehearsal import rehearse
-    from headwater.spark.session import SparkConfig, session_settings, start_session
-
-    del session_settings
-    java = find_java()
-    path = archive_path(java)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    running = start_session(SparkConfig(), record_archive=path)
-    rehearse(running.session)
-    running.stop()
-    return path

@@ -17,7 +17,6 @@ from typing import NoReturn
 
 import msgspec
 from pyspark import StorageLevel
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -30,7 +29,8 @@ from headwater.spark.query_group import QueryGroup, Settings, groups_of
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import SharedRun, analysed, failure, fitted
-from headwater.spark.spark_message import message_of
+from headwater.spark.site_sql import runnable
+from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.tally import ReadFailed, SampleBudget, Tally, newest_record_us, tallies
 
 JOBS_AT_ONCE = 2
@@ -103,26 +103,28 @@ class BatchRunner:
         if group.settings not in self._sessions:
             self._sessions[group.settings] = apply_settings(self._session, dict(group.settings))
         session = self._sessions[group.settings]
-        lines = read_lines(session, directory)
+        chunks = [chunk for batch in batches for chunk in batch.chunks]
+        byte_count = sum(chunk.bytes for chunk in chunks)
+        lines = read_lines(session, directory, byte_count=byte_count)
+        parser = group.parser(chunks)
         if len(group.queries) == 1 and len(batches) == 1:
-            return [self._run_direct(session, lines, group, batches[0].chunks)]
-        return self._run_shared(session, lines, group, site_count=len(batches))
+            return [self._run_direct(session, lines, parser, group.queries[0], chunks)]
+        return self._run_shared(session, lines, parser, group, site_count=len(batches))
 
     def _run_direct(
         self,
         session: SparkSession,
         lines: DataFrame,
-        group: QueryGroup,
+        parser: Parser,
+        query: Query,
         chunks: Sequence[Chunk],
     ) -> SiteOutcome:
         """One query at one site."""
-        (query,) = group.queries
-        parser = group.parser()
         records = parser.records(parser.typed(lines), 0, is_counted=True)
         try:
-            frame = analysed(session, records, query.site_sql)
+            frame = analysed(session, records, runnable(query, has_site=False))
             result = QueryResult(str(query.id), fitted(query, frame.toArrow()))
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             tally = _only_tally(parser, lines)
             result = failure(query, error, tally)
         else:
@@ -137,11 +139,16 @@ class BatchRunner:
         return SiteOutcome.of([result], tally, samples)
 
     def _run_shared(
-        self, session: SparkSession, lines: DataFrame, group: QueryGroup, *, site_count: int
+        self,
+        session: SparkSession,
+        lines: DataFrame,
+        parser: Parser,
+        group: QueryGroup,
+        *,
+        site_count: int,
     ) -> list[SiteOutcome]:
         """Several queries or sites. The tallies come first: they fill what is kept, and if they
         fail it is the lines that can't be read."""
-        parser = group.parser()
         typed = parser.typed(lines, keep=[SITE]).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             found = tallies(parser, typed, site_count=site_count)
@@ -180,8 +187,9 @@ class BatchRunner:
         # Cuts of different sites may have one number, so each chunk is linked in its own folder.
         with linked(self._directory, [[chunk] for chunk in chunks]) as directory:
             try:
-                read_lines(self._session, directory).agg(F.max(F.length(LINE))).toArrow()
-            except PySparkException as error:
+                lines = read_lines(self._session, directory, byte_count=0)
+                lines.agg(F.max(F.length(LINE))).toArrow()
+            except SPARK_ERRORS as error:
                 return message_of(error)
         return None
 

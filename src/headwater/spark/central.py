@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.errors import ArithmeticException, PySparkException
+from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 
 from headwater.errors import AnswerOverflow, SparkFailed
@@ -20,7 +20,7 @@ from headwater.spark.parse import Parser
 from headwater.spark.root_part import split_by_window
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import analysed
-from headwater.spark.spark_message import message_of
+from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
 
@@ -42,7 +42,7 @@ def central_answers(
         answer = analysed(own, parser.records(parser.typed(lines), 0), query.central_sql).toArrow()
     except ArithmeticException as error:
         raise AnswerOverflow(f"query {query.id}, one Spark: {message_of(error)}") from error
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise SparkFailed(f"query {query.id}, one Spark: {message_of(error)}") from error
     return split_by_window(query, answer)
 

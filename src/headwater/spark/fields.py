@@ -38,7 +38,15 @@ class Fields(Protocol):
         """Whether the line as such is malformed: true or false, never NULL."""
 
 
-def fields_of(source: Source, used: Sequence[str]) -> Fields:
+def quote_of(source: Source) -> str:
+    """The sign around values; empty: there is none."""
+    if source.format not in (SourceFormat.CSV, SourceFormat.TSV):
+        return ""
+    default = '"' if source.format is SourceFormat.CSV else ""
+    return dict(source.options).get("quote", default)
+
+
+def fields_of(source: Source, used: Sequence[str], *, is_quote_free: bool = False) -> Fields:
     """For the columns that are used, in the order of the source."""
     names = tuple(column.name for column in source.columns)
     options = dict(source.options)
@@ -49,12 +57,11 @@ def fields_of(source: Source, used: Sequence[str]) -> Fields:
         groups = tuple(numbers[name] for name in used)
         return PatternFields(tuple(used), options["pattern"], groups)
     is_csv = source.format is SourceFormat.CSV
-    quote = options.get("quote", '"' if is_csv else "")
     return DelimitedFields(
         names,
         delimiter=options.get("delimiter", "," if is_csv else "\t"),
-        quote=quote,
-        escape=options.get("escape", quote),
+        quote="" if is_quote_free else quote_of(source),
+        escape=options.get("escape", quote_of(source)),
         null=options.get("null_value", ""),
     )
 

@@ -72,13 +72,13 @@ class Jvm:
         self.gateway = gateway
         self.identity = JvmIdentity(process.pid, started_ticks(process.pid) or 0)
 
-    def stop(self) -> None:
+    def stop(self, *, wait_s: float = STOP_TIMEOUT_S) -> None:
         """Close its stdin, which is its signal to end; end it by force if it does not."""
         self.gateway.shutdown()
         assert self.process.stdin is not None, "the JVM is started with a pipe"
         self.process.stdin.close()
         try:
-            self.process.wait(STOP_TIMEOUT_S)
+            self.process.wait(wait_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(STOP_TIMEOUT_S)

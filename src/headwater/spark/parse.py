@@ -22,10 +22,10 @@ Times: with no ``timestamp_format`` what ``try_cast(… AS TIMESTAMP)`` takes, I
 a fraction); everything else is a pattern of Spark.
 
 How it is fast. ``split`` with casts takes two thirds of the time of ``from_csv``, which is only
-used for the lines that have a quote in them. Each expression shall run once for a line, but
-Spark's optimizer copies what a filter needs into the filter, below the projection that computes
-it: a line would be split three times. It leaves a filter above a projection that is not
-deterministic, so that is what ``is_never`` makes of it, at no cost.
+used for lines with a quote in them, and is left out where a batch has none. Each expression shall
+run once for a line, but Spark's optimizer copies what a filter needs into the filter, below the
+projection that computes it: a line would be split three times. It leaves a filter above a
+projection that is not deterministic, so that is what ``is_never`` makes of it, at no cost.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class Parser(msgspec.Struct, frozen=True):
     source: Source
     needs: tuple[frozenset[str], ...]
     """For each query, or set of queries alike, the columns that it uses."""
+    is_quote_free: bool = False
+    """No line has a quote in it, so none needs more than a split."""
 
     @property
     def columns(self) -> list[str]:
@@ -70,7 +72,7 @@ class Parser(msgspec.Struct, frozen=True):
 
     def typed(self, lines: DataFrame, *, keep: Sequence[str] = ()) -> DataFrame:
         """``keep``, the used columns in their types, and for each need whether the line is bad."""
-        fields = fields_of(self.source, self.columns)
+        fields = fields_of(self.source, self.columns, is_quote_free=self.is_quote_free)
         kept = [F.col(name) for name in keep]
         split = candidates(lines, self.source).select(*kept, fields.of_line(F.col(LINE)))
         typed = split.select(*kept, *self._converted(fields))
@@ -83,8 +85,8 @@ class Parser(msgspec.Struct, frozen=True):
     ) -> DataFrame:
         """The records for one need, out of what ``typed`` yields.
 
-        ``is_counted`` keeps the filter for malformed lines apart from those of the query, so that
-        Spark's counters tell how many lines passed it (``scan_counts``).
+        ``is_counted`` keeps the filter for malformed lines apart from those of a query that uses
+        the time column, so that Spark's counters tell how many lines passed it (``scan_counts``).
         """
         time = self.source.time_column
         names = [name for name in self.columns if name in self.needs[need] or name == time]

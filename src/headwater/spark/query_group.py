@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from headwater.plan.query import Query, Source
+from headwater.spark.fields import quote_of
+from headwater.spark.inbox import Chunk
+from headwater.spark.lines import has_text
 from headwater.spark.parse import Parser
 
 Settings = tuple[tuple[str, str], ...]
@@ -19,9 +22,12 @@ class QueryGroup(msgspec.Struct, frozen=True):
     numbers: Mapping[str, frozenset[int]]
     """For each query, by its id, the numbers of the sites that run it."""
 
-    def parser(self) -> Parser:
-        """One need for each set of columns, however many queries share it."""
-        return Parser(self.source, tuple({need_of(query): None for query in self.queries}))
+    def parser(self, chunks: Iterable[Chunk]) -> Parser:
+        """For these chunks. One need for each set of columns, however many queries share it."""
+        quote = quote_of(self.source)
+        is_quote_free = bool(quote) and not has_text(chunks, quote)
+        needs = {need_of(query): None for query in self.queries}
+        return Parser(self.source, tuple(needs), is_quote_free)
 
     def sites_of(self, query: Query) -> frozenset[int]:
         return self.numbers[str(query.id)]

@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigurationError
 from headwater.spark.archive import archive_path
-from headwater.spark.java import find_java
-from headwater.spark.jvm import Jvm, JvmIdentity, start_jvm
+from headwater.spark.java import Java, find_java
+from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
 
 MEANING = {
     "spark.sql.session.timeZone": "UTC",
@@ -38,6 +38,7 @@ LEAN = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.streaming.minBatchesToRetain": "2",
@@ -53,7 +54,8 @@ LEAN = {
     "spark.python.use.daemon": "true",
 }
 """Small jobs in little memory. Sketches sort instead of hash from 128 groups on by default; more
-than 32 paths would be listed by a job of their own; a chunk is no reason to open a new task."""
+than 32 paths would be listed by a job of their own; a chunk is no reason to open a new task; what
+is kept for one batch is not worth compressing."""
 
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """With a local master nobody else has business with the driver."""
@@ -91,25 +93,27 @@ class RunningSpark:
     def is_alive(self) -> bool:
         return self._jvm.process.poll() is None
 
-    def stop(self) -> None:
+    def stop(self, *, wait_s: float = STOP_TIMEOUT_S) -> None:
         """End the session and the JVM; nothing of either is left when this returns."""
         try:
             if self.is_alive():
                 self.session.stop()
         finally:
-            self._jvm.stop()
+            self._jvm.stop(wait_s=wait_s)
             _forget_jvm()
 
 
-def start_session(config: SparkConfig) -> RunningSpark:
-    """Start Spark; takes 3 to 6 s. Raises ``SparkFailed`` if there is no Java or no start."""
+def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> RunningSpark:
+    """Start Spark; takes 3 to 6 s. Raises ``SparkFailed`` if there is no Java or no start.
+
+    ``archive_into``: go without an archive of classes, and write one there at the end.
+    """
     if SparkContext._active_spark_context is not None:
         raise ConfigurationError("Spark: one session in a process, and there is one already")
     java = find_java(config.java_home)
     settings = session_settings(config)
     log = Path(config.log) if config.log else None
-    archive = archive_path(java)
-    options = jvm_options(config, archive=archive if archive.exists() else None)
+    options = [*jvm_options(config), *archive_options(java, into=archive_into)]
     jvm = start_jvm(java, options=options, settings=settings, log=log)
     try:
         conf = SparkConf(loadDefaults=False, _jvm=jvm.gateway.jvm)
@@ -161,8 +165,8 @@ def core_count(master: str, *, available: int | None = None) -> int:
     return int(inside) if inside.isdigit() else 1
 
 
-def jvm_options(config: SparkConfig, *, archive: Path | None) -> list[str]:
-    """Heap, collector, log and, if it was made, the archive of Spark's classes."""
+def jvm_options(config: SparkConfig) -> list[str]:
+    """Heap, collector and log."""
     log4j = importlib.resources.files("headwater.spark") / "log4j2.properties"
     options = [
         f"-Xmx{config.memory}",
@@ -170,11 +174,15 @@ def jvm_options(config: SparkConfig, *, archive: Path | None) -> list[str]:
         "-XX:-UsePerfData",
         f"-Dlog4j2.configurationFile=file:{log4j}",
     ]
-    if config.is_brief:
-        options.append("-XX:TieredStopAtLevel=1")
-    if archive is not None:
-        options.append(f"-XX:SharedArchiveFile={archive}")
-    return options
+    return [*options, "-XX:TieredStopAtLevel=1"] if config.is_brief else options
+
+
+def archive_options(java: Java, *, into: Path | None) -> list[str]:
+    """Use the archive of classes if there is one, or write one; a JVM can't do both."""
+    if into is not None:
+        return [f"-XX:ArchiveClassesAtExit={into}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+    path = archive_path(java)
+    return [f"-XX:SharedArchiveFile={path}", "-Xlog:cds=off"] if path.exists() else []
 
 
 def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -16,8 +15,8 @@ from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, need_of
-from headwater.spark.site_sql import with_site
-from headwater.spark.spark_message import message_of
+from headwater.spark.site_sql import runnable
+from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.tally import Tally
 
 RECORDS = "records"
@@ -56,7 +55,7 @@ class SharedRun:
         self._typed = typed
         self._found = found
 
-    def prepare(self, query: Query, group: QueryGroup) -> DataFrame | PySparkException:
+    def prepare(self, query: Query, group: QueryGroup) -> DataFrame | Exception:
         """The query over all sites that run it, or why it can't even be planned."""
         numbers = group.sites_of(query)
         typed = self._typed
@@ -64,20 +63,20 @@ class SharedRun:
             typed = typed.where(F.col(SITE).isin(sorted(numbers)))
         try:
             records = self._parser.records(typed, self._need(query), keep=[SITE])
-            return analysed(self._session, records, with_site(query.site_sql))
-        except PySparkException as error:
+            return analysed(self._session, records, runnable(query, has_site=True))
+        except SPARK_ERRORS as error:
             return error
 
     def results(
-        self, query: Query, group: QueryGroup, prepared: DataFrame | PySparkException
+        self, query: Query, group: QueryGroup, prepared: DataFrame | Exception
     ) -> dict[int, QueryResult]:
         """One result for each site that runs the query, by the site's number."""
         numbers = sorted(group.sites_of(query))
-        if isinstance(prepared, PySparkException):
+        if isinstance(prepared, Exception):
             return {n: failure(query, prepared, self._found[n]) for n in numbers}
         try:
             table = prepared.toArrow()
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             if len(numbers) == 1:
                 return {numbers[0]: failure(query, error, self._found[numbers[0]])}
             return {number: self._alone(query, number, prepared) for number in numbers}
@@ -93,7 +92,7 @@ class SharedRun:
         """
         try:
             table = prepared.where(F.col(SITE) == number).toArrow()
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             return failure(query, error, self._found[number])
         return QueryResult(str(query.id), fitted(query, table))
 

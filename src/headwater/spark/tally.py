@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,7 +17,7 @@ from headwater.plan.query import Query
 from headwater.spark.inbox import Chunk
 from headwater.spark.lines import SITE, last_lines
 from headwater.spark.parse import BAD, LINE, Parser
-from headwater.spark.spark_message import message_of
+from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 SAMPLES_MAX = 3
 """Malformed lines that are shown, for each site."""
@@ -63,7 +62,7 @@ def tallies(parser: Parser, typed: DataFrame, *, site_count: int) -> list[Tally]
     )
     try:
         rows = counted.toArrow().to_pylist()
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise ReadFailed(message_of(error)) from error
     found = {row.pop(SITE): Tally(**row) for row in rows}
     return [found.get(number, Tally()) for number in range(site_count)]

@@ -7,8 +7,8 @@
                          └ a batch that comes again changes nothing
 
 Everything durable of a site but its commands and its root's ledger is here: cuts of input,
-segments, marks, and the edge's records. A cube has an *incarnation*, a random number made with it,
-so that the root can tell this life of a site from one whose disk was lost.
+segments, marks, and the edge's records. A cube has an *incarnation*, a number made with it that
+rises from life to life, so that the root can tell this life of a site from one whose disk was lost.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra import ranges
+from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
@@ -44,9 +45,6 @@ from headwater.store.retention import Retained, Retention, RetentionConfig
 from headwater.store.segments import Segment, SegmentStore
 from headwater.store.spool import SPOOL_BYTES_MAX, Spool
 from headwater.store.update_cutter import SUMMARY_BYTES_MAX, PlannedCut, UpdateCutter, consumed
-
-INCARNATION_BITS = 62
-"""Fits SQLite's and msgpack's integers with room to spare."""
 
 
 class CubeStatus(msgspec.Struct, frozen=True):
@@ -290,7 +288,7 @@ def _claim(manifest: Manifest, *, site: str, born_s: float) -> None:
     with manifest.transaction():
         row = manifest.first("SELECT value FROM meta WHERE key = 'site'")
         if row is None:
-            incarnation = secrets.randbits(INCARNATION_BITS) | 1
+            incarnation = new_incarnation(now_s=born_s, chance=secrets.randbits(CHANCE_BITS))
             values = {"site": site, "incarnation": str(incarnation), "born_s": repr(born_s)}
             manifest.run_many("INSERT INTO meta VALUES (?, ?)", values.items())
         elif row[0] != site:

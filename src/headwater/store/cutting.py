@@ -35,9 +35,9 @@ class Cutter:
         self._config = config
         self._stem = stem
 
-    def read_on(self, file: Followed, read_at: ReadAt, size: int) -> Reading:
-        """Cut what lies between the position and ``size``. Raises ``OSError`` of the source."""
-        reading = Reading(file, [])
+    def read_on(self, reading: Reading, read_at: ReadAt, size: int) -> None:
+        """Cut what lies between the position and ``size``. Raises ``OSError`` of the source; the
+        caller then discards what was cut so far."""
         while not reading.is_behind and reading.file.position < size:
             position = reading.file.position
             block = read_at(min(self._config.cut_bytes_max, size - position), position)
@@ -56,14 +56,13 @@ class Cutter:
                     break
                 end = position + stretch.consumed
                 count = stretch.kept_bytes
-                reading.cuts.append(NewCut(file.path, position, end, chunk, count, count))
+                reading.cuts.append(NewCut(reading.file.path, position, end, chunk, count, count))
             reading.skipped_lines += stretch.skipped_lines
             reading.file = msgspec.structs.replace(
                 reading.file,
                 print=extended(reading.file.print, memoryview(block)[: stretch.consumed]),
                 skipping=stretch.skipping,
             )
-        return reading
 
     def _write(self, pieces: list[memoryview], count: int) -> str | None:
         """A chunk's name, or None when there is no room for it now."""

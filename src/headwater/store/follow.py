@@ -92,21 +92,21 @@ class LogFollower:
         for look in sorted(round_.looks.values(), key=lambda look: look.found.modified_ns):
             if not look.file.checked or look.found.size <= look.file.position:
                 continue
+            reading = Reading(look.file, [])
             try:
-                reading = cutter.read_on(look.file, look.read_at, look.found.size)
+                cutter.read_on(reading, look.read_at, look.found.size)
                 is_same = reading.file.print.is_in(look.read_at, reading.file.position)
             except OSError as error:
                 round_.refused[look.file.path] = error.strerror or str(error)
-                round_.is_clean = False
-                continue
-            if not is_same:
+                is_same = False
+            if is_same:
+                look.file = reading.file
+                look.is_behind = reading.is_behind
+                readings.append(reading)
+            else:
                 cutter.discard(reading.cuts)
                 round_.is_clean = False
                 look.is_behind = True
-                continue
-            look.file = reading.file
-            look.is_behind = reading.is_behind
-            readings.append(reading)
         return readings
 
     def _hold(self, round_: Round) -> None:

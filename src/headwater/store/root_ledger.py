@@ -12,12 +12,14 @@ merge is kept in memory, so that the next revision adds only what is new.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger
 from headwater.errors import AnswerOverflow, SegmentDamaged, StoreError
@@ -40,7 +42,6 @@ from headwater.store.segments import checksum_of
 from headwater.store.table_cache import TableCache
 
 CACHE_BYTES_MAX = 128 << 20
-INCARNATION_BITS = 62
 
 LedgerWrite = Keep | KeepState | Trim
 
@@ -54,6 +55,7 @@ class RootLedger:
         *,
         merger_of: Callable[[str], Merger],
         cache_bytes_max: int = CACHE_BYTES_MAX,
+        clock: Callable[[], float] = time.time,
         disk: Disk | None = None,
     ) -> None:
         """Open the file ``ledger.sqlite`` in this directory, made if needed."""
@@ -61,6 +63,7 @@ class RootLedger:
             (disk or Disk()).make_directory(directory)
         self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA)
         self._merger_of = merger_of
+        self._clock = clock
         self._cache = TableCache(cache_bytes_max)
         self._merged_through: dict[tuple[str, int], int] = {}
         """Up to which number the merge of a pane in the cache goes."""
@@ -68,10 +71,11 @@ class RootLedger:
         """Made with the ledger: acknowledgements of another life of it are not ours."""
 
     def _claimed(self) -> int:
+        chance = secrets.randbits(CHANCE_BITS)
         with self._manifest.transaction():
             self._manifest.run(
                 "INSERT OR IGNORE INTO meta VALUES ('incarnation', ?)",
-                (str(secrets.randbits(INCARNATION_BITS) | 1),),
+                (str(new_incarnation(now_s=self._clock(), chance=chance)),),
             )
         (incarnation,) = self._manifest.one("SELECT value FROM meta WHERE key = 'incarnation'")
         return int(incarnation)

@@ -93,25 +93,29 @@ class Watch:
         round_.looks[file.id] = look
 
     def misses(self, listing: Listing) -> bool:
-        """True when a file that no handle leads to is nowhere: it may have been renamed during
-        the listing, which can hide a file from it altogether. Look a second time."""
+        """True when a file is nowhere for the first time. It may have been renamed during the
+        listing, which can hide a file from it altogether: look a second time."""
         return any(
             file.key not in listing.matching
             and file.inode not in listing.neighbours
-            and not self._is_alive(file)
+            and file.key not in self.open_files.orphans
             for file in self._files.values()
         )
 
     def look(self, listing: Listing, *, now_s: float) -> Round:
-        """Find out what became of every file, opening those that may have changed."""
+        """Find out what became of every file, opening those that may have changed.
+
+        Files that are in no listing come first, while their handles are still open.
+        """
         round_ = Round(now_s, refused=dict(listing.refused))
+        for file in [f for f in self._files.values() if f.key not in listing.matching]:
+            self._search(file, listing, round_)
         for key, found in listing.matching.items():
             number = self._by_key.get(key)
             file = self._files[number] if number is not None else self._meet(found)
+            self.open_files.orphans.discard(key)
             if self._quiet.get(file.id) != _signature(found):
                 self._examine(file, found.path, round_, listed=found)
-        for file in [f for f in self._files.values() if f.key not in listing.matching]:
-            self._search(file, listing, round_)
         self._copies.settle(round_, self._files.values())
         if round_.departed:
             self._search_neighbours(listing, round_)

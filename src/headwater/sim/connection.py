@@ -1,0 +1,71 @@
+"""One connection as its two ends see it, and the paths below it, as they are now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Message = Any
+LANE_COUNT = 2
+PRIORITY_COUNT = 3
+
+
+class Path:
+    """One direction between two sites, as it is now."""
+
+    __slots__ = ("block_count", "bytes_per_s", "delay_s", "extra_delay_s", "is_echoing")
+
+    def __init__(self, delay_s: float) -> None:
+        self.delay_s = delay_s
+        self.extra_delay_s = 0.0
+        self.bytes_per_s: float | None = None
+        self.block_count = 0
+        self.is_echoing = False
+
+
+class Half:
+    """One direction of one connection."""
+
+    __slots__ = (
+        "blind_count", "connection", "is_busy", "is_void", "last_s", "path", "receiver", "sender",
+        "stuck", "waiting",
+    )
+
+    def __init__(self, connection: Connection, sender: str, receiver: str, path: Path) -> None:
+        self.connection = connection
+        self.sender = sender
+        self.receiver = receiver
+        self.path = path
+        self.last_s = [0.0] * LANE_COUNT
+        self.stuck: list[Message] = []
+        """Written and not yet taken, because the path is blocked."""
+        self.waiting: list[list[tuple[float, Message]]] = [[] for _ in range(PRIORITY_COUNT)]
+        """Not written, with the time since when: what ``unlinked`` hands back."""
+        self.blind_count = 0
+        """Written while the path was blocked; a socket takes only so much."""
+        self.is_busy = False
+        self.is_void = False
+        """The sender's machine lost its power: what is in its buffers never leaves."""
+
+    def has_waiting(self) -> bool:
+        return any(self.waiting)
+
+    def take_waiting(self) -> list[tuple[float, Message]]:
+        unsent = [entry for queue in self.waiting for entry in queue]
+        self.waiting = [[] for _ in range(PRIORITY_COUNT)]
+        return unsent
+
+    def next_waiting(self) -> tuple[float, Message, int] | None:
+        for priority, queue in enumerate(self.waiting):
+            if queue:
+                return (*queue.pop(0), priority)
+        return None
+
+
+class Connection:
+    """Both directions, and which of the two ends still believes in it."""
+
+    __slots__ = ("halves", "open_at")
+
+    def __init__(self, left: str, right: str, there: Path, back: Path) -> None:
+        self.halves = {left: Half(self, left, right, there), right: Half(self, right, left, back)}
+        self.open_at = {left: True, right: True}

@@ -1,0 +1,313 @@
+"""One life of a site's process: the real node, and the shell that does what it wants.
+
+The shell executes the node's effects in their order, each durably before the next, and tells the
+node what came of them, as an agent's does. When the life ends, everything in here is gone: the
+node, the batch that runs, and every effect that was not yet executed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
+
+from headwater.edge.report import BatchReport
+from headwater.node import effects as do
+from headwater.node.node import Node
+from headwater.overlay.messages import Message
+from headwater.plan.command import Install
+from headwater.plan.query import Query
+from headwater.root.outputs import WindowAnswered
+from headwater.sim.bag import Bag
+from headwater.sim.disk import Disk, LedgerDisk
+from headwater.sim.event_queue import Clock, EventQueue
+from headwater.sim.network import Network
+from headwater.sim.spark import RETRY_S, SiteSpark
+from headwater.sim.tuning import Pace
+
+TICK_S_MIN = 0.001
+"""No node is ticked more often, as no agent's loop would."""
+
+
+class Watcher(Protocol):
+    """Who looks on at one site: checkers, counters and the transcript. They change nothing."""
+
+    def executing(self, effect: Any) -> None:
+        """Called before each effect, in the state of the disk before it."""
+
+    def loaded(self, send: do.LoadAndSend, rows: Bag | None) -> None: ...
+
+    def published(self, answer: do.Answer, rows: dict[int, Bag]) -> None: ...
+
+
+class Surroundings:
+    """What all sites of a world share."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        network: Network,
+        *,
+        pace: Pace,
+        random: Random,
+        is_finite: bool,
+    ) -> None:
+        self.queue = queue
+        self.network = network
+        self.pace = pace
+        self.random = random
+        self.is_finite = is_finite
+
+
+class Life:
+    """Ends by ``end``; whatever of it is still in the queue of events then does nothing."""
+
+    def __init__(
+        self, name: str, *, node: Node, disk: Disk, clock: Clock, around: Surroundings,
+        watcher: Watcher,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.disk = disk
+        self.spark: SiteSpark | None = None
+        self.is_over = False
+        self.crash_after: int | None = None
+        """Effects that are still executed; then ``crash`` is called."""
+        self.crash: Callable[[], None] = self.end
+        self._name = name
+        self._clock = clock
+        self._around = around
+        self._watcher = watcher
+        self._effects: deque[Any] = deque()
+        self._is_working = False
+        self._is_waiting = False
+        self._tick_s = float("inf")
+        cube, network = disk.cube, around.network
+        self._actions: dict[type, Callable[[Any], None]] = {
+            do.Transmit: self._transmit,
+            do.Dial: lambda effect: network.dial(name, effect.site),
+            do.Hangup: lambda effect: network.hang_up(name, effect.site),
+            do.Cut: self._cut,
+            do.Remember: lambda effect: cube.remember(effect.query, effect.record),
+            do.MarkSent: lambda effect: cube.mark_sent(effect.query, effect.updates),
+            do.MarkAcked: cube.mark_acked,
+            do.MarkUnacked: lambda effect: cube.mark_unacked(effect.query),
+            do.Expire: lambda effect: cube.expire(effect.query, effect.panes, effect.record),
+            do.Forget: lambda effect: cube.forget(effect.query),
+            do.LoadAndSend: self._load,
+            do.Keep: lambda effect: self._ledger(effect.query).keep(effect.kept),
+            do.KeepState: lambda effect: self._ledger(effect.query).keep_state(effect),
+            do.Trim: self._trim,
+            do.Answer: self._answer,
+            do.KeepCommand: self._keep_command,
+            do.KeepVector: self._keep_vector,
+            do.Installed: self._installed,
+            do.Withdrawn: self._withdrawn,
+            do.AnswersBegun: self._begin_ledger,
+            do.AnswersEnded: self._end_ledger,
+            do.Ended: lambda effect: None,
+            do.Notice: lambda effect: None,
+        }
+
+    def end(self) -> None:
+        self.is_over = True
+        if self.spark is not None:
+            self.spark.is_dead = True
+
+    # ---- what the world tells the node
+
+    def linked(self, peer: str) -> None:
+        self.node.link_up(peer, now_s=self._clock.now_s())
+        self.work()
+
+    def unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
+        self.node.link_down(peer, unsent=unsent, now_s=self._clock.now_s())
+        self.work()
+
+    def receive(self, sender: str, message: Message) -> None:
+        self.node.receive(sender, message, now_s=self._clock.now_s())
+        self.work()
+
+    def load(self, peer: str, queued_bytes: int) -> None:
+        self.node.link_load(peer, queued_bytes=queued_bytes, now_s=self._clock.now_s())
+        self.work()
+
+    def batch_committed(self, report: BatchReport) -> None:
+        if not self.is_over:
+            self.node.batch_committed(report, now_s=self._clock.now_s())
+            self.work()
+
+    def tick(self) -> None:
+        if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
+            return
+        self._tick_s = float("inf")
+        self.node.tick(now_s=self._clock.now_s())
+        self.work()
+
+    def clock_stepped(self) -> None:
+        """Deadlines are read anew, as an agent's loop does that wakes at least every second."""
+        self._tick_s = float("inf")
+        self._around.queue.after(TICK_S_MIN, self.tick)
+
+    # ---- effects, one after the other
+
+    def work(self) -> None:
+        """Execute what the node wants, in order, until it wants no more or something takes time."""
+        if self._is_working:
+            return
+        self._is_working = True
+        while not self.is_over and not self._is_waiting:
+            self._effects.extend(self.node.take())
+            if not self._effects:
+                break
+            if type(self._effects[0]) not in DURABLE or not self._must_wait():
+                self._execute_next()
+        self._is_working = False
+        if not self.is_over:
+            self._plan_tick()
+
+    def _execute_next(self) -> None:
+        effect = self._effects.popleft()
+        self._watcher.executing(effect)
+        self._actions[type(effect)](effect)
+        if self.crash_after is not None:
+            self.crash_after -= 1
+            if self.crash_after <= 0:
+                self.crash()
+
+    def _must_wait(self) -> bool:
+        """A full disk is tried again; a slow one takes its time, once for each effect."""
+        if self.disk.is_full:
+            self._is_waiting = True
+            self._around.queue.after(RETRY_S, self._resume, False)
+        elif self.disk.delay_s:
+            self._is_waiting = True
+            self._around.queue.after(self.disk.delay_s, self._resume, True)
+        return self._is_waiting
+
+    def _resume(self, is_done: bool) -> None:
+        if self.is_over:
+            return
+        self._is_waiting = False
+        if is_done:
+            self._execute_next()
+        self.work()
+
+    def _plan_tick(self) -> None:
+        queue = self._around.queue
+        due_s = self._clock.true_s(self.node.next_deadline_s())
+        due_s = max(due_s, queue.now_s + TICK_S_MIN)
+        if due_s < self._tick_s:
+            self._tick_s = due_s
+            queue.at(due_s, self.tick)
+
+    # ---- the network and the cube
+
+    def _transmit(self, effect: do.Transmit) -> None:
+        network = self._around.network
+        if not network.send(self._name, effect.to, effect.message, effect.lane_priority):
+            self._around.queue.after(0.0, self._return_unsent, effect)
+
+    def _return_unsent(self, effect: do.Transmit) -> None:
+        """The link closed while the effect waited behind a slow disk: surely not written."""
+        if not self.is_over and not self._around.network.is_linked(self._name, effect.to):
+            self.unlinked(effect.to, [effect.message])
+
+    def _cut(self, effect: do.Cut) -> None:
+        done = self.disk.cube.cut(effect, now_s=self._clock.now_s())
+        self.node.updates_cut(done, now_s=self._clock.now_s())
+
+    def _load(self, send: do.LoadAndSend) -> None:
+        rows = self.disk.cube.rows(send.query, send.pane, send.updates)
+        self._watcher.loaded(send, rows)
+        self.node.loaded(send, rows, now_s=self._clock.now_s())
+
+    def _installed(self, effect: do.Installed) -> None:
+        """A new query is in batches a moment later, and until then nothing else is done."""
+        if effect.is_new:
+            self._is_waiting = True
+            after_s = self._around.random.uniform(*self._around.pace.install_s)
+            self._around.queue.after(after_s, self._read_from, effect.query)
+        elif self.spark is not None:
+            self.spark.queries[str(effect.query.id)] = effect.query
+
+    def _read_from(self, query: Query) -> None:
+        if self.is_over or self.spark is None:
+            return
+        self._is_waiting = False
+        self.spark.queries[str(query.id)] = query
+        now_s = self._clock.now_s()
+        self.node.read_from(str(query.id), at_s=now_s, now_s=now_s)
+        self.work()
+
+    def _withdrawn(self, effect: do.Withdrawn) -> None:
+        if self.spark is not None:
+            self.spark.queries.pop(effect.query, None)
+
+    # ---- the ledgers, the answers, the commands
+
+    def _ledger(self, query: str) -> LedgerDisk:
+        return self.disk.ledgers.setdefault(query, LedgerDisk())
+
+    def _begin_ledger(self, effect: do.AnswersBegun) -> None:
+        self._ledger(str(effect.query.id))
+
+    def _end_ledger(self, effect: do.AnswersEnded) -> None:
+        self.disk.ledgers.pop(effect.query, None)
+
+    def _trim(self, effect: do.Trim) -> None:
+        query = self.disk.installs[effect.query].query
+        self._ledger(effect.query).trim(effect.done_through, query)
+
+    def _answer(self, effect: do.Answer) -> None:
+        takes_s = self._around.random.uniform(*self._around.pace.answer_s)
+        self._around.queue.after(takes_s, self._publish, effect)
+
+    def _publish(self, answer: do.Answer) -> None:
+        """Results and ledger in one step; until then a crash leaves nothing of the answer."""
+        if self.is_over or answer.query not in self.disk.ledgers:
+            return
+        if self.disk.is_full:
+            self._around.queue.after(RETRY_S, self._publish, answer)
+            return
+        failed = None
+        if self._around.random.random() < self._around.pace.answer_fails_share:
+            failed = "executor lost"
+        else:
+            self._store_answer(answer)
+        self.node.answered(answer, now_s=self._clock.now_s(), failed=failed)
+        self.work()
+
+    def _store_answer(self, answer: do.Answer) -> None:
+        ledger = self.disk.ledgers[answer.query]
+        rows = {
+            request.window: ledger.rows(request.panes, kept_through=answer.kept_through)
+            for request in answer.requests
+        }
+        self._watcher.published(answer, rows)
+        ledger.publish(
+            [
+                WindowAnswered(one.window, one.revision, answer.kept_through, one.envelope)
+                for one in answer.requests
+            ]
+        )
+
+    def _keep_command(self, effect: do.KeepCommand) -> None:
+        self.disk.vector = dict(effect.vector)
+        if isinstance(effect.command, Install):
+            self.disk.installs[str(effect.command.query.id)] = effect.command
+        else:
+            self.disk.installs.pop(str(effect.command.id), None)
+
+    def _keep_vector(self, effect: do.KeepVector) -> None:
+        self.disk.vector = dict(effect.vector)
+
+
+DURABLE = frozenset(
+    {
+        do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
+        do.Keep, do.KeepState, do.Trim, do.KeepCommand, do.KeepVector, do.AnswersBegun,
+        do.AnswersEnded,
+    }
+)  # fmt: skip
+"""Effects that write to the disk."""

@@ -1,0 +1,117 @@
+"""The times and limits of a simulated world, and the machines' configuration made of them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+
+from headwater.edge.config import EdgeConfig
+from headwater.node.config import NodeConfig
+from headwater.overlay.config import OverlayConfig
+from headwater.root.config import RootConfig
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """All the times that the drivers and the machines' configurations are made of."""
+
+    summary_life_s: float = 8.0
+    heartbeat_every_s: float = 2.0
+    ack_every_s: float = 3.0
+    state_every_s: float = 4.0
+    retention_s: float = 70.0
+    poll_every_s: float = 2.0
+    install_s: tuple[float, float] = (0.0, 1.5)
+    """From hearing of a query until batches have it."""
+    batch_s: tuple[float, float] = (0.1, 1.2)
+    """How long Spark takes for a batch at a site."""
+    answer_fails_share: float = 0.03
+    """How often an answer fails on Spark; it is tried again."""
+    answer_s: tuple[float, float] = (0.1, 1.5)
+    """And for an answer at the root."""
+    batch_records_max: int = 40
+    """A site that is behind catches up in batches of at most this many."""
+    update_records_max: int = 12
+    """More in one cut make several updates."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Limits of the machines: mostly far away, in some worlds so near that they are reached."""
+
+    entries_max: int = 10_000
+    parts_max: int = 64
+    link_queue_bytes_max: int = 4 << 20
+    backlog_hold_s: float = 0.25
+    panes_per_ack_max: int = 64
+    ranges_per_ack_max: int = 512
+    extras_per_ack_max: int = 4_096
+    greetings_per_ack_max: int = 10_000
+    windows_per_answer_max: int = 64
+    parked_max: int = 10_000
+    panes_per_cut_max: int = 256
+    sends_per_tick_max: int = 256
+    spares_per_tick_max: int = 64
+    empty_ranges_max: int = 4_096
+
+
+def draw_limits(random: Random) -> Limits:
+    """Half of the worlds have one or more limits so low that they matter."""
+    if random.random() < 0.5:
+        return Limits(backlog_hold_s=random.choice((0.25, 1.5)))
+    return Limits(
+        entries_max=random.choice((3, 10_000)),
+        parts_max=random.choice((2, 64)),
+        link_queue_bytes_max=random.choice((600, 3_000, 4 << 20)),
+        backlog_hold_s=random.choice((0.25, 1.5)),
+        panes_per_ack_max=random.choice((6, 64)),
+        ranges_per_ack_max=random.choice((2, 512)),
+        extras_per_ack_max=random.choice((8, 4_096)),
+        greetings_per_ack_max=random.choice((2, 10_000)),
+        windows_per_answer_max=random.choice((3, 64)),
+        parked_max=random.choice((1, 10_000)),
+        panes_per_cut_max=random.choice((1, 256)),
+        sends_per_tick_max=random.choice((1, 256)),
+        spares_per_tick_max=random.choice((1, 64)),
+        empty_ranges_max=random.choice((1, 4_096)),
+    )
+
+
+def node_config(pace: Pace, limits: Limits) -> NodeConfig:
+    """The machines' own tuning at the pace of a simulated world."""
+    life_s = pace.summary_life_s
+    return NodeConfig(
+        overlay=OverlayConfig(
+            summary_life_s=life_s,
+            heartbeat_every_s=pace.heartbeat_every_s,
+            silent_floor_s=3.0 * pace.heartbeat_every_s,
+            net_dist_ceiling_s=0.25 * life_s,
+            dial_last_s=4.0,
+            entries_max=limits.entries_max,
+            parts_max=limits.parts_max,
+            link_queue_bytes_max=limits.link_queue_bytes_max,
+            backlog_hold_s=limits.backlog_hold_s,
+        ),
+        edge=EdgeConfig(
+            summary_life_s=life_s,
+            live_for_s=life_s,
+            state_every_s=pace.state_every_s,
+            seal_every_s=5.0,
+            panes_per_cut_max=limits.panes_per_cut_max,
+            sends_per_tick_max=limits.sends_per_tick_max,
+            spares_per_tick_max=limits.spares_per_tick_max,
+            empty_ranges_max=limits.empty_ranges_max,
+        ),
+        root=RootConfig(
+            summary_life_s=life_s,
+            ack_every_s=pace.ack_every_s,
+            ack_idle_s=2.0 * pace.ack_every_s,
+            horizon_slack_s=20.0,
+            panes_per_ack_max=limits.panes_per_ack_max,
+            ranges_per_ack_max=limits.ranges_per_ack_max,
+            extras_per_ack_max=limits.extras_per_ack_max,
+            greetings_per_ack_max=limits.greetings_per_ack_max,
+            windows_per_answer_max=limits.windows_per_answer_max,
+            parked_max=limits.parked_max,
+        ),
+        retention_s=pace.retention_s,
+    )

@@ -1,0 +1,221 @@
+"""Checkers that never fail prove nothing: machines that are broken on purpose must be caught.
+
+Each mutant breaks one rule of the protocol in the real machines. It must be found within a few
+seeds, and by the checker of a rule that it breaks.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.site_state import FOREVER
+from headwater.algebra.summary import Lane
+from headwater.edge import query_edge
+from headwater.edge.closing import SourceClock
+from headwater.edge.pane_book import PaneBook
+from headwater.edge.sending import Sending
+from headwater.overlay.command_log import CommandLog
+from headwater.overlay.time_space_list import TimeSpaceList
+from headwater.plan.query import Query
+from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.root import Root
+from headwater.root.scoreboard import Scoreboard, Verdict
+from headwater.root.site_table import SiteTable
+from headwater.sim.disk import CubeDisk, LedgerDisk
+from headwater.sim.faults import Fault, Kind
+from headwater.sim.outcome import Outcome
+from headwater.sim.scenario import Scenario, draw_scenario
+from headwater.sim.sweep import with_faults
+from headwater.sim.world import World
+
+SEEDS_MAX = 25
+"""Within so many seeds a mutant must be found; most are found by the first three."""
+Patch = pytest.MonkeyPatch
+
+
+def failures(scenarios: Iterator[Scenario]) -> Iterator[Outcome]:
+    for scenario in scenarios:
+        outcome = World(scenario).run()
+        if not outcome.is_good:
+            yield outcome
+
+
+def drawn() -> Iterator[Scenario]:
+    return (draw_scenario(seed) for seed in range(1, SEEDS_MAX + 1))
+
+
+def troubled(*kinds: Kind, every_s: float = 9.0, for_s: float = 3.0) -> Iterator[Scenario]:
+    """Worlds in which every link or site meets faults of these kinds, one after the other."""
+    for scenario in drawn():
+        names = {site.ordinal: site.name for site in scenario.roster.sites}
+        links = [(names[child], names[parent]) for child, parent in scenario.tree.parents]
+        faults = []
+        for number in range(int(120 / every_s)):
+            kind = kinds[number % len(kinds)]
+            struck = links[number % len(links)]
+            at_s = 12.0 + number * every_s
+            faults.append(Fault(kind, at_s, for_s, struck, value=float(number % 3)))
+        yield with_faults(scenario, tuple(faults))
+
+
+def removed_behind_a_cut() -> Iterator[Scenario]:
+    """A site is cut off while its query is removed, so it must learn of it afterwards."""
+    for scenario in drawn():
+        names = {site.ordinal: site.name for site in scenario.roster.sites}
+        leaf = names[scenario.tree.parents[-1][0]]
+        faults = (
+            Fault(Kind.PARTITION, 20.0, 30.0, (leaf,)),
+            Fault(Kind.REMOVE, 35.0, 0.0, (scenario.roster.home,)),
+        )
+        yield with_faults(scenario, faults)
+
+
+def root_counts_copies(patch: Patch) -> None:
+    judge = Scoreboard.judge
+
+    def accepting(self: Scoreboard, pane: int, coverage: Coverage) -> Verdict:
+        verdict = judge(self, pane, coverage)
+        refused = (Verdict.CONTAINED, Verdict.OVERLAPPING)
+        return Verdict.ACCEPTED if verdict in refused and coverage.has_rows else verdict
+
+    patch.setattr(Scoreboard, "judge", accepting)
+
+
+def relay_merges_what_overlaps(patch: Patch) -> None:
+    def merge(self: Coverage, other: Coverage) -> Coverage:
+        return Coverage(
+            self.whole | other.whole, self.empty | other.empty, self.tag ^ other.tag,
+            self.parts + other.parts,
+        )  # fmt: skip
+
+    entry_for = TimeSpaceList._entry_for
+
+    def first_entry(self: TimeSpaceList, summary, query, sites, *, may_merge):  # type: ignore[no-untyped-def]
+        return entry_for(self, summary, query, 0, may_merge=may_merge)
+
+    patch.setattr(Coverage, "merge", merge)
+    patch.setattr(TimeSpaceList, "_entry_for", first_entry)
+
+
+def site_repairs_in_the_open(patch: Patch) -> None:
+    say = Sending._say
+
+    def as_live(self: Sending, edge, pane, updates, lane):  # type: ignore[no-untyped-def]
+        say(self, edge, pane, updates, Lane.LIVE if lane is Lane.SPARE else lane)
+
+    patch.setattr(Sending, "_say", as_live)
+
+
+def site_forgets_what_it_sent(patch: Patch) -> None:
+    patch.setattr(CubeDisk, "mark_sent", lambda *_: None)
+    patch.setattr(CubeDisk, "_cut_pane", _without_marks(CubeDisk._cut_pane))
+
+
+def _without_marks(cut_pane: Callable[..., object]) -> Callable[..., object]:
+    def cutting(self: object, cut: object, pane: int, panes: dict, now_s: float) -> object:  # type: ignore[type-arg]
+        done = cut_pane(self, cut, pane, panes, now_s)
+        if pane in panes:
+            panes[pane].sent = ()
+        return done
+
+    return cutting
+
+
+def site_closes_by_its_clock(patch: Patch) -> None:
+    def closable(query: Query, clock: SourceClock, *, now_s: float) -> int:
+        return query.window.pane_at(round(now_s * 1e6))
+
+    patch.setattr(query_edge, "closable_through", closable)
+
+
+def site_seals_at_the_close(patch: Patch) -> None:
+    def sealable(query: Query, clock: SourceClock, *, lateness_s: float, now_s: float) -> int:
+        return query.window.pane_at(round(now_s * 1e6))
+
+    patch.setattr(query_edge, "sealable_through", sealable)
+
+
+def site_is_deaf_to_requests(patch: Patch) -> None:
+    patch.setattr(PaneBook, "ask", lambda *_: None)
+
+
+def root_acknowledges_everything(patch: Patch) -> None:
+    patch.setattr(PaneBoard, "first_held", lambda self: (1 << 10) - 1)
+
+
+def root_loses_a_write(patch: Patch) -> None:
+    """As a disk that says "written" before it is."""
+    keep = LedgerDisk.keep
+
+    def sometimes(self: LedgerDisk, kept) -> None:  # type: ignore[no-untyped-def]
+        if kept.number % 11:
+            keep(self, kept)
+
+    patch.setattr(LedgerDisk, "keep", sometimes)
+
+
+def root_believes_closes(patch: Patch) -> None:
+    """A site counts as covered when it has said how much there is, not when it is in."""
+    patch.setattr(Share, "is_complete", property(lambda self: self.closed_at is not None))
+
+
+def root_calls_answers_final_before_they_are_sealed(patch: Patch) -> None:
+    patch.setattr(SiteTable, "sealed_through", property(lambda self: FOREVER))
+
+
+def root_forgets_at_a_restart(patch: Patch) -> None:
+    patch.setattr(Root, "restore", lambda self, kept, *, now_s: None)
+
+
+def removals_are_not_learned(patch: Patch) -> None:
+    join = CommandLog.join
+
+    def joining(self: CommandLog, vector: dict[str, int], live: object) -> list[object]:
+        return join(self, vector, [*live, *self.live])  # type: ignore[misc,arg-type,return-value]
+
+    patch.setattr(CommandLog, "join", joining)
+
+
+MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], set[str]]] = [
+    (root_counts_copies, lambda: troubled(Kind.ECHO, for_s=20.0), {"no double counting"}),
+    (
+        relay_merges_what_overlaps,
+        lambda: troubled(Kind.ECHO, for_s=20.0),
+        {"no double counting", "true coverage"},
+    ),
+    (site_repairs_in_the_open, lambda: troubled(Kind.RESET, Kind.CUT), {"one copy, and spares"}),
+    (site_forgets_what_it_sent, lambda: troubled(Kind.CRASH), {"one copy, and spares"}),
+    (site_closes_by_its_clock, drawn, {"closing at a site"}),
+    (site_seals_at_the_close, drawn, {"too late is late"}),
+    (site_is_deaf_to_requests, lambda: troubled(Kind.POWER), {"convergence"}),
+    (root_acknowledges_everything, drawn, {"nothing acked is missing"}),
+    (root_loses_a_write, drawn, {"nothing acked is missing", "true coverage"}),
+    (root_believes_closes, lambda: troubled(Kind.CUT), {"true coverage", "convergence"}),
+    (
+        root_calls_answers_final_before_they_are_sealed,
+        drawn,
+        {"convergence", "final is final", "nothing acked is missing"},
+    ),
+    (
+        root_forgets_at_a_restart,
+        lambda: troubled(Kind.CRASH),
+        {"revisions rise", "no double counting", "final is final", "nothing acked is missing"},
+    ),
+    (removals_are_not_learned, removed_behind_a_cut, {"commands converge"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("mutate", "scenarios", "rules"), MUTANTS, ids=[mutant[0].__name__ for mutant in MUTANTS]
+)
+def test_a_broken_machine_is_caught(
+    mutate: Callable[[Patch], None],
+    scenarios: Callable[[], Iterator[Scenario]],
+    rules: set[str],
+    monkeypatch: Patch,
+) -> None:
+    mutate(monkeypatch)
+    caught = next(failures(scenarios()), None)
+    assert caught is not None, f"not found within {SEEDS_MAX} seeds"
+    assert caught.rule in rules, caught.failure
