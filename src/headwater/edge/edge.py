@@ -22,8 +22,10 @@ from headwater.edge.query_edge import QueryEdge
 from headwater.edge.read_ack import read_ack
 from headwater.edge.record import RUNNING, QueryKept
 from headwater.edge.report import BatchReport
+from headwater.edge.resume import resume
 from headwater.edge.sending import Room, Sending, sends_of
 from headwater.edge.site_word import ALWAYS_S, NEVER_S
+from headwater.edge.take_report import take_report
 from headwater.plan.query import Query
 
 SEND_EVERY_S = 0.2
@@ -96,7 +98,7 @@ class Edge:
         )
         kept = self._kept.pop(query_id, None)
         if kept is not None:
-            edge.restore(kept, now_s=now_s)
+            resume(edge, kept, now_s=now_s)
         elif refused is None and len(self._edges) >= self._config.queries_max:
             refused = f"this site runs {self._config.queries_max} queries already"
         if refused is not None:
@@ -133,7 +135,7 @@ class Edge:
         batches = {batch.query: batch for batch in report.queries}
         for edge in self._edges.values():
             if edge.query.source.name == report.source:
-                edge.batch_committed(batches.get(edge.id), report, now_s=now_s)
+                take_report(edge, batches.get(edge.id), report, now_s=now_s)
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``: what is marked as sent goes out here and now."""

@@ -19,8 +19,7 @@ from headwater.edge.closing import SourceClock, closable_through, sealable_throu
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
 from headwater.edge.pane_book import EMPTY_CLOSE, PaneBook
-from headwater.edge.record import REFUSED, RUNNING, SUSPENDED, EdgeRecord, PaneKept, QueryKept
-from headwater.edge.report import BatchReport, QueryBatch
+from headwater.edge.record import REFUSED, RUNNING, SUSPENDED, EdgeRecord
 from headwater.edge.site_word import ALWAYS_S, NEVER_S, SiteWord
 from headwater.plan.query import Query
 
@@ -61,19 +60,19 @@ class QueryEdge:
         self.doubtful_s = NEVER_S
         self.reopened = IntervalSet()
         self.record_changed = False
-        self._config = config
+        self.config = config
         self._retention_s = retention_s
         timing = query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
         self._lateness_s = min(lateness_s, timing.revise_for_s)
         self._sealed_s = NEVER_S
         self._is_suspension_told = False
-        self._has_work = True
+        self.has_work = True
 
     # Beginning
 
     def begin(self, *, now_s: float, born_s: float) -> None:
-        tolerance_s = self._config.future_tolerance_s
+        tolerance_s = self.config.future_tolerance_s
         first = first_pane_of(self.query, now_s=now_s, future_tolerance_s=tolerance_s)
         self.word.first_pane = self.closed_through = first
         self.word.status = RUNNING
@@ -102,120 +101,37 @@ class QueryEdge:
         self.word.seal(FOREVER)
         self.closed_through = FOREVER
 
-    def restore(self, kept: QueryKept, *, now_s: float) -> None:
-        """Take up where a former process ended.
-
-        What it had marked as sent may or may not have left, so it counts as sent now. The same
-        holds for single empty closes, which leave no trace of their sending.
-        """
-        record = kept.record
-        self.word.load(record)
-        self.closed_through = record.closed_through
-        self.root_incarnation, self.failures = record.root_incarnation, record.failures
-        self.reopened = IntervalSet(record.reopened)
-        for pane in kept.panes:
-            if pane.pane >= record.done_through:
-                self._restore_pane(pane, now_s=now_s)
-        self.doubt_empty(now_s=now_s)
-
-    def _restore_pane(self, kept: PaneKept, *, now_s: float) -> None:
-        pane = kept.pane
-        self.book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes)
-        if kept.updates:
-            self._count(pane, kept.updates)
-        if kept.waiting_rows:
-            self._rows_in(pane, kept.waiting_rows, now_s=now_s)
-        if kept.is_acked or not kept.updates:
-            return
-        sent = IntervalSet(kept.sent)
-        numbers = range(1, kept.updates + 1)
-        self.book.fly(pane, [n for n in numbers if n in sent], now_s=now_s)
-        unsent = [n for n in numbers if n not in sent]
-        if unsent:
-            self.book.add_unsent(pane, unsent, closed_s=NEVER_S, live=False)
-        self.book.written(pane, now_s=kept.written_s or now_s)
-
     def doubt_empty(self, *, now_s: float) -> None:
         """Count all empty closes that no state tells as sent now."""
         self.doubtful, self.doubtful_s = IntervalSet(), now_s
-        for first, last in self._undeclined(self._lowest(), self.closed_through - 1):
+        for first, last in self._undeclined(self.lowest(), self.closed_through - 1):
             for gap_first, gap_last in self.book.filled.gaps(first, last):
                 self.doubtful.add(gap_first, gap_last)
         for first, last in self.word.empty():
             self.doubtful.remove(first, last)
 
-    # What the cube reports
+    # Rows
 
-    def batch_committed(
-        self, batch: QueryBatch | None, report: BatchReport, *, now_s: float
-    ) -> None:
-        self._has_work = True
-        if self.word.status != RUNNING:
-            return
-        lost = Tally(unparsed=report.unparsed, fenced=report.fenced, lost_bytes=report.lost_bytes)
-        self.word.add_tally(lost)
-        if report.lost_bytes or report.damaged_from_us is not None:
-            self._damage(report, now_s=now_s)
-        if batch is not None:
-            self._take_batch(batch, now_s=now_s)
-        if self.word.catching_up and not self.query.ends and report.read_through_s is not None:
-            self.word.catching_up, self.word.has_changed = False, True
-
-    def _take_batch(self, batch: QueryBatch, *, now_s: float) -> None:
-        self.word.add_tally(Tally(too_late=batch.too_late))
-        if batch.failed is not None:
-            self._fail(batch, now_s=now_s)
-            return
-        self.record_changed |= self.failures > 0
-        self.failures = 0
-        for pane, rows in batch.panes:
-            self._rows_in(pane, rows, now_s=now_s)
-
-    def _rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
-        if pane < max(self._lowest(), self.word.sealed_through):
+    def rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
+        """Rows of a committed batch that are in no update yet."""
+        self.has_work = True
+        if pane < max(self.lowest(), self.word.sealed_through):
             self.word.add_tally(Tally(too_late=rows))
         elif pane >= self.closed_through:
             self.book.add_open(pane)
         else:
             self.book.late.setdefault(pane, now_s)
 
-    def _fail(self, batch: QueryBatch, *, now_s: float) -> None:
-        """Each query fails alone: its panes in the batch are declined, what they had remains."""
-        first, last = batch.touched or self._open_panes(now_s=now_s)
-        self.word.decline(max(first, self._lowest()), last, Reason.FAILED)
-        for a, b in list(self.book.filled.within(first, last)):
-            for pane in range(a, b + 1):
-                self._count(pane, self.book.updates_of(pane))
-        self.word.message = (batch.failed or "")[:500]
-        self.failures += 1
-        self.record_changed = self.word.has_changed = True
-        if self.failures >= self._config.failures_max:
-            self.word.status = SUSPENDED
-            self.word.decline(self._lowest_unclosed(), FOREVER, Reason.FAILED)
-
-    def _damage(self, report: BatchReport, *, now_s: float) -> None:
-        first, last = self._open_panes(now_s=now_s)
-        if report.damaged_from_us is not None:
-            first = self.query.window.pane_at(report.damaged_from_us)
-        if report.damaged_to_us is not None:
-            last = max(first, self.query.window.pane_at(report.damaged_to_us))
-        self.word.damage(max(first, self._lowest()), last)
-
-    def _open_panes(self, *, now_s: float) -> Range:
-        """What a loss of unknown extent may touch: all that is not closed, up to now."""
-        last = self.query.window.pane_at(round(now_s * MICROS))
-        return self._lowest_unclosed(), max(last, self._lowest_unclosed())
-
     # One tick
 
     def settle(self, clock: SourceClock, *, now_s: float, has_room: bool) -> list[Write]:
         """Close, cut, seal and number what is due; the writes, in order."""
-        self._has_work = False
+        self.has_work = False
         writes = self._tell_suspension() + self._expire(now_s=now_s)
         panes: list[int] = []
         if not self.cutting:
             panes = self._close(clock, now_s=now_s)
-            panes += self._take_late(self._config.panes_per_cut_max - len(panes), now_s=now_s)
+            panes += self._take_late(self.config.panes_per_cut_max - len(panes), now_s=now_s)
             self.cutting = dict.fromkeys(panes, now_s)
         self._seal(clock, now_s=now_s)
         is_numbered = self.word.number_changes(now_s=now_s)
@@ -233,10 +149,10 @@ class QueryEdge:
         through = closable_through(self.query, clock, now_s=now_s) if is_running else FOREVER
         if through <= self.closed_through:
             return []
-        panes = self.book.take_open(through, self._config.panes_per_cut_max)
+        panes = self.book.take_open(through, self.config.panes_per_cut_max)
         next_open = self.book.lowest_open()
         if next_open is not None and next_open < through:
-            through, self._has_work = next_open, True
+            through, self.has_work = next_open, True
         self._close_empty(self.closed_through, through - 1, panes, now_s=now_s)
         self.closed_through, self.record_changed = through, True
         return panes
@@ -251,7 +167,7 @@ class QueryEdge:
 
     def _close_run(self, first: int, last: int, *, now_s: float) -> None:
         """Long runs are told by the state; at the end of input all are, so that it is complete."""
-        is_full = self.word.empty_ranges >= self._config.empty_ranges_max
+        is_full = self.word.empty_ranges >= self.config.empty_ranges_max
         run_min = EMPTY_RUN_MIN if not self.query.ends else 1
         if last - first + 1 >= (EMPTY_RUN_ALWAYS if is_full else run_min):
             self.word.close_empty(first, last)
@@ -261,13 +177,13 @@ class QueryEdge:
             self.book.written(pane, now_s=now_s)
 
     def _take_late(self, count_max: int, *, now_s: float) -> list[int]:
-        wait_s = self._config.late_coalesce_s
+        wait_s = self.config.late_coalesce_s
         due = [pane for pane, since_s in self.book.late.items() if since_s + wait_s <= now_s]
         for pane in due[:count_max]:
             del self.book.late[pane]
             if not self.book.updates_of(pane) and not self.word.is_declined(pane):
                 self.reopened.add(pane, pane)
-        self._has_work |= len(due) > count_max
+        self.has_work |= len(due) > count_max
         return due[:count_max]
 
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
@@ -279,9 +195,9 @@ class QueryEdge:
         else:
             through = FOREVER
         through = min([through, self.closed_through, *self.cutting, *self.book.late])
-        if through <= max(self.word.sealed_through, self._lowest()):
+        if through <= max(self.word.sealed_through, self.lowest()):
             return
-        every_s = max(min(self._config.seal_every_s, self._lateness_s), self._lateness_s / 100.0)
+        every_s = max(min(self.config.seal_every_s, self._lateness_s), self._lateness_s / 100.0)
         if through == FOREVER or now_s >= self._sealed_s + every_s:
             self._sealed_s = now_s
             self.word.seal(through)
@@ -290,7 +206,7 @@ class QueryEdge:
 
     def cut_done(self, done: CutDone, *, now_s: float) -> list[int]:
         """The new updates of the pane, to be sent now if the cut said so; else they are queued."""
-        self._has_work = True
+        self.has_work = True
         pane, closed_s = done.pane, self.cutting.pop(done.pane, now_s)
         updates = list(range(done.first_update, done.last_update + 1))
         if not updates:
@@ -298,7 +214,7 @@ class QueryEdge:
             return []
         self.book.set_updates(pane, done.last_update, row_bytes=done.row_bytes)
         self.doubtful.remove(pane, pane)
-        self._count(pane, done.last_update)
+        self.count(pane, done.last_update)
         self.book.written(pane, now_s=now_s)
         if self.cutting_sent:
             self.book.fly(pane, updates, now_s=now_s)
@@ -317,10 +233,10 @@ class QueryEdge:
         """A late update of an old pane would be held on the way for partners that never come."""
         is_first_close = done.first_update == 1 and done.pane not in self.reopened
         age_s = now_s - self.query.window.pane_end_us(done.pane) / MICROS
-        is_recent = is_first_close or age_s <= self._config.live_for_s
+        is_recent = is_first_close or age_s <= self.config.live_for_s
         return Lane.LIVE if self._is_live and is_recent else Lane.BACKLOG
 
-    def _count(self, pane: int, updates: int) -> None:
+    def count(self, pane: int, updates: int) -> None:
         """Tell how many updates the pane has, where that isn't one and nothing else was said."""
         after_word = pane in self.reopened or self.word.is_declined(pane)
         if updates > 1 or after_word:
@@ -342,7 +258,7 @@ class QueryEdge:
     def _expire(self, *, now_s: float) -> list[Write]:
         """Panes that nobody acknowledged in time are declined and dropped, in one step."""
         panes = self.book.expired(self._retention_s, now_s=now_s)
-        panes += self.book.beyond(self._config.panes_waiting_max)
+        panes += self.book.beyond(self.config.panes_waiting_max)
         return self.expire([pane for pane in panes if pane not in self.cutting])
 
     def expire(self, panes: Iterable[int]) -> list[Write]:
@@ -385,9 +301,9 @@ class QueryEdge:
         self.doubtful.remove(-FOREVER, done_through - 1)
 
     def next_deadline_s(self) -> float:
-        if self._has_work or self.record_changed:
+        if self.has_work or self.record_changed:
             return NEVER_S
-        late_s = next(iter(self.book.late.values()), ALWAYS_S) + self._config.late_coalesce_s
+        late_s = next(iter(self.book.late.values()), ALWAYS_S) + self.config.late_coalesce_s
         expiry_s = self.book.next_expiry_s()
         return min(
             self.word.next_deadline_s(),
@@ -395,13 +311,13 @@ class QueryEdge:
             ALWAYS_S if expiry_s is None else expiry_s + self._retention_s,
         )
 
-    def _lowest(self) -> int:
+    def lowest(self) -> int:
         """The lowest pane that this site still answers for."""
         first = self.word.first_pane
         return max(FOREVER if first is None else first, self.word.done_through)
 
-    def _lowest_unclosed(self) -> int:
-        return max(self.closed_through, self._lowest())
+    def lowest_unclosed(self) -> int:
+        return max(self.closed_through, self.lowest())
 
     def _undeclined(self, first: int, last: int) -> Iterator[Range]:
-        return iter(self.word.undeclined(max(first, self._lowest()), last))
+        return iter(self.word.undeclined(max(first, self.lowest()), last))

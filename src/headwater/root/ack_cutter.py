@@ -9,6 +9,7 @@ pane that is left out (``listed``).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, PaneHeld
 from headwater.algebra.interval_set import IntervalSet
@@ -34,6 +35,8 @@ class AckCutter:
         self._held = IntervalSet()
         self._news: dict[int, None] = {}
         self._turn: dict[int, None] = {}
+        self._apart = IntervalSet()
+        """All panes of ``_news`` and ``_turn``: those that need spelling out."""
         self._number = 0
         self._has_news = False
         self._cut_s = NEVER_S
@@ -44,18 +47,23 @@ class AckCutter:
         pane = board.pane
         if not expected & ~board.first_held() and not board.has_extras():
             self._held.add(pane, pane)
+            self._apart.remove(pane, pane)
             self._news.pop(pane, None)
             self._turn.pop(pane, None)
             return
         self._held.remove(pane, pane)
         if board.known:
+            self._apart.add(pane, pane)
             self._turn.pop(pane, None)
             self._news[pane] = None
 
     def drop_below(self, pane: int) -> None:
+        for first, last in list(self._apart.within(-FOREVER, pane - 1)):
+            for one in range(first, last + 1):
+                self._news.pop(one, None)
+                self._turn.pop(one, None)
         self._held.remove(-FOREVER, pane - 1)
-        self._news = {one: None for one in self._news if one >= pane}
-        self._turn = {one: None for one in self._turn if one >= pane}
+        self._apart.remove(-FOREVER, pane - 1)
 
     def next_deadline_s(self, *, owes_greetings: bool) -> float:
         has_cause = self._has_news or owes_greetings or self._news or self._turn
@@ -93,7 +101,7 @@ class AckCutter:
         count = self._config.panes_per_ack_max
         reserved = min(len(self._turn), max(1, count // 4))
         chosen = sorted(self._news, reverse=True)[: max(1, count - reserved)]
-        turn = list(self._turn)[: count - len(chosen)]
+        turn = list(islice(self._turn, count - len(chosen)))
         for pane in chosen:
             del self._news[pane]
         for pane in turn:
@@ -117,9 +125,7 @@ class AckCutter:
 
     def _listed(self, first: int, spelled: Iterable[int]) -> Ranges:
         """All panes but those that would have to be spelled out and are not, this time."""
-        listed = IntervalSet([(first, FOREVER)])
-        for pane in (*self._news, *self._turn):
-            listed.remove(pane, pane)
+        listed = IntervalSet(self._apart.gaps(first, FOREVER))
         for pane in spelled:
             listed.add(pane, pane)
         return listed.ranges()[-self._config.ranges_per_ack_max :]

@@ -64,6 +64,7 @@ class Checkers:
             do.Answer: self._answering_begins,
             do.Installed: self._installed,
             do.Expire: self._expire,
+            do.KeepState: self._keep_state,
             do.Notice: self._notice,
             do.KeepCommand: self._command,
         }
@@ -96,6 +97,8 @@ class Checkers:
                     f"{site.name} sends {key} a second time, and not as a spare",
                 )
             self._sent.add(key)
+            if update[2] > 1 and send.lane is Lane.LIVE:
+                self._transcript.count("a further update was sent")
 
     def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Bag]) -> None:
         key = (answer.query, site.disk.incarnation)
@@ -143,8 +146,14 @@ class Checkers:
         self._check_closes(keep.query, keep.kept.pane, keep.kept.coverage)
         if self._ledger(site, keep.query).keep(keep):
             self._transcript.count("a late update was kept")
-        if (keep.query, keep.kept.pane, keep.kept.coverage) in self._spares:
+        key = (keep.query, keep.kept.pane, keep.kept.coverage)
+        if key in self._spares:
+            self._spares.remove(key)
             self._transcript.count("a spare was used")
+
+    def _keep_state(self, site: SimulatedSite, kept: do.KeepState) -> None:
+        if kept.state.empty:
+            self._transcript.count("empty panes were told in bulk")
 
     def _trim(self, site: SimulatedSite, trim: do.Trim) -> None:
         ledger = site.disk.ledgers.get(trim.query)

@@ -11,13 +11,50 @@ from multiprocessing import get_context
 
 import msgspec
 
-from headwater.sim.faults import Fault
+from headwater.sim.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import Scenario, draw_scenario
 from headwater.sim.world import World
 
-SOMETIMES: tuple[str, ...] = ()
-SEEDS_FOR_SOMETIMES = 150
+SOMETIMES = (
+    "a late update was kept",
+    "a message came twice",
+    "a message was lost on a link",
+    "a name was taken by a second query",
+    "a pane expired",
+    "a query was installed while others ran",
+    "a query was removed at a site",
+    "a site lost its disk",
+    "a site was missing: closed",
+    "a site was missing: declined",
+    "a site was missing: unknown",
+    "a spare was sent",
+    "a spare was used",
+    "a summary came back unsent",
+    "an answer was final",
+    "an answer was final, not exact",
+    "an empty pane was closed",
+    "an exact answer was revised",
+    "an incomplete answer became exact",
+    "a further update was sent",
+    "backlog was merged on the way",
+    "empty panes were told in bulk",
+    "live was merged on the way",
+    "notice: edge refused",
+    "notice: edge root began anew",
+    "notice: overlay expired",
+    "notice: overlay full",
+    "notice: overlay silent",
+    "root: answer failed",
+    "root: contained",
+    "root: mistagged",
+    "root: parked",
+    "the root crashed in the midst of an answer",
+    "unread input was lost",
+    *(f"fault: {kind.value}" for kind in Kind),
+)
+"""What must have happened at least once in a sweep that is to prove anything."""
+SEEDS_FOR_SOMETIMES = 200
 """A shorter sweep may miss some of them by chance."""
 SHRINK_RUNS_MAX = 200
 Make = Callable[[Scenario], World]

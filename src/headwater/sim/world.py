@@ -16,6 +16,7 @@ from headwater.overlay.messages import AckMessage, Message, StatesMessage, Summa
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
 from headwater.sim.bag import BagMerger
+from headwater.sim.check_bounds import BOUNDS_EVERY_S, check_bounds
 from headwater.sim.check_end import EndCheck
 from headwater.sim.checkers import Checkers
 from headwater.sim.disk import CubeDisk, Disk
@@ -159,8 +160,15 @@ class World:
             self.queue.at(START_S + self._random.random(), site.start)
         self.queue.at(START_S + INSTALL_S + 1.0, self._install, scenario.first_query)
         self.nemesis.plan(scenario.faults, start_s=START_S)
+        self._check_bounds()
         self.queue.run_until(START_S + scenario.end_s)
         self._judge()
+
+    def _check_bounds(self) -> None:
+        for site in self.sites.values():
+            if site.node is not None:
+                check_bounds(site.node, self._config, self.checkers.queries)
+        self.queue.after(BOUNDS_EVERY_S, self._check_bounds)
 
     def _judge(self) -> None:
         end = EndCheck(self.checkers, self.sites, self.scenario)

@@ -17,6 +17,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -95,6 +96,7 @@ def start_jvm(
             **os.environ,
             "SPARK_HOME": str(SPARK_HOME),
             "JAVA_HOME": str(java.home),
+            "PYSPARK_PYTHON": sys.executable,
             "SPARK_CONNECT_MODE": "0",
             "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(port_file),

@@ -1,0 +1,42 @@
+"""Taking up a query where a former process ended, from what the cube has kept.
+
+What that process had marked as sent may or may not have left, so it counts as sent now. The same
+holds for single empty closes, which leave no trace of their sending. What it never sent is backlog.
+"""
+
+from __future__ import annotations
+
+from headwater.algebra.interval_set import IntervalSet
+from headwater.edge.query_edge import QueryEdge
+from headwater.edge.record import PaneKept, QueryKept
+from headwater.edge.site_word import NEVER_S
+
+
+def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
+    record = kept.record
+    edge.word.load(record)
+    edge.closed_through = record.closed_through
+    edge.root_incarnation, edge.failures = record.root_incarnation, record.failures
+    edge.reopened = IntervalSet(record.reopened)
+    for pane in kept.panes:
+        if pane.pane >= record.done_through:
+            _resume_pane(edge, pane, now_s=now_s)
+    edge.doubt_empty(now_s=now_s)
+
+
+def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
+    pane, book = kept.pane, edge.book
+    book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes)
+    if kept.updates:
+        edge.count(pane, kept.updates)
+    if kept.waiting_rows:
+        edge.rows_in(pane, kept.waiting_rows, now_s=now_s)
+    if kept.is_acked or not kept.updates:
+        return
+    sent = IntervalSet(kept.sent)
+    numbers = range(1, kept.updates + 1)
+    book.fly(pane, [n for n in numbers if n in sent], now_s=now_s)
+    unsent = [n for n in numbers if n not in sent]
+    if unsent:
+        book.add_unsent(pane, unsent, closed_s=NEVER_S, live=False)
+    book.written(pane, now_s=kept.written_s or now_s)

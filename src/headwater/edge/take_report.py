@@ -1,0 +1,77 @@
+"""What a committed batch, or a poll without news, means for one query of the source.
+
+*Each query fails alone*: where it failed on a batch, the panes that the batch touched are declined
+and what they had before remains. After ``failures_max`` in a row the query is suspended here; what
+was read is still sent, and everything else is declined for ever.
+"""
+
+from __future__ import annotations
+
+from headwater.algebra.panes import MICROS
+from headwater.algebra.ranges import Range
+from headwater.algebra.site_state import FOREVER, Reason, Tally
+from headwater.edge.query_edge import QueryEdge
+from headwater.edge.record import RUNNING, SUSPENDED
+from headwater.edge.report import BatchReport, QueryBatch
+
+MESSAGE_CHARS_MAX = 500
+
+
+def take_report(
+    edge: QueryEdge, batch: QueryBatch | None, report: BatchReport, *, now_s: float
+) -> None:
+    """``batch`` is what the report says of this query; None: it had no part in it."""
+    edge.has_work = True
+    word = edge.word
+    if word.status != RUNNING:
+        return
+    word.add_tally(
+        Tally(unparsed=report.unparsed, fenced=report.fenced, lost_bytes=report.lost_bytes)
+    )
+    if report.lost_bytes or report.damaged_from_us is not None:
+        _damage(edge, report, now_s=now_s)
+    if batch is not None:
+        _take_batch(edge, batch, now_s=now_s)
+    if word.catching_up and not edge.query.ends and report.read_through_s is not None:
+        word.catching_up, word.has_changed = False, True
+
+
+def _take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
+    edge.word.add_tally(Tally(too_late=batch.too_late))
+    if batch.failed is not None:
+        _fail(edge, batch, batch.failed, now_s=now_s)
+        return
+    edge.record_changed |= edge.failures > 0
+    edge.failures = 0
+    for pane, rows in batch.panes:
+        edge.rows_in(pane, rows, now_s=now_s)
+
+
+def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> None:
+    first, last = batch.touched or _open_panes(edge, now_s=now_s)
+    first = max(first, edge.lowest(), edge.word.sealed_through)
+    edge.word.decline(first, last, Reason.FAILED)
+    for a, b in list(edge.book.filled.within(first, last)):
+        for pane in range(a, b + 1):
+            edge.count(pane, edge.book.updates_of(pane))
+    edge.word.message = message[:MESSAGE_CHARS_MAX]
+    edge.failures += 1
+    edge.record_changed = edge.word.has_changed = True
+    if edge.failures >= edge.config.failures_max:
+        edge.word.status = SUSPENDED
+        edge.word.decline(edge.lowest_unclosed(), FOREVER, Reason.FAILED)
+
+
+def _damage(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
+    first, last = _open_panes(edge, now_s=now_s)
+    if report.damaged_from_us is not None:
+        first = edge.query.window.pane_at(report.damaged_from_us)
+    if report.damaged_to_us is not None:
+        last = max(first, edge.query.window.pane_at(report.damaged_to_us))
+    edge.word.damage(max(first, edge.lowest()), last)
+
+
+def _open_panes(edge: QueryEdge, *, now_s: float) -> Range:
+    """What a loss of unknown extent may touch: all that is not closed, up to now."""
+    first = edge.lowest_unclosed()
+    return first, max(first, edge.query.window.pane_at(round(now_s * MICROS)))

@@ -1,0 +1,223 @@
+"""The machines of a node and what passes between them.
+
+What one machine says to another is handed over here; everything for the world becomes an effect,
+in the order in which it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headwater.algebra.summary import Merger, Rows, Summary
+from headwater.edge import outputs as edge_out
+from headwater.edge.edge import Edge
+from headwater.node.config import NodeConfig
+from headwater.node.effects import (
+    AnswersBegun,
+    AnswersEnded,
+    Effect,
+    Installed,
+    LoadAndSend,
+    Notice,
+    Withdrawn,
+)
+from headwater.node.names import losers
+from headwater.overlay import outputs as peer_out
+from headwater.overlay.peer import Peer
+from headwater.plan.command import Command, Install
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.plan.tree import Tree
+from headwater.root import outputs as root_out
+from headwater.root.outputs import RootKept
+from headwater.root.root import Root
+
+ROUNDS_MAX = 1_000
+"""How often machines may answer each other within one call; more is a mistake of ours."""
+
+
+class Machines:
+    """A peer, an edge where there is data, and a root for each query that is answered here."""
+
+    def __init__(
+        self,
+        *,
+        site: str,
+        roster: Roster,
+        tree: Tree,
+        config: NodeConfig,
+        merger_of: Callable[[Query], Merger],
+        incarnation: int,
+        root_incarnation: int,
+        born_s: float,
+        admit: Callable[[Query], str | None],
+    ) -> None:
+        self.site = site
+        self._roster = roster
+        self._config = config
+        self._merger_of = merger_of
+        self._admit = admit
+        self._root_incarnation = root_incarnation
+        self.peer = Peer(
+            site=site, roster=roster, tree=tree, config=config.overlay, merger_of=merger_of
+        )
+        here = roster.site(site)
+        self.edge: Edge | None = None
+        if here.has_data:
+            self.edge = Edge(
+                ordinal=here.ordinal,
+                incarnation=incarnation,
+                config=config.edge,
+                retention_s=config.retention_s,
+                born_s=born_s,
+            )
+        self.roots: dict[str, Root] = {}
+        self.ledgers: dict[str, RootKept] = {}
+        """What was restored and is not taken up yet."""
+        self.loading_bytes = 0
+        """Of rows that are being loaded to be sent."""
+        self.effects: list[Effect] = []
+
+    def pass_on(self, *, now_s: float) -> None:
+        """Hand over what machines say to each other until none has more to say."""
+        for _ in range(ROUNDS_MAX):
+            said = self.peer.take()
+            for one in said:
+                self._from_peer(one, now_s=now_s)
+            of_edge = [] if self.edge is None else self.edge.take()
+            for output in of_edge:
+                self._from_edge(output, now_s=now_s)
+            of_roots = [output for root in self.roots.values() for output in root.take()]
+            for word in of_roots:
+                self._from_root(word, now_s=now_s)
+            if not (said or of_edge or of_roots):
+                return
+        raise AssertionError(f"{self.site}: machines still talk after {ROUNDS_MAX} rounds")
+
+    def _from_peer(self, output: peer_out.Output, *, now_s: float) -> None:
+        match output:
+            case peer_out.Delivered(summary, _):
+                root = self.roots.get(summary.query)
+                if root is not None:
+                    root.receive(summary, now_s=now_s)
+            case peer_out.StatesDelivered(states):
+                for state in states:
+                    root = self.roots.get(state.query)
+                    if root is not None:
+                        root.receive_states((state,), now_s=now_s)
+            case peer_out.AckDelivered(ack):
+                if self.edge is not None:
+                    self.edge.receive_ack(ack, now_s=now_s)
+            case peer_out.CommandAccepted(command, _):
+                self.effects.append(output)
+                self._obey(command, now_s=now_s)
+            case peer_out.Notice(kind, text):
+                self.notice("overlay", kind, text)
+            case _:
+                self.effects.append(output)
+
+    def _from_edge(self, output: edge_out.Output, *, now_s: float) -> None:
+        match output:
+            case edge_out.Send():
+                if output.updates:
+                    self.loading_bytes += output.row_bytes
+                    self.effects.append(output)
+                else:
+                    self.originate(output, None, now_s=now_s)
+            case edge_out.Report(states):
+                self.peer.report(states, now_s=now_s)
+            case edge_out.Suspended(query_id, message):
+                self.effects.append(Withdrawn(query_id))
+                self.notice("edge", "suspended", f"{query_id}: {message}")
+            case edge_out.Notice(kind, text):
+                self.notice("edge", kind, text)
+            case _:
+                self.effects.append(output)
+
+    def _from_root(self, output: root_out.Output, *, now_s: float) -> None:
+        match output:
+            case root_out.Acknowledge(ack):
+                self.peer.acknowledge(ack, now_s=now_s)
+            case root_out.Notice(kind, text):
+                self.notice("root", kind, text)
+            case _:
+                self.effects.append(output)
+
+    def originate(self, send: LoadAndSend, rows: Rows, *, now_s: float) -> None:
+        install = self.peer.live_queries().get(send.query)
+        if install is not None:
+            summary = Summary(
+                query=send.query,
+                pane=send.pane,
+                coverage=send.coverage,
+                rows=rows,
+                lane=send.lane,
+                roster_version=self._roster.version,
+                plan_version=install.plan_version,
+            )
+            self.peer.originate(summary, now_s=now_s)
+
+    def room_bytes(self, query_id: str) -> int:
+        """What is being loaded will need room too."""
+        return self.peer.room_bytes(query_id) - self.loading_bytes
+
+    # Commands
+
+    def _obey(self, command: Command, *, now_s: float) -> None:
+        if isinstance(command, Install):
+            self.install(command.query, now_s=now_s)
+        else:
+            self._remove(str(command.id))
+
+    def install(self, query: Query, *, now_s: float) -> None:
+        query_id = str(query.id)
+        if query.root == self.site and query_id not in self.roots:
+            self.effects.append(AnswersBegun(query))
+            self._begin_root(query, now_s=now_s)
+        if self.edge is not None and (not query.sites or self.site in query.sites):
+            refused = self._admit(query)
+            is_new = self.edge.install(query, now_s=now_s, refused=refused)
+            if refused is not None:
+                self.notice("edge", "refused", f"{query_id}: {refused}")
+            elif self.edge.is_running(query_id):
+                self.effects.append(Installed(query, is_new))
+        self._settle_names(query)
+
+    def _begin_root(self, query: Query, *, now_s: float) -> None:
+        root = Root(
+            query=query,
+            roster=self._roster,
+            config=self._config.root,
+            merger=self._merger_of(query),
+            incarnation=self._root_incarnation,
+            now_s=now_s,
+        )
+        kept = self.ledgers.pop(str(query.id), None)
+        if kept is not None:
+            root.restore(kept, now_s=now_s)
+        self.roots[str(query.id)] = root
+
+    def _remove(self, query_id: str) -> None:
+        if self.edge is not None:
+            if self.edge.is_running(query_id):
+                self.effects.append(Withdrawn(query_id))
+            self.edge.remove(query_id)
+        if self.roots.pop(query_id, None) is not None:
+            self.effects.append(AnswersEnded(query_id))
+        self._settle_names(None)
+
+    def _settle_names(self, newest: Query | None) -> None:
+        """Of two live queries with one name the higher (counter, site) is published."""
+        live = [install.query for install in self.peer.live_queries().values()]
+        beaten = losers(query.id for query in live)
+        for query_id, root in self.roots.items():
+            root.answers.is_silent = query_id in beaten
+        if newest is not None:
+            rivals = [q for q in live if q.id.name == newest.id.name and str(q.id) in beaten]
+            for query in rivals:
+                if self.site in (query.id.installer, query.root):
+                    text = f"{query.id}: a newer query has its name; it is not published"
+                    self.notice("node", "name taken", text)
+
+    def notice(self, part: str, kind: str, text: str) -> None:
+        self.effects.append(Notice(part, kind, text))

@@ -1,0 +1,275 @@
+"""What a root lets in: summaries and states, into the scoreboard, the windows and the parking.
+
+Everything that changes a board goes through ``touch``, which tells the windows of the pane and the
+acknowledgement. Everything that is let in is kept first, under a number that rises.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.site_state import FOREVER, SiteState
+from headwater.algebra.summary import Lane, Merger, Summary
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.root.ack_cutter import AckCutter
+from headwater.root.answers import Answers
+from headwater.root.config import RootConfig
+from headwater.root.outputs import (
+    Keep,
+    KeepState,
+    KeptSummary,
+    Notice,
+    Output,
+    RootKept,
+    WindowAnswered,
+)
+from headwater.root.pane_board import PaneBoard
+from headwater.root.parking import Parking
+from headwater.root.restore import newest_states, replay
+from headwater.root.scoreboard import Scoreboard, Verdict
+from headwater.root.site_table import SiteTable
+from headwater.root.windows import WindowBook
+
+
+class Intake:
+    """The books of one query at its root. ``Root`` drives it and decides when to answer."""
+
+    def __init__(
+        self,
+        *,
+        query: Query,
+        roster: Roster,
+        config: RootConfig,
+        merger: Merger,
+        incarnation: int,
+        now_s: float,
+    ) -> None:
+        self.query = query
+        self.id = str(query.id)
+        self.table = SiteTable(query, roster)
+        self.scoreboard = Scoreboard(self.table)
+        self.windows = WindowBook(query, config, now_s=now_s)
+        self.parking = Parking(config, merger)
+        self.answers = Answers(
+            query, config, self.scoreboard, self.windows, roster_version=roster.version
+        )
+        self.acks = AckCutter(self.id, incarnation, config)
+        self.kept = 0
+        """The number of the newest kept summary."""
+        self.caught_up_s: float | None = None
+        """Since when no site that has spoken is behind; None: one is, or nobody has spoken."""
+        self.sealed_through = self.table.sealed_through
+        self.is_overfull = False
+        """A site announced more panes than are held here: not all windows are known."""
+        self.counters: Counter[str] = Counter()
+        self.outputs: list[Output] = []
+        self._config = config
+        self._restored: dict[int, WindowAnswered] = {}
+
+    def restore(self, kept: RootKept, *, now_s: float) -> None:
+        """Take up where a former process ended, before anything else."""
+        self.kept = replay(self.scoreboard, kept)
+        self._restored = {one.window: one for one in kept.answers}
+        if kept.done_through is not None:
+            self.windows.resume(kept.done_through)
+            self.scoreboard.drop_below(kept.done_through)
+        for one in newest_states(kept):
+            self.scoreboard.hear(one.state, since=one.since)
+            self.table.greet(one.state.ordinal)
+        for window in sorted(self._restored):
+            if self.windows.spec.panes_of(window).start >= self.windows.done_through:
+                self.open_window(window, now_s=now_s)
+        for board in list(self.scoreboard.boards.values()):
+            if board.rows_number:
+                self._open_windows(board.pane, now_s=now_s)
+            self.touch(board, now_s=now_s)
+        for window in self.windows.windows:
+            self.answers.mark(window)
+        for one in newest_states(kept):
+            self._open_awaited(one.state, former_through=-FOREVER, now_s=now_s)
+        self._hear_sums(now_s=now_s)
+
+    # What the overlay delivers
+
+    def receive(self, summary: Summary, *, now_s: float) -> None:
+        if not self._is_wanted(summary.pane):
+            return
+        if summary.lane is not Lane.SPARE or self._is_answered(summary.pane):
+            self.let_in(summary, now_s=now_s)
+            return
+        verdict = self.scoreboard.judge(summary.pane, summary.coverage)
+        if verdict in (Verdict.CONTAINED, Verdict.STRANGER):
+            self._refuse(summary, verdict, now_s=now_s)
+            return
+        self._open_for(summary, now_s=now_s)
+        self.counters["parked"] += 1
+        dropped = self.parking.park(summary, now_s=now_s)
+        if dropped:
+            self.notice("parking is full", f"{dropped} spares gave way", count=dropped)
+        self._release_if_harmless(self.scoreboard.open(summary.pane), now_s=now_s)
+
+    def receive_states(self, states: Iterable[SiteState], *, now_s: float) -> None:
+        for state in states:
+            if not self.table.expected >> state.ordinal & 1:
+                self.notice("stranger", f"a state of site {state.ordinal}, which is not expected")
+            elif self.table.is_news(state):
+                self._hear(state, now_s=now_s)
+            elif state.incarnation == self.table.present(state.ordinal):
+                self.table.greet(state.ordinal)
+            else:
+                name = self.table.names[state.ordinal]
+                text = f"{name} speaks as an earlier incarnation than the one known here"
+                self.notice("earlier incarnation", text)
+        self._hear_sums(now_s=now_s)
+
+    def _is_wanted(self, pane: int) -> bool:
+        if pane < max(self.windows.done_through, self.table.begin):
+            self.counters["not wanted"] += 1
+            return False
+        boards = self.scoreboard.boards
+        if pane not in boards and len(boards) >= self._config.panes_max:
+            self.notice("too many panes", f"pane {pane}: the root holds {len(boards)} already")
+            return False
+        return True
+
+    def _is_answered(self, pane: int) -> bool:
+        """Whether a spare of it can be used at once."""
+        windows = self.windows.windows_of(pane)
+        known = (self.windows.windows.get(window) for window in windows)
+        return not windows or any(window is not None and window.revision for window in known)
+
+    def let_in(self, summary: Summary, *, now_s: float) -> None:
+        verdict = self.scoreboard.judge(summary.pane, summary.coverage)
+        if verdict is Verdict.ACCEPTED:
+            self._keep(summary.pane, summary.coverage, summary.rows)
+        elif verdict is Verdict.CLOSES:
+            has_rows = summary.coverage.has_rows
+            news = self.scoreboard.news_of(summary.pane, summary.coverage)
+            self._keep(summary.pane, news if has_rows else summary.coverage, None)
+        else:
+            self._refuse(summary, verdict, now_s=now_s)
+            return
+        self.counters[verdict] += 1
+        self._open_for(summary, now_s=now_s)
+        self.touch(self.scoreboard.open(summary.pane), now_s=now_s)
+
+    def _keep(self, pane: int, coverage: Coverage, rows: object) -> None:
+        self.kept += 1
+        kept = KeptSummary(self.kept, pane, coverage, rows, rows is not None)
+        self.outputs.append(Keep(self.id, kept))
+        self.scoreboard.accept(pane, coverage, number=self.kept, has_rows=rows is not None)
+
+    def _refuse(self, summary: Summary, verdict: Verdict, *, now_s: float) -> None:
+        if verdict in (Verdict.STRANGER, Verdict.AFTER_FINAL):
+            self.notice(verdict, f"pane {summary.pane}: a summary was refused ({verdict})")
+            return
+        self.counters[verdict] += 1
+        if verdict is not Verdict.CONTAINED:
+            self._open_for(summary, now_s=now_s)
+
+    def _hear(self, state: SiteState, *, now_s: float) -> None:
+        former = self.table.views.get(state.ordinal)
+        if former is not None and former.state.incarnation == state.incarnation:
+            self._keep_empty_closes(state)
+        boards = self.scoreboard.hear(state, since=self.kept + 1)
+        since = self.table.views[state.ordinal].since
+        self.outputs.append(KeepState(self.id, state, since))
+        self.table.greet(state.ordinal)
+        for board in boards:
+            self.touch(board, now_s=now_s)
+        is_same = former is not None and former.state.incarnation == state.incarnation
+        former_through = former.state.sealed_through if former and is_same else -FOREVER
+        self._open_awaited(state, former_through=former_through, now_s=now_s)
+
+    def _keep_empty_closes(self, state: SiteState) -> None:
+        """A pane closed empty has an update after all: the state that said so is replaced now,
+        and that the close was in must not be forgotten with it."""
+        for pane in self.scoreboard.reopened_by(state):
+            part = SitePart(state.ordinal, state.incarnation, (), 0)
+            self._keep(pane, Coverage(parts=(part,)), None)
+
+    def _open_awaited(self, state: SiteState, *, former_through: int, now_s: float) -> None:
+        """Where windows open with rows only: a sealed pane that is neither empty nor declined has
+        rows, also when none of them has arrived."""
+        if self.windows.has_begin and not self.query.ends:
+            return
+        first = max(self.windows.done_through, self.table.begin, former_through)
+        last = state.sealed_through - 1
+        for start, end in self.scoreboard.awaited_of(state, first=first, last=last):
+            if end - start >= self._config.panes_max - len(self.scoreboard.boards):
+                self.is_overfull = True
+                text = f"site {state.ordinal} announces panes {start} to {end}"
+                self.notice("too many panes", text)
+                continue
+            for pane in range(start, end + 1):
+                self._open_windows(pane, now_s=now_s)
+
+    def _hear_sums(self, *, now_s: float) -> None:
+        if self.table.catching_up or not self.table.views:
+            self.caught_up_s = None
+        elif self.caught_up_s is None:
+            self.caught_up_s = now_s
+        sealed_through = self.table.sealed_through
+        if sealed_through != self.sealed_through:
+            self.sealed_through = sealed_through
+            for window in self.windows.sealed_below(sealed_through):
+                self.answers.mark(window.window)
+
+    # Boards and windows
+
+    def touch(self, board: PaneBoard, *, now_s: float) -> None:
+        """Something on this board has changed: its windows and the acknowledgement know."""
+        is_settled = self.scoreboard.is_settled(board)
+        change = board.is_settled - is_settled
+        board.is_settled = is_settled
+        for number in self.windows.windows_of(board.pane):
+            window = self.windows.windows.get(number)
+            if window is not None:
+                window.unsettled += change
+                self.answers.mark(number)
+        self.acks.note(board, expected=self.table.expected)
+        self._release_if_harmless(board, now_s=now_s)
+
+    def _open_for(self, summary: Summary, *, now_s: float) -> None:
+        """A summary is news of its windows; where only rows make windows, one with rows is."""
+        if self.windows.has_begin or summary.coverage.has_rows:
+            self._open_windows(summary.pane, now_s=now_s)
+
+    def _open_windows(self, pane: int, *, now_s: float) -> None:
+        for window in list(self.windows.unopened_of(pane)):
+            self.open_window(window, now_s=now_s)
+
+    def open_window(self, number: int, *, now_s: float) -> None:
+        window = self.windows.open(number, now_s=now_s)
+        for pane in self.windows.spec.panes_of(number):
+            is_new = pane not in self.scoreboard.boards
+            board = self.scoreboard.open(pane)
+            window.unsettled += not board.is_settled
+            if is_new and board.known:
+                self.acks.note(board, expected=self.table.expected)
+        restored = self._restored.pop(number, None)
+        if restored is not None:
+            self.answers.restore(window, restored)
+        self.answers.mark(number)
+
+    def _release_if_harmless(self, board: PaneBoard, *, now_s: float) -> None:
+        if board.pane not in self.parking:
+            return
+        awaited = self.table.expected & ~board.settled
+        if not awaited & ~self.parking.sites(board.pane):
+            self.release(board.pane, now_s=now_s)
+
+    def release(self, pane: int, *, now_s: float) -> None:
+        for spare in self.parking.take(pane):
+            self.let_in(spare, now_s=now_s)
+
+    def notice(self, kind: str, text: str, *, count: int = 1) -> None:
+        """Counted always, told at the first and then at every doubling."""
+        before = self.counters[kind]
+        self.counters[kind] += count
+        if before.bit_length() != self.counters[kind].bit_length():
+            told = f"{self.id}: {text} ({self.counters[kind]} so far)"
+            self.outputs.append(Notice(kind, told))

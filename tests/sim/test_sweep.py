@@ -1,0 +1,44 @@
+"""Two hundred seeded federations with faults, on every run of the tests.
+
+They are run in parts, so that a slow machine meets no time limit. A failure prints its seed, its
+faults with those left out that it does not need, its last events, and the command to repeat it.
+"""
+
+from collections import Counter
+
+import pytest
+
+from headwater.sim.scenario import draw_scenario
+from headwater.sim.sweep import SEEDS_FOR_SOMETIMES, Sweep, run_seed, shrink
+
+PART = 20
+PARTS = range(1, SEEDS_FOR_SOMETIMES + 1, PART)
+
+
+@pytest.fixture(scope="module")
+def sweep() -> Sweep:
+    """What all parts came to, for the tests after them."""
+    return Sweep()
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_every_promise_holds_in_every_world(first: int, sweep: Sweep) -> None:
+    for seed in range(first, first + PART):
+        outcome = run_seed(seed)
+        sweep.add(outcome)
+        if not outcome.is_good:
+            pytest.fail(shrink(outcome, draw_scenario(seed)).report(), pytrace=False)
+
+
+def test_everything_that_should_happen_sometimes_did(sweep: Sweep) -> None:
+    if sweep.seeds < SEEDS_FOR_SOMETIMES:
+        pytest.skip(f"only {sweep.seeds} seeds were run; chance may have left something out")
+    assert sweep.never == [], sorted(sweep.counts.items())
+    assert sweep.fault_count > 5 * sweep.seeds
+    assert sweep.virtual_s > 150.0 * sweep.seeds
+
+
+def test_a_sweep_in_which_something_never_happened_says_so() -> None:
+    sweep = Sweep(seeds=SEEDS_FOR_SOMETIMES, counts=Counter({"a spare was sent": 3}))
+    assert "a spare was used" in sweep.never
+    assert "a spare was sent" not in sweep.never
