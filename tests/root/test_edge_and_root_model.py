@@ -62,8 +62,9 @@ class EdgesAndRoot(RuleBasedStateMachine):
         """(site, pane) of which records may be missing for good."""
         self.checked: dict[int, int] = defaultdict(int)
 
-    @initialize(slides=st.booleans(), is_earliest=st.booleans(), records_max=st.sampled_from([1, 9]))
-    def begin(self, slides: bool, is_earliest: bool, records_max: int) -> None:
+    @initialize(slides=st.booleans(), is_earliest=st.booleans(), splits=st.booleans())
+    def begin(self, slides: bool, is_earliest: bool, splits: bool) -> None:
+        records_max = 1 if splits else 9
         self.query = make_query(
             panes=2 if slides else 1, slide=1, begin_pane=None if is_earliest else 0,
             lateness_s=LATENESS_S, revise_for_s=10_000.0, deadline_s=5.0,
@@ -300,7 +301,8 @@ class EdgesAndRoot(RuleBasedStateMachine):
             self.checked[window] = len(revisions)
 
     def check(self, window: int, at: int) -> None:
-        envelope, rows = self.root.published[window][at].envelope, self.root.published[window][at].rows
+        published = self.root.published[window][at]
+        envelope, rows = published.envelope, published.rows
         panes = self.query.window.panes_of(window)
         assert len(set(rows)) == len(rows), "a record is counted twice"
         born = set().union(*(self.admitted[p][s] for p in panes for s in range(SITES)))

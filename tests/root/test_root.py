@@ -196,7 +196,7 @@ def test_a_failed_answer_is_tried_again_after_a_pause_that_doubles():
     root.work(now_s=12.0)
     assert root.root.progress().failure == "Spark died"
     times = []
-    for tenth in range(0, 100):
+    for tenth in range(100):
         before = len(root.outputs)
         root.work(now_s=12.0 + tenth / 10)
         if any(isinstance(output, Answer) for output in root.outputs[before:]):

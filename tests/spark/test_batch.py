@@ -17,7 +17,7 @@ from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.central import central_answers
 from headwater.spark.root_part import RootSpark
-from headwater.spark.site_sql import runnable
+from headwater.spark.site_sql import with_high_time, with_site
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +103,7 @@ def test_a_malformed_line_at_one_site_alone_is_counted_too(
 
 def test_sums_of_bigints_are_exact_beyond_a_bigint(runner: BatchRunner, tmp_path: Path) -> None:
     query = per_domain()
-    assert "SHIFTRIGHT" in runnable(query, has_site=False)
+    assert "SHIFTRIGHT" in with_high_time(query)
     inbox = ListInbox(tmp_path / "x", query.source)
     inbox.put(*LINES)
     (outcome,) = runner.run([site("x", inbox, query)])
@@ -123,7 +123,7 @@ def test_sums_that_are_no_bigints_stay_as_they_are_written() -> None:
         "SELECT sum(ms) AS a, sum(CAST(ms AS DECIMAL(38, 0))) AS b, "
         "sum(bytes) FILTER (WHERE ms > 0) AS c FROM hits GROUP BY window(ts, '1 minute')"
     )
-    text = runnable(query, has_site=True)
+    text = with_site(query)
     assert "SUM(ms) AS" in text
     assert "SUM(CAST(ms AS DECIMAL(38, 0)))" in text
     assert text.count("FILTER(WHERE") == 2, text

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pytest
 
 from headwater.plan.query import Column, Source, SourceFormat
-from headwater.spark.parse import LINE, Parser
+from headwater.spark.fields import LINE
+from headwater.spark.parse import Parser
 from headwater.spark.scan_counts import ScanCounts, scan_counts
+from headwater.spark.site_part import over_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,10 +55,15 @@ def parsed(
     """For each line that is not passed over its values without the time, or ``BAD``."""
     names = [column.name for column in of.columns]
     parser = Parser(of, (frozenset(need or names),), is_quote_free)
-    frame = spark.createDataFrame(pa.table({LINE: pa.array(lines, pa.string())}))
-    found = parser.typed(frame).toArrow().to_pylist()
+    view_of(spark, lines)
+    found = spark.sql(parser.typed_sql("lines")).toArrow().to_pylist()
     columns = [name for name in parser.columns if name != of.time_column]
     return [BAD if row["__bad_0"] else tuple(row[name] for name in columns) for row in found]
+
+
+def view_of(spark: SparkSession, lines: Sequence[str]) -> None:
+    table = pa.table({LINE: pa.array(lines, pa.string())})
+    spark.createDataFrame(table).createOrReplaceTempView("lines")
 
 
 CSV = source(SourceFormat.CSV, "ts timestamp", "name string", "n int", "x double")
@@ -168,11 +175,11 @@ def test_only_the_columns_that_are_used_decide(spark: SparkSession) -> None:
 
 def test_several_needs_are_told_apart_in_one_pass(spark: SparkSession) -> None:
     parser = Parser(CSV, (frozenset(["n"]), frozenset(["x"])))
-    frame = spark.createDataFrame(pa.table({LINE: [f"{T},a,x,2", f"{T},a,1,y", f"{T},a,1,2"]}))
-    typed = parser.typed(frame)
+    view_of(spark, [f"{T},a,x,2", f"{T},a,1,y", f"{T},a,1,2"])
+    typed = f"({parser.typed_sql('lines')})"
     assert parser.columns == ["ts", "n", "x"]
-    assert [row["n"] for row in parser.records(typed, 0).collect()] == [1, 1]
-    assert [row["x"] for row in parser.records(typed, 1).collect()] == [2.0, 2.0]
+    assert [row["n"] for row in spark.sql(parser.records_sql(typed, 0)).collect()] == [1, 1]
+    assert [row["x"] for row in spark.sql(parser.records_sql(typed, 1)).collect()] == [2.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +286,8 @@ def test_bytes_that_are_not_utf8_become_replacement_signs(
     file = tmp_path / "log"
     file.write_bytes(f"{T},".encode() + b"a\xff\xc3b,1,2\n" + f'{T},"'.encode() + b'\xff",1,2\r\n')
     parser = Parser(CSV, (frozenset(["name"]),))
-    table = parser.typed(spark.read.text(str(file))).toArrow()
+    spark.read.text(str(file)).createOrReplaceTempView("lines")
+    table = spark.sql(parser.typed_sql("lines")).toArrow()
     table.validate(full=True)
     assert table["name"].to_pylist() == ["a��b", "�"]
 
@@ -291,8 +299,10 @@ def test_each_line_is_split_once_and_counted_for_free(
     lines = [f"{T},a,{n % 7},2" for n in range(50)] + ["", "broken", f"{T},a,x,1"]
     file.write_text("\n".join(lines) + "\n")
     parser = Parser(CSV, (frozenset(["n", "x"]),), is_quote_free=True)
-    records = parser.records(parser.typed(spark.read.text(str(file))), 0, is_counted=True)
-    frame = records.where("n > 3 AND ts IS NOT NULL").groupBy("ts", "n").count()
+    spark.read.text(str(file)).createOrReplaceTempView("lines")
+    records = parser.records_sql(f"({parser.typed_sql('lines')})", 0, is_counted=True)
+    query = "SELECT ts, n, count(*) FROM records WHERE NOT ts IS NULL AND n > 3 GROUP BY 1, 2"
+    frame = spark.sql(over_records(records, query))
     frame.toArrow()
     plan = frame._jdf.queryExecution().executedPlan().toString()
     assert plan.count("split(") == 1, plan

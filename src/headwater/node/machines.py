@@ -21,7 +21,6 @@ from headwater.node.effects import (
     Notice,
     Withdrawn,
 )
-from headwater.node.names import losers
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Command, Install
@@ -181,7 +180,6 @@ class Machines:
                 self.notice("edge", "refused", f"{query_id}: {refused}")
             elif self.edge.is_running(query_id):
                 self.effects.append(Installed(query, is_new))
-        self._settle_names(query)
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:
         root = Root(
@@ -204,20 +202,6 @@ class Machines:
             self.edge.remove(query_id)
         if self.roots.pop(query_id, None) is not None:
             self.effects.append(AnswersEnded(query_id))
-        self._settle_names(None)
-
-    def _settle_names(self, newest: Query | None) -> None:
-        """Of two live queries with one name the higher (counter, site) is published."""
-        live = [install.query for install in self.peer.live_queries().values()]
-        beaten = losers(query.id for query in live)
-        for query_id, root in self.roots.items():
-            root.answers.is_silent = query_id in beaten
-        if newest is not None:
-            rivals = [q for q in live if q.id.name == newest.id.name and str(q.id) in beaten]
-            for query in rivals:
-                if self.site in (query.id.installer, query.root):
-                    text = f"{query.id}: a newer query has its name; it is not published"
-                    self.notice("node", "name taken", text)
 
     def notice(self, part: str, kind: str, text: str) -> None:
         self.effects.append(Notice(part, kind, text))

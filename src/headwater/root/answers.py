@@ -39,8 +39,6 @@ class Answers:
         self._dirty: dict[int, None] = {}
         self.under_way: Answer | None = None
         self.failure: str | None = None
-        self.is_silent = False
-        """Another query has the name of this one's stream: nothing is published meanwhile."""
         self._pause_s = 0.0
         self._retry_s = NEVER_S
         self.newest: int | None = None
@@ -56,7 +54,7 @@ class Answers:
 
     def ask(self, *, kept_through: int, now_s: float) -> Answer | None:
         """The answers that are due, if none is under way; newest first."""
-        if self.is_silent or self.under_way is not None or now_s < self._retry_s:
+        if self.under_way is not None or now_s < self._retry_s:
             return None
         requests: list[WindowAnswer] = []
         for window in self._due(now_s=now_s):
@@ -180,7 +178,7 @@ class Answers:
             self.newest = window.window
 
     def next_deadline_s(self) -> float:
-        if self.is_silent or self.under_way is not None or not self._dirty:
+        if self.under_way is not None or not self._dirty:
             return ALWAYS_S
         times = (self._due_s(window) for window in self._dirty)
         return max(self._retry_s, min(times, default=ALWAYS_S))

@@ -12,10 +12,11 @@ import sys
 import time
 
 from headwater.sim.outcome import Outcome
-from headwater.sim.scenario import draw_scenario
-from headwater.sim.sweep import Sweep, run_seeds, shrink
+from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario
+from headwater.sim.sweep import Size, Sweep, run_seeds, shrink
 from headwater.sim.world import World
 
+STORY_LENGTH_MAX = 5_000_000
 FAILURES_MAX = 5
 """After so many failures a sweep stops: they are mostly the same."""
 
@@ -24,13 +25,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     seeds = range(options.first, options.first + options.seeds)
     print(f"seeds {seeds.start} … {seeds.stop - 1}", flush=True)
+    size = Size(options.sites, options.fault_seconds)
     if options.story:
-        return _tell_story(seeds.start)
+        return _tell_story(size.draw(seeds.start))
     sweep, began_s = Sweep(), time.process_time()
-    for outcome in run_seeds(seeds, jobs=options.jobs):
+    for outcome in run_seeds(seeds, size=size, jobs=options.jobs):
         sweep.add(outcome)
         if not outcome.is_good:
-            _show_failure(outcome, is_shrunk=not options.no_shrink)
+            _show_failure(outcome, size, is_shrunk=not options.no_shrink)
         if len(sweep.failures) >= FAILURES_MAX:
             break
     print(sweep.summary(), f"in {time.process_time() - began_s:.1f} s of this process")
@@ -42,16 +44,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if sweep.failures or sweep.never else 0
 
 
-def _show_failure(outcome: Outcome, *, is_shrunk: bool) -> None:
+def _show_failure(outcome: Outcome, size: Size, *, is_shrunk: bool) -> None:
     if is_shrunk:
         before = len(outcome.faults)
-        outcome = shrink(outcome, draw_scenario(outcome.seed))
+        outcome = shrink(outcome, size.draw(outcome.seed))
         print(f"(shrunk from {before} to {len(outcome.faults)} faults)")
-    print(outcome.report(), flush=True)
+    print(outcome.report(options=size.options), flush=True)
 
 
-def _tell_story(seed: int) -> int:
-    world = World(draw_scenario(seed), tail_length=10_000_000)
+def _tell_story(scenario: Scenario) -> int:
+    world = World(scenario, tail_length=STORY_LENGTH_MAX)
     outcome = world.run()
     for line in world.transcript.lines():
         print(line)
@@ -63,6 +65,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m headwater.sim", description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, help="how many")
     parser.add_argument("--from", type=int, default=1, dest="first", help="the first seed")
+    parser.add_argument("--sites", type=int, default=SITE_COUNT, help="in each world")
+    parser.add_argument(
+        "--fault-seconds", type=float, default=FAULT_S, help="virtual time in which faults come"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--story", action="store_true", help="print all events of the first seed")
     parser.add_argument("--counts", action="store_true", help="print how often things happened")

@@ -25,6 +25,15 @@ def check_bounds(node: Node, config: NodeConfig, queries: Iterable[str]) -> None
             _check(node, f"{query}: panes of the scoreboard", boards, config.root.panes_max)
 
 
+def ask_as_a_person_would(node: Node, queries: Iterable[str]) -> None:
+    """Views must hold in whatever state a node is; what they say is checked elsewhere."""
+    node.progress()
+    for query in queries:
+        root = node.root(query)
+        for window in () if root is None else list(root.windows.windows)[:1]:
+            node.why(query, window)
+
+
 def _check(node: Node, what: str, found: int, allowed: int) -> None:
     if found > allowed:
         raise Violation("bounded resources", f"{node.site}: {what}: {found}, allowed {allowed}")

@@ -19,6 +19,7 @@ from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
+from headwater.root.outputs import WindowAnswer
 from headwater.sim.bag import Bag, numbers_text
 from headwater.sim.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check_ledger import LedgerCheck, check_marked, trimmed_early
@@ -28,6 +29,12 @@ from headwater.sim.site import SimulatedSite
 from headwater.sim.transcript import Transcript
 from headwater.sim.truth import Truth, check_rows
 
+SETTLE_S = 40.0
+"""Some time after the last fault everything that a site had is acknowledged; what is given up
+later was never asked for."""
+TIMELY_S = 12.0
+"""How long after its deadline a window is answered at the latest where nothing is wrong: clocks
+are off by some seconds, and one answer waits for another."""
 LedgerKey = tuple[str, int]
 """(query, incarnation of the root's disk): a root that lost its disk starts a new one."""
 
@@ -41,6 +48,10 @@ class Checkers:
         self.queries: dict[str, Query] = {}
         """Every query that was ever commanded."""
         self.answers: dict[LedgerKey, AnswerCheck] = {}
+        self.is_calm = False
+        """No fault troubles this run, so answers must be in time."""
+        self.healed_s = float("inf")
+        """True time of the last fault's end."""
         self.expired: set[tuple[str, int, int]] = set()
         """(query, ordinal, pane) that a cube dropped by retention."""
         self.installed_s: dict[tuple[str, int, int], float] = {}
@@ -110,6 +121,7 @@ class Checkers:
             check = AnswerCheck(query, self.roster, self._truth, has_word=ledger.has_word)
             self.answers[key] = check
         for request in answer.requests:
+            self._check_time(check, request)
             self._count_answer(check, request)
             check.published(request, rows[request.window], at_s=self._queue.now_s)
             self._transcript.note(
@@ -207,6 +219,14 @@ class Checkers:
 
     def _expire(self, site: SimulatedSite, effect: do.Expire) -> None:
         self._transcript.count("a pane expired")
+        root = self.sites[self.queries[effect.query].root]
+        is_healed = self._queue.now_s > self.healed_s + SETTLE_S
+        if is_healed and len(root.truth.incarnations) == 1:
+            raise Violation(
+                "convergence",
+                f"{site.name} gives up {effect.query} panes {effect.panes}, though all has been "
+                f"well for {SETTLE_S} s",
+            )
         for pane in effect.panes:
             self.expired.add((effect.query, site.truth.ordinal, pane))
 
@@ -245,7 +265,7 @@ class Checkers:
             self._transcript.count("an empty pane was closed")
         site = self._by_ordinal[ordinal]
         record = site.disk.cube.records.get(query)
-        if site.disk.incarnation != incarnation or record is None:
+        if site.disk.incarnation != incarnation or record is None or pane < record.done_through:
             return
         if any(declined.first <= pane <= declined.last for declined in record.declined):
             return
@@ -264,7 +284,15 @@ class Checkers:
             self._ordinals = {site.truth.ordinal: site for site in self.sites.values()}
         return self._ordinals
 
-    def _count_answer(self, check: AnswerCheck, request: Any) -> None:
+    def _check_time(self, check: AnswerCheck, request: WindowAnswer) -> None:
+        late_s = request.envelope.staleness_s - check.query.timing.deadline_s
+        if self.is_calm and request.revision == 1 and late_s > TIMELY_S:
+            raise Violation(
+                "answered in time",
+                f"{check.query.id} window {request.window}: {late_s:.1f} s after its deadline",
+            )
+
+    def _count_answer(self, check: AnswerCheck, request: WindowAnswer) -> None:
         count, envelope = self._transcript.count, request.envelope
         before = check.newest.get(request.window)
         count("an answer was published")

@@ -71,6 +71,8 @@ class CubeDisk:
         """More records than this in a cut make several updates, as ``summary_bytes_max`` does."""
         self.records: dict[str, EdgeRecord] = {}
         self._panes: dict[str, dict[int, PaneDisk]] = {}
+        self._over: dict[str, set[int]] = {}
+        """Panes of each query that were given up; nothing more is taken for them."""
         self.found = 0
         """Up to which position of the log cuts are registered."""
         self.committed = 0
@@ -88,7 +90,7 @@ class CubeDisk:
     ) -> tuple[tuple[tuple[int, int], ...], int]:
         """Add a batch's (number, time) of one query; (pane, rows) stored, and how many too late.
 
-        Rows below the first pane, or sealed, are not stored.
+        Rows below the first pane, or of panes that are sealed, done or given up, are not stored.
         """
         record = self.records.get(str(query.id))
         if record is None or record.first_pane is None:
@@ -96,11 +98,13 @@ class CubeDisk:
         by_pane: dict[int, list[int]] = {}
         for number, time_us in records:
             by_pane.setdefault(query.window.pane_at(time_us), []).append(number)
+        floor = max(record.first_pane, record.sealed_through, record.done_through)
+        over = self._over.get(str(query.id), set())
         too_late = 0
-        for pane in [p for p in by_pane if p < max(record.first_pane, record.sealed_through)]:
+        for pane in [pane for pane in by_pane if pane < floor or pane in over]:
             numbers = by_pane.pop(pane)
             too_late += len(numbers)
-            if pane >= record.first_pane:
+            if record.first_pane <= pane < record.sealed_through and pane >= record.done_through:
                 site = self._truth.sites[self._ordinal]
                 site.refuse(query, numbers, pane, slot_count=self._slot_count)
         panes = self._panes.setdefault(str(query.id), {})
@@ -162,8 +166,10 @@ class CubeDisk:
         self.remember(query, record)
         for pane in panes:
             self._panes.get(query, {}).pop(pane, None)
+            self._over.setdefault(query, set()).add(pane)
 
     def forget(self, query: str) -> None:
+        self._over.pop(query, None)
         for one in self.untold:
             one.queries.discard(query)
         self.records.pop(query, None)

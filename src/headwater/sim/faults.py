@@ -90,6 +90,8 @@ WEIGHTS: dict[Kind, Weight] = {
 }
 """Shares relative to each other. Those of the network lead, because the protocol is about them."""
 
+COUNTED_S = 120.0
+"""The time for which numbers of faults are drawn; a longer run has more."""
 ROOT_SHARE = 0.2
 """How often a fault of one site strikes the root: more than its share, it has the most to lose."""
 LONG_OUTAGE_SHARE = 0.06
@@ -116,7 +118,8 @@ class Field(msgspec.Struct, frozen=True):
 
 def draw_faults(random: Random, field: Field) -> tuple[Fault, ...]:
     """From none at all to a storm; a third of the runs have few, which shrink to clear stories."""
-    count = random.choice((0, 1, 2, 4, 6, 8, 10, 12, 16, 24))
+    length_s = field.until_s - field.from_s
+    count = round(random.choice((0, 1, 2, 4, 6, 8, 10, 12, 16, 24)) * length_s / COUNTED_S)
     kinds, shares = list(WEIGHTS), [weight.share for weight in WEIGHTS.values()]
     drawn = [_draw(random, field, random.choices(kinds, shares)[0]) for _ in range(count)]
     return tuple(sorted(drawn, key=lambda fault: fault.at_s))

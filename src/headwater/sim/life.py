@@ -60,6 +60,10 @@ class Surroundings:
         self.is_finite = is_finite
 
 
+class ReadingBegins:
+    """The shell's own effect: all that was restored is in place."""
+
+
 class Life:
     """Ends by ``end``; whatever of it is still in the queue of events then does nothing."""
 
@@ -107,7 +111,14 @@ class Life:
             do.AnswersEnded: self._end_ledger,
             do.Ended: lambda effect: None,
             do.Notice: lambda effect: None,
+            ReadingBegins: self._begin_reading,
         }
+
+    def begin(self) -> None:
+        """Do what follows from restoring, then read: a batch must have every installed query."""
+        self._effects.extend(self.node.take())
+        self._effects.append(ReadingBegins())
+        self.tick()
 
     def end(self) -> None:
         self.is_over = True
@@ -168,7 +179,8 @@ class Life:
 
     def _execute_next(self) -> None:
         effect = self._effects.popleft()
-        self._watcher.executing(effect)
+        if type(effect) is not ReadingBegins:
+            self._watcher.executing(effect)
         self._actions[type(effect)](effect)
         if self.crash_after is not None:
             self.crash_after -= 1
@@ -239,6 +251,10 @@ class Life:
         now_s = self._clock.now_s()
         self.node.read_from(str(query.id), at_s=now_s, now_s=now_s)
         self.work()
+
+    def _begin_reading(self, _: ReadingBegins) -> None:
+        if self.spark is not None:
+            self.spark.start()
 
     def _withdrawn(self, effect: do.Withdrawn) -> None:
         if self.spark is not None:

@@ -37,7 +37,7 @@ class Outcome(msgspec.Struct):
     def is_good(self) -> bool:
         return not self.rule
 
-    def report(self) -> str:
+    def report(self, *, options: str = "") -> str:
         """For a person: what broke, what led there, and the command that shows it again."""
         lines = [
             f"seed {self.seed} failed at {self.failed_at_s:.3f} s: {self.failure}",
@@ -45,6 +45,6 @@ class Outcome(msgspec.Struct):
             *(f"  {fault}" for fault in self.faults),
             "the last events:",
             *(f"  {line}" for line in self.transcript),
-            f"repeat with: python -m headwater.sim --from {self.seed} --seeds 1",
+            f"repeat with: python -m headwater.sim --from {self.seed} --seeds 1{options}",
         ]
         return "\n".join(lines)

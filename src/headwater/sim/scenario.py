@@ -21,6 +21,8 @@ from headwater.sim.tuning import Limits, Pace, draw_limits
 
 START_S = 1_000_000.0
 """True time at the start of every run."""
+SITE_COUNT = 10
+FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
 SOURCE = Source(
@@ -51,7 +53,9 @@ class Scenario(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
 
 
-def draw_scenario(seed: int, *, site_count: int = 10, fault_s: float = 130.0) -> Scenario:
+def draw_scenario(
+    seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S
+) -> Scenario:
     """The world of this seed. ``fault_s``: how long the safety phase lasts."""
     random = Random(f"scenario {seed}")
     roster = _draw_roster(random, site_count)

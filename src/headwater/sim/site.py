@@ -84,8 +84,7 @@ class SimulatedSite:
         )  # fmt: skip
         if self.has_data:
             life.spark = self._make_spark(life)
-            life.spark.start()
-        life.tick()
+        life.begin()
 
     def _begin_disk(self) -> None:
         """A new cube begins at the end of the log, or at its start where the input is finite."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from multiprocessing import get_context
 
 import msgspec
 
 from headwater.sim.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
-from headwater.sim.scenario import Scenario, draw_scenario
+from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world import World
 
 SOMETIMES = (
@@ -94,17 +95,40 @@ class Sweep(msgspec.Struct):
         )
 
 
-def run_seed(seed: int) -> Outcome:
-    return World(draw_scenario(seed)).run()
+class Size(msgspec.Struct, frozen=True):
+    """How large the worlds of a sweep are, and how long they are troubled."""
+
+    site_count: int = SITE_COUNT
+    fault_s: float = FAULT_S
+
+    def draw(self, seed: int) -> Scenario:
+        return draw_scenario(seed, site_count=self.site_count, fault_s=self.fault_s)
+
+    @property
+    def options(self) -> str:
+        """What the command line needs to make the same worlds again."""
+        if self == Size():
+            return ""
+        return f" --sites {self.site_count} --fault-seconds {self.fault_s:g}"
 
 
-def run_seeds(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
+USUAL = Size()
+
+
+def run_seed(seed: int, size: Size = USUAL) -> Outcome:
+    return World(size.draw(seed)).run()
+
+
+def run_seeds(
+    seeds: Iterable[int], *, size: Size = USUAL, jobs: int = 1
+) -> Iterator[Outcome]:
     """The outcomes in the order of the seeds."""
+    run = partial(run_seed, size=size)
     if jobs == 1:
-        yield from map(run_seed, seeds)
+        yield from map(run, seeds)
         return
     with get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap(run_seed, seeds, chunksize=4)
+        yield from pool.imap(run, seeds, chunksize=4)
 
 
 def shrink(outcome: Outcome, scenario: Scenario, *, make: Make = World) -> Outcome:

@@ -16,7 +16,7 @@ class Pace(msgspec.Struct, frozen=True):
     """All the times that the drivers and the machines' configurations are made of."""
 
     summary_life_s: float = 8.0
-    heartbeat_every_s: float = 2.0
+    heartbeat_every_s: float = 2.5
     ack_every_s: float = 3.0
     state_every_s: float = 4.0
     retention_s: float = 70.0
@@ -83,7 +83,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
         overlay=OverlayConfig(
             summary_life_s=life_s,
             heartbeat_every_s=pace.heartbeat_every_s,
-            silent_floor_s=3.0 * pace.heartbeat_every_s,
+            silent_floor_s=2.5 * pace.heartbeat_every_s,
             net_dist_ceiling_s=0.25 * life_s,
             dial_last_s=4.0,
             entries_max=limits.entries_max,

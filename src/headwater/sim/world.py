@@ -10,13 +10,12 @@ from random import Random
 
 import msgspec
 
-from headwater.node.names import losers
 from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
 from headwater.sim.bag import BagMerger
-from headwater.sim.check_bounds import BOUNDS_EVERY_S, check_bounds
+from headwater.sim.check_bounds import BOUNDS_EVERY_S, ask_as_a_person_would, check_bounds
 from headwater.sim.check_end import EndCheck
 from headwater.sim.checkers import Checkers
 from headwater.sim.disk import CubeDisk, Disk
@@ -160,6 +159,8 @@ class World:
             self.queue.at(START_S + self._random.random(), site.start)
         self.queue.at(START_S + INSTALL_S + 1.0, self._install, scenario.first_query)
         self.nemesis.plan(scenario.faults, start_s=START_S)
+        self.checkers.healed_s = START_S + scenario.faults_until_s
+        self.checkers.is_calm = not scenario.faults and not scenario.is_finite
         self._check_bounds()
         self.queue.run_until(START_S + scenario.end_s)
         self._judge()
@@ -168,16 +169,14 @@ class World:
         for site in self.sites.values():
             if site.node is not None:
                 check_bounds(site.node, self._config, self.checkers.queries)
+                ask_as_a_person_would(site.node, self.checkers.queries)
         self.queue.after(BOUNDS_EVERY_S, self._check_bounds)
 
     def _judge(self) -> None:
         end = EndCheck(self.checkers, self.sites, self.scenario)
         end.commands_agree()
-        live = [install.query for install in self.sites["s0"].disk.installs.values()]
-        beaten = losers(query.id for query in live)
-        for query in live:
-            if str(query.id) not in beaten:
-                end.query_settled(query, until_s=START_S + self.scenario.faults_until_s)
+        for install in self.sites["s0"].disk.installs.values():
+            end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
         self.transcript.counts["a message came twice"] += self.network.echo_count
         for site in self.sites.values():

@@ -16,23 +16,27 @@ from pathlib import Path
 from typing import NoReturn
 
 import msgspec
+import pyarrow.compute as pc
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
 from headwater.spark.lines import SITE, linked, read_lines
-from headwater.spark.parse import LINE, Parser
+from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, Settings, groups_of
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
-from headwater.spark.site_part import SharedRun, analysed, failure, fitted
-from headwater.spark.site_sql import runnable
+from headwater.spark.site_part import SharedRun, failure, fitted, over_records
+from headwater.spark.site_sql import HIGH, with_high_time
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
-from headwater.spark.tally import ReadFailed, SampleBudget, Tally, newest_record_us, tallies
+from headwater.spark.tally import ReadFailed, SampleBudget, Tally, tallies
 
+LINES, TYPED = "__lines", "__typed"
+"""Views of the batch's sessions."""
 JOBS_AT_ONCE = 2
 """While one job runs the next one is planned, which takes the driver as long as a small batch."""
 
@@ -105,62 +109,50 @@ class BatchRunner:
         session = self._sessions[group.settings]
         chunks = [chunk for batch in batches for chunk in batch.chunks]
         byte_count = sum(chunk.bytes for chunk in chunks)
-        lines = read_lines(session, directory, byte_count=byte_count)
+        read_lines(session, directory, byte_count=byte_count).createOrReplaceTempView(LINES)
         parser = group.parser(chunks)
         if len(group.queries) == 1 and len(batches) == 1:
-            return [self._run_direct(session, lines, parser, group.queries[0], chunks)]
-        return self._run_shared(session, lines, parser, group, site_count=len(batches))
+            return [self._run_direct(session, parser, group.queries[0])]
+        return self._run_shared(session, parser, group, site_count=len(batches))
 
-    def _run_direct(
-        self,
-        session: SparkSession,
-        lines: DataFrame,
-        parser: Parser,
-        query: Query,
-        chunks: Sequence[Chunk],
-    ) -> SiteOutcome:
+    def _run_direct(self, session: SparkSession, parser: Parser, query: Query) -> SiteOutcome:
         """One query at one site."""
-        records = parser.records(parser.typed(lines), 0, is_counted=True)
+        records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, is_counted=True)
         try:
-            frame = analysed(session, records, runnable(query, has_site=False))
-            result = QueryResult(str(query.id), fitted(query, frame.toArrow()))
+            frame = session.sql(over_records(records, with_high_time(query)))
+            table = frame.toArrow()
         except SPARK_ERRORS as error:
-            tally = _only_tally(parser, lines)
+            tally = _only_tally(session, parser)
             result = failure(query, error, tally)
         else:
+            result = QueryResult(str(query.id), fitted(query, table))
             counts = scan_counts(frame)
             if counts is None:
-                tally = _only_tally(parser, lines)
+                tally = _only_tally(session, parser)
             else:
-                high_us = newest_record_us(session, parser, chunks)
                 unparsed = counts.candidates - counts.records
+                high_us = pc.max(table.column(HIGH)).as_py()
                 tally = Tally(counts.records, unparsed, high_time_us=high_us)
-        (samples,) = self._samples.take(parser, lines, [tally])
+        (samples,) = self._samples.take(session, parser, LINES, [tally])
         return SiteOutcome.of([result], tally, samples)
 
     def _run_shared(
-        self,
-        session: SparkSession,
-        lines: DataFrame,
-        parser: Parser,
-        group: QueryGroup,
-        *,
-        site_count: int,
+        self, session: SparkSession, parser: Parser, group: QueryGroup, *, site_count: int
     ) -> list[SiteOutcome]:
         """Several queries or sites. The tallies come first: they fill what is kept, and if they
         fail it is the lines that can't be read."""
-        typed = parser.typed(lines, keep=[SITE]).persist(StorageLevel.MEMORY_AND_DISK)
+        typed = session.sql(parser.typed_sql(LINES, keep=[SITE]))
+        typed.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            found = tallies(parser, typed, site_count=site_count)
-            shared = SharedRun(session, parser, typed, found)
-            futures = [
-                self._pool.submit(shared.results, query, group, shared.prepare(query, group))
-                for query in group.queries
-            ]
-            by_query = [future.result() for future in futures]
+            typed.createOrReplaceTempView(TYPED)
+            found = tallies(session, parser, TYPED, site_count=site_count)
+            shared = SharedRun(session, parser, TYPED, found)
+            by_query = list(
+                self._pool.map(lambda query: shared.results(query, group), group.queries)
+            )
         finally:
             typed.unpersist()
-        samples = self._samples.take(parser, lines, found)
+        samples = self._samples.take(session, parser, LINES, found)
         return [
             SiteOutcome.of([r[n] for r in by_query if n in r], tally, samples[n])
             for n, tally in enumerate(found)
@@ -194,8 +186,9 @@ class BatchRunner:
         return None
 
 
-def _only_tally(parser: Parser, lines: DataFrame) -> Tally:
-    (tally,) = tallies(parser, parser.typed(lines, keep=[SITE]), site_count=1)
+def _only_tally(session: SparkSession, parser: Parser) -> Tally:
+    typed = parser.typed_sql(LINES, keep=[SITE])
+    (tally,) = tallies(session, parser, f"({typed})", site_count=1)
     return tally
 
 

@@ -19,9 +19,10 @@ from headwater.plan.query import Query
 from headwater.spark.parse import Parser
 from headwater.spark.root_part import split_by_window
 from headwater.spark.session import apply_settings
-from headwater.spark.site_part import analysed
+from headwater.spark.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
+LINES = "__lines"
 GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
 
 
@@ -38,8 +39,10 @@ def central_answers(
         return {}
     parser = Parser(query.source, (frozenset(query.columns_used),))
     lines = own.read.text([GLOB_SIGNS.sub(r"\\\1", str(path)) for path in files])
+    lines.createOrReplaceTempView(LINES)
+    records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0)
     try:
-        answer = analysed(own, parser.records(parser.typed(lines), 0), query.central_sql).toArrow()
+        answer = own.sql(over_records(records, query.central_sql)).toArrow()
     except ArithmeticException as error:
         raise AnswerOverflow(f"query {query.id}, one Spark: {message_of(error)}") from error
     except SPARK_ERRORS as error:

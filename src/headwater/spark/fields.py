@@ -1,7 +1,8 @@
-"""How a line of each format comes apart into fields, each of them text.
+"""How a line of each format comes apart into fields, each of them text: as Spark SQL.
 
 A ``Fields`` takes a line apart in one expression, which becomes a column of its own so that it runs
-once, and says the rest of that column.
+once, and says the rest of that column. Expressions are texts, because a batch is planned anew each
+time: one statement is one call to the JVM, while the same built from columns takes hundreds.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from headwater.plan.query import Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
 
+LINE = "value"
+"""The column that Spark's text reader yields."""
+PARSED = "__parsed"
 FIELDS = "__fields"
 CORRUPT = "__corrupt"
 MARK = "\x01"
@@ -28,14 +30,30 @@ class Fields(Protocol):
     def is_empty_null(self) -> bool:
         """Whether an empty text stands for NULL in a column of strings."""
 
-    def of_line(self, line: Column) -> Column:
-        """The line taken apart: the column ``FIELDS``."""
+    def before(self) -> str | None:
+        """What ``of_line`` refers to as the column ``PARSED``, if it needs one."""
 
-    def text(self, name: str) -> Column:
+    def of_line(self) -> str:
+        """The line taken apart: what the column ``FIELDS`` is."""
+
+    def text(self, name: str) -> str:
         """The text of one field; NULL where there is none."""
 
-    def is_malformed(self) -> Column:
+    def is_malformed(self) -> str:
         """Whether the line as such is malformed: true or false, never NULL."""
+
+
+def literal(text: str) -> str:
+    """A string as Spark's parser reads it back.
+
+    >>> print(literal("it's \\\\d"))
+    'it\\'s \\\\d'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quoted(name: str) -> str:
+    return f"`{name}`"
 
 
 def quote_of(source: Source) -> str:
@@ -79,37 +97,39 @@ class DelimitedFields(msgspec.Struct, frozen=True):
     null: str
     is_empty_null: bool = True
 
-    def of_line(self, line: Column) -> Column:
-        fields = F.split(line, re.escape(self.delimiter), -1)
-        if self.quote:
-            has_quote = F.contains(line, F.lit(self.quote))
-            fields = F.when(has_quote, self._quoted(line)).otherwise(fields)
-        return fields.alias(FIELDS)
+    def before(self) -> str | None:
+        """Spark's CSV parser for the lines that need it, in a column: it shall run once."""
+        if not self.quote:
+            return None
+        schema = ", ".join(f"{column} STRING" for column in (*self._numbered(), CORRUPT))
+        options = {
+            "sep": self.delimiter,
+            "quote": self.quote,
+            "escape": self.escape or "\0",
+            "mode": "PERMISSIVE",
+            "columnNameOfCorruptRecord": CORRUPT,
+        }
+        parsed = f"from_csv({LINE}, {literal(schema)}, {_map(options)})"
+        return f"if(contains({LINE}, {literal(self.quote)}), {parsed}, NULL)"
 
-    def _quoted(self, line: Column) -> Column:
-        """The same by Spark's CSV parser; NULL where the number of fields is another."""
-        columns = [f"f{n}" for n in range(len(self.names))]
-        schema = ", ".join(f"{column} STRING" for column in (*columns, CORRUPT))
-        parsed = F.from_csv(
-            line,
-            schema,
-            {
-                "sep": self.delimiter,
-                "quote": self.quote,
-                "escape": self.escape or "\0",
-                "mode": "PERMISSIVE",
-                "columnNameOfCorruptRecord": CORRUPT,
-            },
-        )
-        fields = F.array(*(F.coalesce(parsed[column], F.lit("")) for column in columns))
-        return F.when(parsed[CORRUPT].isNull(), fields)
+    def of_line(self) -> str:
+        """NULL where Spark's parser found another number of fields."""
+        split = f"split({LINE}, {literal(re.escape(self.delimiter))}, -1)"
+        if not self.quote:
+            return split
+        fields = ", ".join(f"coalesce({PARSED}.{column}, '')" for column in self._numbered())
+        whole = f"if({PARSED}.{CORRUPT} IS NULL, array({fields}), NULL)"
+        return f"if({PARSED} IS NULL, {split}, {whole})"
 
-    def text(self, name: str) -> Column:
-        text = F.get(F.col(FIELDS), F.lit(self.names.index(name)))
-        return F.nullif(text, F.lit(self.null)) if self.null else text
+    def _numbered(self) -> list[str]:
+        return [f"f{number}" for number in range(len(self.names))]
 
-    def is_malformed(self) -> Column:
-        return F.coalesce(F.size(F.col(FIELDS)) != F.lit(len(self.names)), F.lit(True))
+    def text(self, name: str) -> str:
+        text = f"get({FIELDS}, {self.names.index(name)})"
+        return f"nullif({text}, {literal(self.null)})" if self.null else text
+
+    def is_malformed(self) -> str:
+        return f"coalesce(size({FIELDS}) <> {len(self.names)}, true)"
 
 
 class JsonFields(msgspec.Struct, frozen=True):
@@ -118,17 +138,20 @@ class JsonFields(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     is_empty_null: bool = False
 
-    def of_line(self, line: Column) -> Column:
-        schema = ", ".join(f"`{name}` STRING" for name in (*self.names, CORRUPT))
+    def before(self) -> None:
+        return None
+
+    def of_line(self) -> str:
+        schema = ", ".join(f"{quoted(name)} STRING" for name in (*self.names, CORRUPT))
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-        return F.from_json(line, schema, options).alias(FIELDS)
+        return f"from_json({LINE}, {literal(schema)}, {_map(options)})"
 
-    def text(self, name: str) -> Column:
-        return F.col(FIELDS)[name]
+    def text(self, name: str) -> str:
+        return f"{FIELDS}.{quoted(name)}"
 
-    def is_malformed(self) -> Column:
+    def is_malformed(self) -> str:
         """NULL instead of an object is what a line with only a JSON null or blanks yields."""
-        return F.col(FIELDS).isNull() | F.col(FIELDS)[CORRUPT].isNotNull()
+        return f"({FIELDS} IS NULL OR {FIELDS}.{CORRUPT} IS NOT NULL)"
 
 
 class PatternFields(msgspec.Struct, frozen=True):
@@ -144,16 +167,25 @@ class PatternFields(msgspec.Struct, frozen=True):
     groups: tuple[int, ...]
     is_empty_null: bool = True
 
-    def of_line(self, line: Column) -> Column:
+    def before(self) -> None:
+        return None
+
+    def of_line(self) -> str:
         marked = "".join(f"{MARK}${number}" for number in self.groups)
-        replaced = F.regexp_replace(line, F.lit(rf"\A(?:{self.pattern})\z"), F.lit(marked))
-        fields = F.split(replaced, MARK, -1)
-        return F.when(~F.contains(line, F.lit(MARK)), fields).alias(FIELDS)
+        whole = rf"\A(?:{self.pattern})\z"
+        replaced = f"regexp_replace({LINE}, {literal(whole)}, {literal(marked)})"
+        has_mark = f"contains({LINE}, {literal(MARK)})"
+        return f"if({has_mark}, NULL, split({replaced}, {literal(MARK)}, -1))"
 
-    def text(self, name: str) -> Column:
-        return F.get(F.col(FIELDS), F.lit(1 + self.names.index(name)))
+    def text(self, name: str) -> str:
+        return f"get({FIELDS}, {1 + self.names.index(name)})"
 
-    def is_malformed(self) -> Column:
+    def is_malformed(self) -> str:
         """Text before the first mark is what an unmatched line leaves."""
-        size = F.size(F.col(FIELDS)) != F.lit(1 + len(self.names))
-        return F.coalesce(size | (F.get(F.col(FIELDS), F.lit(0)) != F.lit("")), F.lit(True))
+        size = f"size({FIELDS}) <> {1 + len(self.names)}"
+        return f"coalesce({size} OR get({FIELDS}, 0) <> '', true)"
+
+
+def _map(options: dict[str, str]) -> str:
+    pairs = (literal(text) for pair in options.items() for text in pair)
+    return f"map({', '.join(pairs)})"

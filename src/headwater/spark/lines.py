@@ -19,8 +19,6 @@ from headwater.spark.inbox import Chunk
 
 SITE = "__site"
 ONE_TASK_BYTES = 2 << 20
-TAIL_BYTES = 16 << 10
-TAIL_LINES = 32
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 """What Spark's text reader expands, told by the end of the name."""
 
@@ -50,19 +48,6 @@ def read_lines(session: SparkSession, directory: Path, *, byte_count: int) -> Da
     """
     lines = session.read.text(str(directory))
     return lines.coalesce(1) if byte_count <= ONE_TASK_BYTES else lines
-
-
-def last_lines(chunk: Chunk) -> list[str]:
-    """Some lines at the end of a chunk, where the newest records are; none if it is compressed."""
-    path = Path(chunk.path)
-    if path.suffix in COMPRESSED:
-        return []
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL_BYTES))
-        lines = file.read(TAIL_BYTES).splitlines()
-    whole = lines[1:] if size > TAIL_BYTES else lines
-    return [line.decode("utf-8", "replace") for line in whole[-TAIL_LINES:]]
 
 
 def has_text(chunks: Iterable[Chunk], text: str) -> bool:

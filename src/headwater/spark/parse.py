@@ -25,7 +25,7 @@ How it is fast. ``split`` with casts takes two thirds of the time of ``from_csv`
 used for lines with a quote in them, and is left out where a batch has none. Each expression shall
 run once for a line, but Spark's optimizer copies what a filter needs into the filter, below the
 projection that computes it: a line would be split three times. It leaves a filter above a
-projection that is not deterministic, so that is what ``is_never`` makes of it, at no cost.
+projection that is not deterministic, so that is what ``IS_NEVER`` makes of it, at no cost.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from headwater.plan.query import Source
-from headwater.spark.fields import Fields, fields_of
+from headwater.spark.fields import FIELDS, LINE, PARSED, Fields, fields_of, literal, quoted
 
-LINE = "value"
-"""The column that Spark's text reader yields."""
 BAD = "__bad_"
 """Followed by the number of the need: whether the line is malformed for it."""
 HAS = "__has_"
 """Followed by a column: whether the field is not empty."""
 MALFORMED = "__malformed"
+IS_NEVER = "spark_partition_id() < 0"
+"""False, but the optimizer can't know."""
 EPOCHS = {
     # name: digits after the point that are read, microseconds in one unit
     "epoch_s": (6, 1_000_000),
@@ -70,89 +68,91 @@ class Parser(msgspec.Struct, frozen=True):
         used = frozenset().union(*self.needs) | {self.source.time_column}
         return [column.name for column in self.source.columns if column.name in used]
 
-    def typed(self, lines: DataFrame, *, keep: Sequence[str] = ()) -> DataFrame:
-        """``keep``, the used columns in their types, and for each need whether the line is bad."""
+    def typed_sql(self, lines: str, *, keep: Sequence[str] = ()) -> str:
+        """SELECT ``keep``, the used columns in their types, and for each need whether the line
+        is bad, from the view ``lines``."""
         fields = fields_of(self.source, self.columns, is_quote_free=self.is_quote_free)
-        kept = [F.col(name) for name in keep]
-        split = candidates(lines, self.source).select(*kept, fields.of_line(F.col(LINE)))
-        typed = split.select(*kept, *self._converted(fields))
-        names = [*keep, *self.columns]
-        flags = [self._is_bad(need).alias(f"{BAD}{n}") for n, need in enumerate(self.needs)]
-        return typed.select(*(_named(name) for name in names), *flags)
+        candidates = f"{lines} WHERE {is_candidate(self.source)}"
+        before = fields.before()
+        if before is not None:
+            columns = {LINE: None, **dict.fromkeys(keep)}
+            candidates = f"({_select([*columns, f'{before} AS {PARSED}'], candidates)})"
+        split = _select([*keep, f"{fields.of_line()} AS {FIELDS}"], candidates)
+        is_malformed = f"{fields.is_malformed()} AS {MALFORMED}"
+        typed = _select([*keep, *self._converted(fields), is_malformed], f"({split})")
+        flags = [f"{self._is_bad(need)} AS {BAD}{n}" for n, need in enumerate(self.needs)]
+        return _select([*keep, *map(quoted, self.columns), *flags], f"({typed})")
 
-    def records(
-        self, typed: DataFrame, need: int, *, keep: Sequence[str] = (), is_counted: bool = False
-    ) -> DataFrame:
-        """The records for one need, out of what ``typed`` yields.
+    def records_sql(
+        self, typed: str, need: int, *, keep: Sequence[str] = (), is_counted: bool = False
+    ) -> str:
+        """SELECT the records for one need, from a view or subquery of what ``typed_sql`` yields.
 
         ``is_counted`` keeps the filter for malformed lines apart from those of a query that uses
         the time column, so that Spark's counters tell how many lines passed it (``scan_counts``).
         """
         time = self.source.time_column
         names = [name for name in self.columns if name in self.needs[need] or name == time]
-        columns = {name: _named(name) for name in (*keep, *names)}
+        columns = {name: quoted(name) for name in names}
         if is_counted:
-            columns[time] = F.when(~is_never(), columns[time]).alias(time)
-        return typed.where(~F.col(f"{BAD}{need}")).select(*columns.values())
+            columns[time] = f"if({IS_NEVER}, NULL, {quoted(time)}) AS {quoted(time)}"
+        return _select([*keep, *columns.values()], f"{typed} WHERE NOT {BAD}{need}")
 
-    def _converted(self, fields: Fields) -> list[Column]:
-        types = {column.name: column.type for column in self.source.columns}
+    def _converted(self, fields: Fields) -> list[str]:
         converted = []
-        for name in self.columns:
-            text = fields.text(name)
-            if types[name] == "string":
-                typed = F.nullif(text, F.lit("")) if fields.is_empty_null else text
+        for column in self.source.columns:
+            if column.name not in self.columns:
+                continue
+            text = fields.text(column.name)
+            if column.type == "string":
+                value = f"nullif({text}, '')" if fields.is_empty_null else text
             else:
-                typed = _conversion(text, types[name], dict(self.source.options))
-                converted.append(F.coalesce(text != F.lit(""), F.lit(False)).alias(HAS + name))
-            converted.append(typed.alias(name))
-        return [*converted, fields.is_malformed().alias(MALFORMED)]
+                value = _conversion(text, column.type, dict(self.source.options))
+                converted.append(f"coalesce({text} <> '', false) AS {quoted(HAS + column.name)}")
+            converted.append(f"{value} AS {quoted(column.name)}")
+        return converted
 
-    def _is_bad(self, need: frozenset[str]) -> Column:
+    def _is_bad(self, need: frozenset[str]) -> str:
         """True or false, never NULL. A string is never wrong; a time is never absent."""
         time = self.source.time_column
-        bad = F.col(MALFORMED) | _named(time).isNull()
+        reasons = [MALFORMED, f"{quoted(time)} IS NULL"]
         for column in self.source.columns:
             if column.name in need and column.name != time and column.type != "string":
-                bad = bad | (_named(column.name).isNull() & _named(HAS + column.name))
-        return bad | is_never()
+                has_field = quoted(HAS + column.name)
+                reasons.append(f"({quoted(column.name)} IS NULL AND {has_field})")
+        return f"({' OR '.join([*reasons, IS_NEVER])})"
 
 
-def is_never() -> Column:
-    """False, but the optimizer can't know."""
-    return F.spark_partition_id() < 0
-
-
-def candidates(lines: DataFrame, source: Source) -> DataFrame:
-    """The lines that are records or malformed: neither empty nor a header."""
-    line = F.col(LINE)
-    is_candidate = F.length(line) > 0
+def is_candidate(source: Source) -> str:
+    """Whether a line is a record or malformed: neither empty nor a header."""
     options = dict(source.options)
-    if options.get("header") == "true":
-        delimiter = options.get("delimiter", "\t" if source.format == "tsv" else ",")
-        header = delimiter.join(column.name for column in source.columns)
-        plain = F.replace(line, F.lit(options.get("quote") or '"'), F.lit(""))
-        # Most lines are told from a header by their length, which is cheaper.
-        has_length = F.length(line).between(len(header), len(header) + 2 * len(source.columns))
-        is_candidate = is_candidate & ~(has_length & (F.lower(plain) == F.lit(header.lower())))
-    return lines.where(is_candidate)
+    has_text = f"length({LINE}) > 0"
+    if options.get("header") != "true":
+        return has_text
+    delimiter = options.get("delimiter", "\t" if source.format == "tsv" else ",")
+    header = delimiter.join(column.name for column in source.columns)
+    plain = f"lower(replace({LINE}, {literal(options.get('quote') or chr(34))}, ''))"
+    # Most lines are told from a header by their length, which is cheaper.
+    longest = len(header) + 2 * len(source.columns)
+    has_length = f"length({LINE}) BETWEEN {len(header)} AND {longest}"
+    return f"{has_text} AND NOT ({has_length} AND {plain} = {literal(header.lower())})"
 
 
-def _conversion(text: Column, type_: str, options: dict[str, str]) -> Column:
+def _conversion(text: str, type_: str, options: dict[str, str]) -> str:
     if type_ == "timestamp" and "timestamp_format" in options:
         return _timestamp(text, options["timestamp_format"])
     if type_ == "date" and "date_format" in options:
-        return F.try_to_date(text, options["date_format"])
-    return text.try_cast(type_)
+        return f"try_to_date({text}, {literal(options['date_format'])})"
+    return f"try_cast({text} AS {type_})"
 
 
-def _timestamp(text: Column, format_: str) -> Column:
+def _timestamp(text: str, format_: str) -> str:
     if format_ not in EPOCHS:
-        return F.try_to_timestamp(text, F.lit(format_))
+        return f"try_to_timestamp({text}, {literal(format_)})"
     digits, unit_us = EPOCHS[format_]
-    number = text.try_cast(f"decimal({EPOCH_DIGITS},{digits})")
-    return F.timestamp_micros((number * F.lit(unit_us)).try_cast("bigint"))
+    number = f"try_cast({text} AS DECIMAL({EPOCH_DIGITS}, {digits}))"
+    return f"timestamp_micros(try_cast({number} * {unit_us} AS BIGINT))"
 
 
-def _named(name: str) -> Column:
-    return F.col(f"`{name}`")
+def _select(columns: Sequence[str], origin: str) -> str:
+    return f"SELECT {', '.join(columns)} FROM {origin}"

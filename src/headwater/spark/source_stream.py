@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from headwater.errors import DiskFull
@@ -68,6 +68,7 @@ class SourceStream:
         self._stream: StreamingQuery | None = None
         self._epochs: dict[str, tuple[Inbox, int]] = {}
         self._lock = threading.Lock()
+        self._cuts: Mapping[str, int] = {}
         self._offered = 0
         self._done = 0
         self._life = 0
@@ -115,7 +116,7 @@ class SourceStream:
         self._stream = (
             self._session.readStream.format(FORMAT)
             .load(str(self._board))
-            .writeStream.foreachBatch(lambda frame, number: self._batch(life, frame, number))
+            .writeStream.foreachBatch(lambda _, number: self._batch(life, number))
             .option("checkpointLocation", str(self._directory / f"checkpoint-{life}"))
             .queryName(f"{self.source}-{life}")
             .start()
@@ -137,6 +138,7 @@ class SourceStream:
             cuts = self._pending_cuts()
             if cuts:
                 self._offered += 1
+                self._cuts = cuts
                 post_offer(self._board, {"number": self._offered, "cuts": cuts})
 
     def _pending_cuts(self) -> dict[str, int]:
@@ -152,12 +154,15 @@ class SourceStream:
     def _is_read(self, inbox: Inbox) -> bool:
         return any(source.name == self.source for source in inbox.sources())
 
-    def _batch(self, life: int, frame: DataFrame, number: int) -> None:
-        """Called by Spark. What escapes from here ends the stream, and the host restarts it."""
-        cuts = {row["site"]: row["cut"] for row in frame.collect()}
+    def _batch(self, life: int, number: int) -> None:
+        """Called by Spark. What escapes from here ends the stream, and the host restarts it.
+
+        The batch is the offer that is out; there is one at most. Asking Spark for the rows of the
+        offer, which say the same, would take a job.
+        """
         if life != self._life or self._closing.is_set():
             return
-        self._process(cuts, number)
+        self._process(self._cuts, number)
         with self._lock:
             if life == self._life:
                 self._done = self._offered

@@ -1,0 +1,337 @@
+"""Nodes wired together in memory: what an operator commands and sites commit, until it is answered.
+
+::
+
+    s0 (root)
+    ├── s1
+    └── s2
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
+
+from headwater.edge.config import EdgeConfig
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.node import effects as do
+from headwater.node.config import NodeConfig
+from headwater.node.node import Node
+from headwater.overlay.messages import AckMessage, StatesMessage
+from headwater.plan.command import Install, Remove
+from headwater.plan.tree import Tree
+from headwater.root.outputs import WindowAnswered
+
+TREE = Tree(0, ((1, 0), (2, 0)))
+ROSTER = make_roster(3)
+STEPS_MAX = 10_000
+
+
+class Host:
+    """A node with its disks; effects are executed in order, messages wait in the world."""
+
+    def __init__(self, name: str, world: World) -> None:
+        self.name = name
+        self.world = world
+        self.cube = SiteDisk(1000 + int(name[1:]))
+        self.ledgers: dict[str, RootDisk] = {}
+        self.installs: dict[str, Install] = {}
+        self.vector: dict[str, int] = {}
+        self.published: list[tuple[str, int, tuple[int, ...], bool]] = []
+        self.effects: list[object] = []
+        self.failure: str | None = None
+        self.start()
+
+    def start(self) -> None:
+        self.node = Node(
+            site=self.name,
+            roster=ROSTER,
+            tree=TREE,
+            config=NodeConfig(),
+            merger_of=lambda _: BagMerger(),
+            incarnation=self.cube.incarnation,
+            root_incarnation=50,
+            admit=lambda query: self.world.refusals.get((self.name, query.id.name)),
+        )
+        queries = {key: install.query for key, install in self.installs.items()}
+        self.node.restore(
+            commands=list(self.installs.values()),
+            vector=self.vector,
+            cube=self.cube.restore(),
+            ledgers=[disk.restore(queries[key]) for key, disk in self.ledgers.items()],
+            now_s=self.world.now_s,
+        )
+        self.work()
+
+    def work(self) -> None:
+        pending = deque(self.node.take())
+        for _ in range(STEPS_MAX):
+            if not pending:
+                return
+            effect = pending.popleft()
+            self.effects.append(effect)
+            self.execute(effect)
+            pending.extend(self.node.take())
+        raise AssertionError("effects without end")
+
+    def execute(self, effect: object) -> None:
+        now_s = self.world.now_s
+        match effect:
+            case do.Transmit(to, message, _):
+                self.world.messages.append((self.name, to, message))
+            case do.Cut():
+                self.node.updates_cut(self.cube.cut(effect), now_s=now_s)
+            case do.LoadAndSend(query, pane, updates):
+                self.node.loaded(effect, self.cube.rows(query, pane, updates), now_s=now_s)
+            case do.Keep() | do.KeepState() | do.Trim():
+                self.ledgers.setdefault(effect.query, RootDisk()).execute(effect)
+            case do.Answer():
+                self.answer(effect)
+            case do.KeepCommand(command, vector):
+                self.vector = dict(vector)
+                if isinstance(command, Install):
+                    self.installs[str(command.query.id)] = command
+                else:
+                    self.installs.pop(str(command.id), None)
+            case (
+                do.Remember() | do.MarkSent() | do.MarkAcked() | do.MarkUnacked()
+                | do.Expire() | do.Forget()
+            ):  # fmt: skip
+                self.cube.execute(effect)
+
+    def answer(self, answer: do.Answer) -> None:
+        if self.failure is None:
+            ledger = self.ledgers.setdefault(answer.query, RootDisk())
+            for request in answer.requests:
+                rows = ledger.rows(request.panes, kept_through=answer.kept_through)
+                exact = request.envelope.exact
+                self.published.append((answer.query, request.window, rows, exact))
+                ledger.answers[request.window] = WindowAnswered(
+                    request.window, request.revision, answer.kept_through, request.envelope
+                )
+        self.node.answered(answer, now_s=self.world.now_s, failed=self.failure)
+
+    def commit(self, query, pane: int, records: list[int]) -> None:
+        for record in records:
+            self.cube.store(str(query.id), pane, record, now_s=self.world.now_s)
+        batch = QueryBatch(str(query.id), ((pane, len(records)),))
+        self.report(BatchReport("hits", (batch,)))
+
+    def report(self, report: BatchReport) -> None:
+        self.node.batch_committed(report, now_s=self.world.now_s)
+        self.work()
+
+    def of(self, kind: type) -> list:
+        return [effect for effect in self.effects if isinstance(effect, kind)]
+
+
+class World:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.messages: deque = deque()
+        self.refusals: dict[tuple[str, str], str] = {}
+        self.hosts = {name: Host(name, self) for name in ("s0", "s1", "s2")}
+        self.link("s0", "s1")
+        self.link("s0", "s2")
+
+    def __getitem__(self, name: str) -> Host:
+        return self.hosts[name]
+
+    def link(self, one: str, other: str) -> None:
+        for a, b in ((one, other), (other, one)):
+            self[a].node.link_up(b, now_s=self.now_s)
+            self[a].work()
+
+    def run(self, until_s: float) -> None:
+        """Deliver everything at once; tick every tenth of a second; poll at full seconds."""
+        while self.now_s < until_s:
+            self.now_s = round(self.now_s + 0.1, 3)
+            if self.now_s == int(self.now_s):
+                for host in self.hosts.values():
+                    host.report(BatchReport("hits", read_through_s=self.now_s))
+            for host in self.hosts.values():
+                if host.node.next_deadline_s() <= self.now_s:
+                    host.node.tick(now_s=self.now_s)
+                    host.work()
+            self.deliver()
+
+    def deliver(self) -> None:
+        for _ in range(STEPS_MAX):
+            if not self.messages:
+                return
+            sender, to, message = self.messages.popleft()
+            self[to].node.receive(sender, message, now_s=self.now_s)
+            self[to].work()
+        raise AssertionError("messages without end")
+
+    def install(self, query) -> None:
+        self["s0"].node.command(Install(query, (TREE,), 1), now_s=self.now_s)
+        self["s0"].work()
+        self.deliver()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+QUERY = make_query(begin_pane=1)
+ID = str(QUERY.id)
+
+
+def test_what_sites_commit_is_answered_at_the_root(world):
+    world.install(QUERY)
+    world.run(12.0)
+    for number, host in enumerate(world.hosts.values()):
+        host.commit(QUERY, 1, [number])
+    world.run(26.0)
+    assert world["s0"].published[0] == (ID, 1, (0, 1, 2), True)
+
+
+def test_what_was_kept_and_remembered_comes_before_what_is_said_of_it(world):
+    world.install(QUERY)
+    world.run(12.0)
+    world["s1"].commit(QUERY, 1, [1])
+    world.run(30.0)
+    root = world["s0"].effects
+    kept = next(at for at, effect in enumerate(root) if isinstance(effect, do.Keep))
+    acked = [
+        at
+        for at, effect in enumerate(root)
+        if isinstance(effect, do.Transmit)
+        and isinstance(effect.message, AckMessage)
+        and (effect.message.ack.held or effect.message.ack.panes)
+    ]
+    assert kept < min(acked)
+    site = world["s1"].effects
+    remembered = next(at for at, effect in enumerate(site) if isinstance(effect, do.Remember))
+    told = next(
+        at
+        for at, effect in enumerate(site)
+        if isinstance(effect, do.Transmit) and isinstance(effect.message, StatesMessage)
+    )
+    assert remembered < told
+
+
+def test_an_installed_query_reaches_every_part_that_needs_it(world):
+    world.install(QUERY)
+    assert [effect.query.id for effect in world["s2"].of(do.Installed)] == [QUERY.id]
+    assert [effect.query.id for effect in world["s0"].of(do.AnswersBegun)] == [QUERY.id]
+    assert world["s1"].of(do.AnswersBegun) == []
+
+
+def test_a_site_outside_the_node_set_carries_but_does_not_run_the_query(world):
+    query = make_query(begin_pane=1, sites=("s1",))
+    world.install(query)
+    world.run(12.0)
+    world["s1"].commit(query, 1, [5])
+    world.run(26.0)
+    assert world["s2"].of(do.Installed) == []
+    assert world["s0"].published[0] == (str(query.id), 1, (5,), True)
+
+
+def test_a_refused_query_is_declined_and_not_run(world):
+    world.refusals["s2", "counts"] = "column ip is denied here"
+    world.install(QUERY)
+    world.run(25.0)
+    assert world["s2"].of(do.Installed) == []
+    assert "s2: declined (refused)" in world["s0"].node.why(ID, 1).text()
+    assert world["s0"].node.progress().roots[0].sites_refused == ("s2",)
+
+
+def test_a_removed_query_is_forgotten_everywhere(world):
+    world.install(QUERY)
+    world.run(15.0)
+    world["s0"].node.command(Remove(QUERY.id, "s0", 2), now_s=world.now_s)
+    world["s0"].work()
+    world.deliver()
+    for host in world.hosts.values():
+        assert host.of(do.Forget) == [do.Forget(ID)]
+        assert host.of(do.Withdrawn) == [do.Withdrawn(ID)]
+        assert host.cube.records == {}
+    assert world["s0"].of(do.AnswersEnded) == [do.AnswersEnded(ID)]
+    assert world["s0"].node.root(ID) is None
+
+
+def test_a_restarted_root_goes_on_where_it_was(world):
+    world.install(QUERY)
+    world.run(12.0)
+    world["s1"].commit(QUERY, 1, [1])
+    world.run(22.5)
+    world["s0"].start()
+    for name in ("s1", "s2"):
+        world[name].node.link_down("s0", unsent=[], now_s=world.now_s)
+        world[name].work()
+        world.link("s0", name)
+    world.run(45.0)
+    windows = [(window, rows) for _, window, rows, exact in world["s0"].published if exact]
+    assert (1, (1,)) in windows
+    assert (2, ()) in windows
+
+
+def test_a_suspended_query_is_withdrawn_and_the_reason_is_shown(world):
+    world.install(QUERY)
+    world.run(12.0)
+    failed = BatchReport("hits", (QueryBatch(ID, failed="divide by zero", touched=(1, 1)),))
+    for _ in range(EdgeConfig().failures_max):
+        world["s1"].report(failed)
+        world.run(world.now_s + 0.5)
+    assert world["s1"].of(do.Withdrawn) == [do.Withdrawn(ID)]
+    world.run(25.0)
+    assert world["s0"].node.progress().roots[0].sites_suspended == ("s1",)
+    assert world["s1"].node.progress().edge[0].message == "divide by zero"
+
+
+def test_of_two_queries_with_one_name_only_the_newer_goes_on(world):
+    newer = make_query(begin_pane=1, counter=2)
+    world.install(QUERY)
+    world.install(newer)
+    world.run(32.0)
+    assert {query for query, *_ in world["s0"].published} == {str(newer.id)}
+    assert world["s1"].of(do.Withdrawn) == [do.Withdrawn(ID)]
+    assert [notice.kind for notice in world["s0"].of(do.Notice)] == ["name-lost"]
+
+
+def test_rows_that_the_cube_has_lost_are_declined(world):
+    world.install(QUERY)
+    world.run(12.0)
+    world["s1"].commit(QUERY, 1, [1])
+    world["s1"].node.rows_gone([(ID, 1)], now_s=world.now_s)
+    world["s1"].work()
+    world.run(25.0)
+    assert "s1: declined (expired)" in world["s0"].node.why(ID, 1).text()
+
+
+def test_an_answer_that_fails_is_shown_and_tried_again(world):
+    world["s0"].failure = "Spark died"
+    world.install(QUERY)
+    world.run(32.0)
+    assert world["s0"].node.progress().roots[0].failure == "Spark died"
+    world["s0"].failure = None
+    world.run(60.0)
+    assert {window for _, window, *_ in world["s0"].published} >= {1, 2, 3}
+
+
+def test_why_names_what_is_answered_here_when_the_query_is_not(world):
+    world.install(QUERY)
+    with pytest.raises(HeadwaterError, match=r"counts@s0#1 is not answered at s1; here are: none"):
+        world["s1"].node.why(ID, 1)
+
+
+def test_progress_shows_every_part(world):
+    world.install(QUERY)
+    world.run(25.0)
+    progress = world["s0"].node.progress()
+    assert progress.queries == (ID,)
+    assert progress.neighbours == ("s1", "s2")
+    assert progress.edge[0].closed_through == 2
+    assert progress.roots[0].newest_answered == 1
+    assert progress.loading_bytes == 0
+
+
+def test_parts_that_disagree_on_the_life_of_a_summary_are_refused():
+    with pytest.raises(ConfigurationError, match="one summary_life_s for all parts"):
+        NodeConfig(edge=EdgeConfig(summary_life_s=99.0))
