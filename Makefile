@@ -18,7 +18,7 @@ demo: $(READY) ## Run a federation of 12 sites for about a minute, with failures
 	$(BIN)/headwater demo
 
 test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=tests/processes/test_chaos.py
 
 check: $(READY) ## Lint, check types and layers
 	$(BIN)/ruff check
@@ -38,6 +38,7 @@ fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz
 
 chaos: $(READY) ## Kill, cut and fill the disks of real agents
+	$(BIN)/python -m pytest tests/processes/test_chaos.py
 	$(BIN)/python -m chaos
 
 clean: ## Remove the environment and everything that was built

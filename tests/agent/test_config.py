@@ -45,7 +45,7 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
 def test_a_mistake_is_refused_and_named(tmp_path: Path, text: str, wanted: str):
     path = tmp_path / "agent.toml"
     path.write_text(text)
-    with pytest.raises(ConfigurationError, match="agent.toml") as caught:
+    with pytest.raises(ConfigurationError, match=r"agent\.toml") as caught:
         AgentConfig.load(path)
     assert wanted in str(caught.value)
 

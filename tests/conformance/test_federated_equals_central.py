@@ -13,7 +13,7 @@ from headwater.agent.try_query import StreamResult, differences, try_central, tr
 from headwater.frontend.compile import parse_program
 
 sys.path.insert(0, str(Path(__file__).parent))
-from nasty_logs import write_sites  # noqa: E402
+from nasty_logs import write_sites
 
 TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
 NAMES = [stream.name for stream in parse_program(TEXT).streams]

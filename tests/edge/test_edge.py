@@ -293,6 +293,32 @@ def test_lost_bytes_damage_the_panes_they_may_touch():
     assert site.told[-1].tally.lost_bytes == 10
 
 
+@pytest.mark.parametrize("records", [[], [7]])
+def test_the_close_of_a_damaged_pane_is_told_by_the_state_that_tells_the_damage(records):
+    """Were it sent with the rows it could overtake the state, and look exact for a while."""
+    site = greeted()
+    site.commit(now_s=5.0, lost_bytes=10, damaged_from_us=1_000_000, damaged_to_us=2_000_000)
+    site.commit({0: records} if records else None, now_s=11.0, read_through_s=11.0)
+    closes = [part.closed_at for said in site.said for part in said.coverage.parts]
+    newest = site.told[-1]
+    assert newest.damaged == ((0, 0),)
+    if records:
+        assert (closes, newest.counts) == ([None], ((0, 1),))
+    else:
+        assert (site.said, newest.empty) == ([], ((0, 0),))
+
+
+def test_an_empty_close_that_waited_while_its_pane_was_damaged_is_told_by_the_state():
+    site = greeted()
+    site.room = 0
+    site.commit(now_s=11.0, read_through_s=11.0)
+    site.commit(now_s=12.0, lost_bytes=10, damaged_from_us=1_000_000, damaged_to_us=2_000_000)
+    site.room = 1 << 20
+    site.work(now_s=13.0)
+    assert site.said == []
+    assert site.told[-1].empty == ((0, 0),)
+
+
 # Sending, lanes and room
 
 

@@ -397,5 +397,3 @@ TestEdgesAndRoot.settings = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-
-

@@ -202,7 +202,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
         lambda: troubled(Kind.CRASH),
         {"revisions rise", "no double counting", "final is final", "nothing acked is missing"},
     ),
-    (removals_are_not_learned, removed_behind_a_cut, {"commands converge"}),
+    (removals_are_not_learned, removed_behind_a_cut, {"commands converge", "convergence"}),
 ]
 
 

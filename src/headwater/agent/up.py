@@ -211,11 +211,16 @@ def _save(directory: Path, alive: Running) -> None:
 
 
 def _is_ours(pid: int) -> bool:
-    """True when the process still runs and is an agent (process ids are used again)."""
+    """True when the process still runs and is an agent (process ids are used again).
+
+    A process has no command line for a moment while it starts, and none once it is a zombie.
+    """
     try:
-        return b"headwater" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return False
+    return state not in "ZX" and (not command or b"headwater" in command)
 
 
 def _signal(pid: int, which: signal.Signals) -> None:

@@ -1,12 +1,15 @@
 """What "equal" means for two answers: the same rows as a bag, doubles to 1e-9 relative.
 
-Rows are compared after sorting by all columns. Doubles sort by a rounded value first, so that two
-nearly equal ones do not change places, and NaN equals NaN as in Spark's grouping.
+Rows are matched by what is exact in them, their keys as a rule, and only then by their doubles.
+Nearly equal doubles can sort either way, so where sorting leads to a difference, rows that agree
+in everything exact are matched one by one before they are called different. NaN equals NaN, as in
+Spark's grouping.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +17,10 @@ import pyarrow as pa
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 """Sums that cancel to nearly nothing have no relative precision left."""
+MATCHED_ROWS_MAX = 3_000
+"""So many rows that agree in everything exact are matched one by one: that is quadratic."""
+
+Row = tuple[Any, ...]
 
 
 def difference(left: pa.Table, right: pa.Table) -> str | None:
@@ -22,28 +29,60 @@ def difference(left: pa.Table, right: pa.Table) -> str | None:
         return f"columns {left.schema.names} and {right.schema.names}"
     if left.num_rows != right.num_rows:
         return f"{left.num_rows} rows and {right.num_rows} rows"
-    for one, other in zip(_sorted(left), _sorted(right), strict=True):
-        if not all(map(_same, one, other)):
-            return f"row {one} and row {other}"
+    mine, theirs = _by_exact_part(left), _by_exact_part(right)
+    for exact in sorted(mine.keys() | theirs.keys(), key=str):
+        found = _bag_difference(mine.get(exact, []), theirs.get(exact, []))
+        if found is not None:
+            return found
     return None
 
 
-def _sorted(table: pa.Table) -> list[tuple[Any, ...]]:
-    columns = [column.to_pylist() for column in table.columns]
-    return sorted(zip(*columns, strict=True), key=lambda row: [_key(value) for value in row])
+def _by_exact_part(table: pa.Table) -> dict[Row, list[Row]]:
+    """Rows that agree in all but their doubles, together."""
+    found: dict[Row, list[Row]] = {}
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        found.setdefault(tuple(map(_exact, row)), []).append(row)
+    return found
 
 
-def _key(value: Any) -> tuple[int, Any]:
-    if value is None:
-        return (0, 0)
+def _exact(value: Any) -> Any:
     if isinstance(value, float):
-        if math.isnan(value):
-            return (3, 0)
-        return (1, float(f"{value:.7e}") + 0.0 if math.isfinite(value) else value)
-    return (2, str(value) if isinstance(value, dict) else value)
+        return "a double"
+    return str(value) if isinstance(value, dict | list) else value
 
 
-def _same(left: Any, right: Any) -> bool:
+def _bag_difference(left: list[Row], right: list[Row]) -> str | None:
+    if len(left) != len(right):
+        row, count = (left or right)[0], (len(left), len(right))
+        return f"row {row}: {count[0]} times and {count[1]} times"
+    ordered = list(zip(sorted(left, key=_doubles), sorted(right, key=_doubles), strict=True))
+    unlike = next((pair for pair in ordered if not _is_same(*pair)), None)
+    if unlike is None or (len(left) <= MATCHED_ROWS_MAX and _is_matched(left, right)):
+        return None
+    return f"row {unlike[0]} and row {unlike[1]}"
+
+
+def _is_matched(left: Iterable[Row], right: Iterable[Row]) -> bool:
+    rest = list(right)
+    for row in left:
+        found = next((n for n, other in enumerate(rest) if _is_same(row, other)), None)
+        if found is None:
+            return False
+        del rest[found]
+    return True
+
+
+def _doubles(row: Row) -> list[tuple[bool, float]]:
+    """NaN is not in order with anything, so it comes last."""
+    values = [value for value in row if isinstance(value, float)]
+    return [(math.isnan(value), 0.0 if math.isnan(value) else value) for value in values]
+
+
+def _is_same(left: Row, right: Row) -> bool:
+    return all(map(_is_same_value, left, right))
+
+
+def _is_same_value(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)

@@ -238,5 +238,3 @@ class Edge:
 def _waits_for_room(edge: QueryEdge) -> bool:
     book = edge.book
     return bool(book.fresh or book.backlog_count or book.repairs)
-
-

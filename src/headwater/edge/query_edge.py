@@ -157,18 +157,18 @@ class QueryEdge:
         self.closed_through, self.record_changed = through, True
         return panes
 
-    def _close_empty(
-        self, first: int, last: int, filled: Iterable[int], *, now_s: float
-    ) -> None:
+    def _close_empty(self, first: int, last: int, filled: Iterable[int], *, now_s: float) -> None:
         others = IntervalSet((pane, pane) for pane in filled)
         for a, b in self._undeclined(first, last):
             for run in others.gaps(a, b):
                 self._close_run(*run, now_s=now_s)
 
     def _close_run(self, first: int, last: int, *, now_s: float) -> None:
-        """Long runs are told by the state; at the end of input all are, so that it is complete."""
+        """Long runs are told by the state; at the end of input all are, so that it is complete,
+        and those with damage, so that no close overtakes it."""
         is_full = self.word.empty_ranges >= self.config.empty_ranges_max
-        run_min = EMPTY_RUN_MIN if not self.query.ends else 1
+        has_damage = self.word.has_damage(first, last)
+        run_min = 1 if self.query.ends or has_damage else EMPTY_RUN_MIN
         if last - first + 1 >= (EMPTY_RUN_ALWAYS if is_full else run_min):
             self.word.close_empty(first, last)
             return
@@ -189,9 +189,7 @@ class QueryEdge:
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
         """A pane with rows that are in no update yet is not sealed."""
         if self.word.status == RUNNING:
-            through = sealable_through(
-                self.query, clock, lateness_s=self._lateness_s, now_s=now_s
-            )
+            through = sealable_through(self.query, clock, lateness_s=self._lateness_s, now_s=now_s)
         else:
             through = FOREVER
         through = min([through, self.closed_through, *self.cutting, *self.book.late])
@@ -237,9 +235,13 @@ class QueryEdge:
         return Lane.LIVE if self._is_live and is_recent else Lane.BACKLOG
 
     def count(self, pane: int, updates: int) -> None:
-        """Tell how many updates the pane has, where that isn't one and nothing else was said."""
+        """Tell how many updates the pane has, where that isn't one and nothing else was said.
+
+        Of a pane that can't be exact only the state tells the close. Were it sent with the rows,
+        it could overtake the state, and the root would call the answer exact for a while.
+        """
         after_word = pane in self.reopened or self.word.is_declined(pane)
-        if updates > 1 or after_word:
+        if updates > 1 or after_word or self.word.is_doubted(pane):
             self.word.count(pane, updates, after_word=after_word)
 
     @property

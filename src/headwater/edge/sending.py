@@ -94,7 +94,11 @@ class Sending:
             self._marks.setdefault(edge.id, []).append((pane, min(rows), max(rows)))
         self._say(edge, pane, updates, lane)
 
-    def _say(self, edge: QueryEdge, pane: int, updates: Iterable[int], lane: Lane) -> None:
+    def _say(self, edge: QueryEdge, pane: int, updates: list[int], lane: Lane) -> None:
+        if EMPTY_CLOSE in updates and edge.word.is_doubted(pane):
+            edge.book.land(pane, EMPTY_CLOSE)
+            edge.word.close_empty(pane, pane)
+            return
         sends = sends_of(edge, pane, updates, lane)
         self._room.spend(sends)
         self.sends += sends
@@ -120,12 +124,17 @@ def _rows_of(update: int) -> Ranges:
 
 
 def _coverage(edge: QueryEdge, pane: int, update: int, lane: Lane) -> Coverage:
-    """The short form only where the root knows this incarnation, and never in a spare."""
+    """The short form only where the root knows this incarnation, and never in a spare.
+
+    Of a pane that can't be exact the state tells the close; see ``QueryEdge.count``.
+    """
     ordinal, incarnation = edge.word.ordinal, edge.word.incarnation
     count = edge.book.updates_of(pane)
-    if edge.word.is_greeted and lane is not Lane.SPARE:
+    is_doubted = update != EMPTY_CLOSE and edge.word.is_doubted(pane)
+    if edge.word.is_greeted and lane is not Lane.SPARE and not is_doubted:
         if update == EMPTY_CLOSE:
             return Coverage.of_empty(ordinal, incarnation)
         if count == 1:
             return Coverage.of_whole(ordinal, incarnation)
-    return Coverage.of_part(ordinal, incarnation, updates=_rows_of(update), closed_at=count)
+    closed_at = None if is_doubted else count
+    return Coverage.of_part(ordinal, incarnation, updates=_rows_of(update), closed_at=closed_at)

@@ -110,6 +110,13 @@ class SiteWord:
     def is_declined(self, pane: int) -> bool:
         return pane in self._never
 
+    def is_doubted(self, pane: int) -> bool:
+        """Whether the state says of this pane that it can't be exact."""
+        return pane in self._never or pane in self._damaged
+
+    def has_damage(self, first: int, last: int) -> bool:
+        return next(self._damaged.within(first, last), None) is not None
+
     def is_told_empty(self, pane: int) -> bool:
         return pane in self._empty
 

@@ -51,9 +51,7 @@ def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> 
     first, last = batch.touched or _open_panes(edge, now_s=now_s)
     first = max(first, edge.lowest(), edge.word.sealed_through)
     edge.word.decline(first, last, Reason.FAILED)
-    for a, b in list(edge.book.filled.within(first, last)):
-        for pane in range(a, b + 1):
-            edge.count(pane, edge.book.updates_of(pane))
+    _count_updates(edge, first, last)
     edge.word.message = message[:MESSAGE_CHARS_MAX]
     edge.failures += 1
     edge.record_changed = edge.word.has_changed = True
@@ -68,7 +66,16 @@ def _damage(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
         first = edge.query.window.pane_at(report.damaged_from_us)
     if report.damaged_to_us is not None:
         last = max(first, edge.query.window.pane_at(report.damaged_to_us))
-    edge.word.damage(max(first, edge.lowest()), last)
+    first = max(first, edge.lowest())
+    edge.word.damage(first, last)
+    _count_updates(edge, first, last)
+
+
+def _count_updates(edge: QueryEdge, first: int, last: int) -> None:
+    """The state says of these panes that they can't be exact; now it tells their closes too."""
+    for a, b in list(edge.book.filled.within(first, last)):
+        for pane in range(a, b + 1):
+            edge.count(pane, edge.book.updates_of(pane))
 
 
 def _open_panes(edge: QueryEdge, *, now_s: float) -> Range:

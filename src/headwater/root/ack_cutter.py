@@ -70,9 +70,7 @@ class AckCutter:
         pause_s = self._config.ack_every_s if has_cause else self._config.ack_idle_s
         return self._cut_s + pause_s
 
-    def cut(
-        self, scoreboard: Scoreboard, *, done_through: int, now_s: float
-    ) -> Acknowledgement:
+    def cut(self, scoreboard: Scoreboard, *, done_through: int, now_s: float) -> Acknowledgement:
         self._cut_s, self._has_news = now_s, False
         self._number = max(self._number + 1, round(now_s * MILLIS))
         boards = [scoreboard.boards[pane] for pane in self._choose()]

@@ -215,7 +215,6 @@ class PaneBoard:
         )  # fmt: skip
 
 
-
 def _joined(former: Share, part: Share) -> Share:
     closes = [at for at in (former.closed_at, part.closed_at) if at is not None]
     updates = ranges.union(former.updates, part.updates)
