@@ -26,14 +26,17 @@ def lines(count: int, *, seed: int, start_s: float = 1_777_636_800.0) -> pa.Arra
     chance = np.random.default_rng(seed)
     micros = ((start_s + np.arange(count) / LINES_PER_S) * 1e6).astype("int64")
     times = pc.strftime(pa.array(micros, pa.timestamp("us")), format="%Y-%m-%dT%H:%M:%SZ")
+    domains = [f"www.site{n}.example" for n in range(400)]
+    urls = [f"/img/{n:x}.jpg" for n in range(5_000)]
+    clients = [f"10.1.{n >> 8}.{n & 255}" for n in range(20_000)]
     return pc.binary_join_element_wise(
         times,
-        _drawn([f"www.site{n}.example" for n in range(400)], np.minimum(chance.zipf(1.3, count), 400) - 1),
-        _drawn([f"/img/{n:x}.jpg" for n in range(5_000)], chance.integers(0, 5_000, count)),
+        _drawn(domains, np.minimum(chance.zipf(1.3, count), len(domains)) - 1),
+        _drawn(urls, chance.integers(0, len(urls), count)),
         _text(chance.choice([200, 206, 304, 404, 500], count)),
         _text(chance.integers(100, 2_000_000, count)),
         _text(np.round(chance.lognormal(3, 1, count), 2)),
-        _drawn([f"10.1.{n >> 8}.{n & 255}" for n in range(20_000)], chance.integers(0, 20_000, count)),
+        _drawn(clients, chance.integers(0, len(clients), count)),
         _drawn(["HIT", "MISS", "EXPIRED"], chance.integers(0, 3, count)),
         ",",
     )

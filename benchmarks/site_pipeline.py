@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.site_pipeline [--quick]``. Both read the same complete files, as many in a
 batch. By hand: a stream with Spark's own text source and ``split``, or with its csv source, and
-``foreachBatch`` that groups by ``window()`` and collects; for several queries as many streams. Ours:
-the same queries through ``SiteHost``. The first batches of a pass are not counted (start, planning),
-and passes alternate, so that a busy machine is busy for both. Time is of the clock; the CPU of the
-JVM and of Python is given beside it, since that a busy machine disturbs less.
+``foreachBatch`` that groups by ``window()`` and collects; for several queries as many streams.
+Ours: the same queries through ``SiteHost``. The first batches of a pass are not counted (start,
+planning), and passes alternate, so that a busy machine is busy for both. Time is of the clock; the
+CPU of the JVM and of Python is given beside it, since that a busy machine disturbs less.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from headwater.spark.site_host import SiteHost
 QUICK = "--quick" in sys.argv
 LINES_EACH = 50_000
 FILES_PER_BATCH = 8
-BATCHES = 3 if QUICK else 6
+BATCHES = 3 if QUICK else 5
 BATCHES_SKIPPED = 1
-PASSES = 2 if QUICK else 4
+PASSES = 2 if QUICK else 3
 
 SELECTS = (
     ("domain, count(*) AS n, sum(bytes) AS b", "", "domain"),
@@ -71,11 +71,11 @@ def compare(
     running: RunningSpark, scratch: Path, data: Path, paths: list[Path], count: int
 ) -> None:
     """One line for each way, then the ratios."""
-    meter = CpuMeter(running)
+    session, meter = running.session, CpuMeter(running)
     ways: dict[str, Callable[[], Cost]] = {
-        "by hand, text": lambda: by_hand(running.session, meter, scratch, data, count, is_csv=False),
-        "by hand, csv": lambda: by_hand(running.session, meter, scratch, data, count, is_csv=True),
-        "headwater": lambda: ours(running.session, meter, scratch, paths, count),
+        "by hand, text": lambda: by_hand(session, meter, scratch, data, count, is_csv=False),
+        "by hand, csv": lambda: by_hand(session, meter, scratch, data, count, is_csv=True),
+        "headwater": lambda: ours(session, meter, scratch, paths, count),
     }
     costs: dict[str, list[Cost]] = {name: [] for name in ways}
     for number in range(PASSES):
@@ -97,14 +97,20 @@ def compare(
 
 
 class CpuMeter:
-    """CPU seconds of the JVM, its children and this process."""
+    """CPU seconds of the JVM, of the Python workers that it started, and of this process."""
 
     def __init__(self, running: RunningSpark) -> None:
-        self._stat = Path(f"/proc/{running.jvm.pid}/stat")
+        self._session = running.jvm.pid
 
     def read(self) -> float:
-        fields = self._stat.read_text().rpartition(")")[2].split()
-        ticks = sum(int(field) for field in fields[11:15])
+        ticks = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == self._session:
+                ticks += sum(int(field) for field in fields[11:15])
         return ticks / 100 + time.process_time()
 
 
@@ -189,7 +195,8 @@ def compiled(count: int) -> list[Query]:
     for number, (items, condition, keys) in enumerate(SELECTS[:count]):
         where = f"WHERE {condition} " if condition else ""
         groups = ", ".join(["window(ts, '10 seconds')", *([keys] if keys else [])])
-        streams.append(f"CREATE STREAM q{number} AS SELECT {items} FROM access {where}GROUP BY {groups};")
+        select = f"SELECT {items} FROM access {where}GROUP BY {groups}"
+        streams.append(f"CREATE STREAM q{number} AS {select};")
     return compile_statements(
         SOURCE + "".join(streams), root="home", installer="home", next_counter=1, begin="earliest"
     )

@@ -1,0 +1,138 @@
+"""Two ways for lines to get into a batch, side by side: through Python, or through the JVM alone.
+
+``python -m benchmarks.reading_ways``. Both are streams that tell of cuts and run the same parser
+and query in ``foreachBatch``. In the first the stream carries the lines: a Python data source reads
+the chunks of a cut and yields Arrow batches, without touching single lines. In the second the
+stream carries only the news, and ``foreachBatch`` reads the chunks with Spark's own text reader.
+The second is what the product does (``cut_source``).
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from benchmarks.log_lines import write_files
+from benchmarks.site_pipeline import CpuMeter, compiled
+from headwater.plan.query import Query
+from headwater.spark.parse import Parser
+from headwater.spark.session import SparkConfig, start_session
+from headwater.spark.site_part import over_records
+from headwater.spark.site_sql import with_high_time
+
+FILES_PER_CUT = 8
+LINES_EACH = 50_000
+CUTS = 8
+CUTS_SKIPPED = 3
+
+
+class LineSource(DataSource):  # type: ignore[misc]
+    """Offsets are numbers of cuts; ``is_news`` says whether lines or only the paths are carried."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "bench_lines"
+
+    def schema(self) -> str:
+        return "value STRING"
+
+    def streamReader(self, schema: object) -> LineReader:
+        return LineReader(Path(self.options["path"]), self.options["is_news"] == "true")
+
+
+class LineReader(DataSourceStreamReader):  # type: ignore[misc]
+    def __init__(self, directory: Path, is_news: bool) -> None:
+        self._paths = sorted(str(path) for path in directory.iterdir())
+        self._is_news = is_news
+
+    def initialOffset(self) -> dict[str, int]:
+        return {"cut": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: object) -> dict[str, int]:
+        return {"cut": min(start["cut"] + 1, len(self._paths) // FILES_PER_CUT)}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        paths = self._paths[start["cut"] * FILES_PER_CUT : end["cut"] * FILES_PER_CUT]
+        halves = (paths[::2], paths[1::2]) if not self._is_news else (paths,)
+        return [InputPartition(half) for half in halves]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        for path in partition.value:
+            if self._is_news:
+                yield pa.record_batch({"value": [path]})
+            else:
+                yield from batches_of(Path(path).read_bytes())
+
+
+def batches_of(data: bytes) -> Iterator[pa.RecordBatch]:
+    """Lines as Arrow sees them: one buffer of text, and where each line begins.
+
+    An array of strings has no gaps, so the line ends stay at the ends of the values, and the
+    parser meets them there; as a measurement that flatters this way.
+    """
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")).astype(np.int32) + 1
+    offsets = np.concatenate([np.zeros(1, np.int32), ends])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    yield pa.record_batch({"value": pa.StringArray.from_buffers(len(ends), buffers[1], buffers[2])})
+
+
+def main() -> None:
+    (query,) = compiled(1)
+    with tempfile.TemporaryDirectory(prefix="headwater-bench-") as text:
+        scratch = Path(text)
+        write_files(scratch / "data", files=FILES_PER_CUT * CUTS, lines_each=LINES_EACH)
+        running = start_session(SparkConfig(memory="1g", directory=text, log=f"{text}/jvm.log"))
+        try:
+            running.session.dataSource.register(LineSource)
+            meter = CpuMeter(running)
+            for is_news in (False, True):
+                run(running.session, meter, scratch, query, is_news=is_news)
+        finally:
+            running.stop()
+
+
+def run(
+    session: SparkSession, meter: CpuMeter, scratch: Path, query: Query, *, is_news: bool
+) -> None:
+    parser = Parser(query.source, (frozenset(query.columns_used),), is_quote_free=True)
+    records = parser.records_sql(f"({parser.typed_sql('__lines')})", 0, is_counted=True)
+    marks: list[tuple[float, float]] = []
+
+    def collect(frame: DataFrame, _: int) -> None:
+        own = frame.sparkSession
+        lines = own.read.text([row["value"] for row in frame.collect()]) if is_news else frame
+        lines.createOrReplaceTempView("__lines")
+        own.sql(over_records(records, with_high_time(query))).toArrow()
+        marks.append((time.perf_counter(), meter.read()))
+
+    stream = (
+        session.readStream.format("bench_lines")
+        .option("is_news", str(is_news).lower())
+        .load(str(scratch / "data"))
+        .writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(scratch / f"checkpoint-{is_news}"))
+        .start()
+    )
+    while len(marks) < CUTS:
+        fault = stream.exception()
+        assert fault is None, fault
+        time.sleep(0.1)
+    stream.stop()
+    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(marks)][CUTS_SKIPPED:]
+    wall_s, cpu_s = (statistics.median(step[n] for step in steps) for n in (0, 1))
+    count = FILES_PER_CUT * LINES_EACH
+    name = "news, then Spark's text reader" if is_news else "lines through a Python source"
+    print(f"  {name:32s} {count / wall_s:10,.0f} lines/s {cpu_s / count * 1e6:6.2f} µs CPU a line")
+
+
+if __name__ == "__main__":
+    main()
