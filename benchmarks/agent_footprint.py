@@ -3,8 +3,8 @@
 ``python -m benchmarks.agent_footprint``. One site with one query on a lean Spark, in a process of
 its own for each setting. "Ready" is a session that takes jobs, "first" the first batch committed.
 A small batch is 200 lines, from the moment that they are noticed to the commit. CPU at idle is a
-share of one core over some seconds, of JVM, Python and reader; memory is resident (RSS), idle and
-after 800,000 lines. The reader is the Python process that Spark keeps for our source.
+share of one core over some seconds, of JVM and Python; memory is resident (RSS), idle and after
+800,000 lines.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ BUSY_FILES, BUSY_LINES = 16, 50_000
 
 
 def main() -> None:
-    heads = ("", "ready", "first", "small", "JVM MB", "Python MB", "reader MB", "CPU idle")
-    print("{:22s} {:>7s} {:>7s} {:>8s} {:>10s} {:>10s} {:>10s}   {}".format(*heads))
+    heads = ("", "ready", "first", "small", "JVM MB", "Python MB", "CPU idle")
+    print("{:22s} {:>7s} {:>7s} {:>8s} {:>10s} {:>10s}   {}".format(*heads))
     for name, environment in SETTINGS.items():
         run = subprocess.run(
             [sys.executable, "-m", "benchmarks.agent_footprint", "--one"],
             env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, text=True,
         )  # fmt: skip
         one = json.loads(run.stdout.splitlines()[-1])
-        sizes = ["{:.0f}/{:.0f}".format(*one[part]) for part in ("jvm", "python", "reader")]
+        sizes = ["{:.0f}/{:.0f}".format(*one[part]) for part in ("jvm", "python")]
         print(
             f"{name:22s} {one['ready_s']:6.1f}s {one['first_s']:6.1f}s "
-            f"{one['small_s'] * 1000:6.0f}ms {sizes[0]:>10s} {sizes[1]:>10s} {sizes[2]:>10s}   "
+            f"{one['small_s'] * 1000:6.0f}ms {sizes[0]:>10s} {sizes[1]:>10s}   "
             + " + ".join(f"{share * 100:.1f} %" for share in one["idle"]),
             flush=True,
         )
@@ -77,7 +77,7 @@ def measure() -> dict[str, object]:
             assert site.is_done.wait(300), "no batch was committed"
             first_s = time.perf_counter() - began_s
             small_s = [_one_more(host, site, small(scratch, n)) for n in range(1, SMALL_BATCHES)]
-            pids = (running.jvm.pid, os.getpid(), reader_of(running.jvm.pid))
+            pids = (running.jvm.pid, os.getpid())
             idle = idle_shares(pids)
             before = [rss_mb(pid) for pid in pids]
             for path in write_files(scratch / "busy", files=BUSY_FILES, lines_each=BUSY_LINES):
@@ -94,7 +94,6 @@ def measure() -> dict[str, object]:
         "small_s": statistics.median(small_s[len(small_s) // 2 :]),
         "jvm": (before[0], after[0]),
         "python": (before[1], after[1]),
-        "reader": (before[2], after[2]),
         "idle": idle,
     }
 
@@ -111,20 +110,6 @@ def _one_more(host: object, site: BenchSite, path: Path) -> float:
     host.notice("access")  # type: ignore[attr-defined]
     assert site.is_done.wait(120), "the batch was not committed"
     return time.perf_counter() - began_s
-
-
-def reader_of(jvm: int) -> int:
-    """The Python process below the JVM that waits for offers."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes()
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            if parent == jvm and b"python_streaming_source_runner" in command:
-                return int(entry.name)
-    return jvm
 
 
 def idle_shares(pids: tuple[int, ...]) -> list[float]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_kit import ListInbox, inverse, per_domain, until
 
+from headwater.errors import StoreError
 from headwater.plan.query import Query
-from headwater.spark.cut_source import CutReader, post_offer
 from headwater.spark.site_host import SiteHost
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_a_deleted_checkpoint_costs_an_epoch_and_no_record(
     query = per_domain()
     inbox = serve("x", query)
     give(host, inbox, line(1))
-    (checkpoint,) = (tmp_path / "host").glob("streams/hits/checkpoint-*")
+    (checkpoint,) = (tmp_path / "host").glob("streams/hits/checkpoints/*")
     shutil.rmtree(checkpoint)
     checkpoint.write_text("no directory any more")
     give(host, inbox, line(2))
@@ -202,6 +202,23 @@ def test_a_big_backlog_is_read_in_bounded_batches(host: SiteHost, serve: MakeInb
     assert len(inbox.batches) >= 2
 
 
+def test_a_site_with_a_broken_store_does_not_stop_its_neighbour(
+    host: SiteHost, serve: MakeInbox
+) -> None:
+    query = per_domain()
+    broken, fine = serve("broken", query), serve("fine", query)
+
+    def refuse(source: str, **_: object) -> None:
+        raise StoreError("the manifest is damaged")
+
+    broken.commit = refuse  # type: ignore[method-assign, assignment]
+    broken.put(line(1))
+    give(host, fine, line(2))
+    give(host, fine, line(3))
+    assert fine.counts(query) == {(PANE, "a"): 2}
+    assert broken.committed == 0
+
+
 def test_a_stream_ends_when_nobody_reads_its_source(
     spark: SparkSession, host: SiteHost, serve: MakeInbox
 ) -> None:
@@ -209,15 +226,3 @@ def test_a_stream_ends_when_nobody_reads_its_source(
     give(host, inbox, line(1))
     host.withdraw("x")
     until(lambda: not spark.streams.active)
-
-
-def test_the_reader_hands_out_each_offer_once(tmp_path: Path) -> None:
-    board = tmp_path / "board"
-    post_offer(board, {"number": 1, "cuts": {"y": 2, "x": 1}})
-    reader = CutReader(board)
-    rows, offset = reader.read(reader.initialOffset())
-    assert list(rows) == [("x", 1), ("y", 2)]
-    assert list(reader.readBetweenOffsets(reader.initialOffset(), offset)) == [("x", 1), ("y", 2)]
-    post_offer(board, {"number": 0, "cuts": {}, "closed": True})
-    rows, again = reader.read(offset)
-    assert (list(rows), again) == ([], offset)

@@ -55,7 +55,8 @@ class Checkers:
         self.expired: set[tuple[str, int, int]] = set()
         """(query, ordinal, pane) that a cube dropped by retention."""
         self.installed_s: dict[tuple[str, int, int], float] = {}
-        """(query, ordinal, incarnation) -> site clock when that site began with it."""
+        """(query, ordinal, incarnation) -> site clock when that site began with it, the last time:
+        a crash may have hidden that it had begun."""
         self.sites: dict[str, SimulatedSite] = {}
         self._ordinals: dict[int, SimulatedSite] = {}
         self._queue = queue
@@ -214,8 +215,9 @@ class Checkers:
         self._answering.add((site.name, site.life_count, answer.query))
 
     def _installed(self, site: SimulatedSite, effect: do.Installed) -> None:
-        key = (str(effect.query.id), site.truth.ordinal, site.disk.incarnation)
-        self.installed_s.setdefault(key, site.clock.now_s())
+        if effect.is_new:
+            key = (str(effect.query.id), site.truth.ordinal, site.disk.incarnation)
+            self.installed_s[key] = site.clock.now_s()
 
     def _expire(self, site: SimulatedSite, effect: do.Expire) -> None:
         self._transcript.count("a pane expired")

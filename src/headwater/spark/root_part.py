@@ -8,6 +8,7 @@ windows apart, in Spark's own SQL.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -18,13 +19,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headwater.algebra.types import WINDOW_COLUMN, summary_schema
-from headwater.errors import AnswerOverflow, SparkFailed
+from headwater.errors import AnswerOverflow, HeadwaterError, SparkFailed
 from headwater.plan.query import Query
 from headwater.spark.session import apply_settings
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 START, END = "__start", "__end"
+POOL = "root"
+"""Of Spark's scheduler: answers are short and awaited, so they share fairly with long batches."""
 ONE_TASK_ROWS = 200_000
 """Up to here one task groups and orders everything, without a shuffle, in half the time."""
 SESSIONS_MAX = 1_000
@@ -48,6 +51,7 @@ class RootSpark:
         Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``.
         """
         session = self._session_of(query)
+        session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
         try:
             panes = _panes_table(query, windows)
             frame = session.createDataFrame(panes)
@@ -63,6 +67,16 @@ class RootSpark:
         except SPARK_ERRORS as error:
             raise SparkFailed(f"query {query.id}: root part: {message_of(error)}") from error
         return split_by_window(query, answer)
+
+    def prepare(self, query: Query) -> None:
+        """Plan and compile the root part on one row of nothing, so that the first answer need not.
+
+        Called, if at all, when the query is installed; what comes of it does not matter.
+        """
+        schema = summary_schema(query)
+        nothing = pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
+        with contextlib.suppress(HeadwaterError):
+            self.finish(query, {0: [(0, nothing)]})
 
     def _session_of(self, query: Query) -> SparkSession:
         with self._lock:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,13 +20,13 @@ import structlog
 from pyspark.sql import SparkSession
 
 from headwater.plan.query import Query
-from headwater.spark.cut_source import CutSource
 from headwater.spark.inbox import Inbox
 from headwater.spark.source_stream import SourceStream
 
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 0.25
+TROUBLE_S = 1.0
 BATCH_BYTES_MAX = 64 << 20
 
 
@@ -46,7 +47,6 @@ class SiteHost:
         self._wake = threading.Event()
         self._is_stopping = False
         shutil.rmtree(self._directory, ignore_errors=True)
-        session.dataSource.register(CutSource)
         self._keeper = threading.Thread(target=self._keep, name="site-host", daemon=True)
         self._keeper.start()
 
@@ -94,7 +94,8 @@ class SiteHost:
                 try:
                     stream.step()
                 except Exception as error:  # one source's trouble must not end the others
-                    log.warning("stream is in trouble", source=name, error=repr(error)[:1000])
+                    log.warning("stream is in trouble", source=name, error=repr(error)[:500])
+                    time.sleep(TROUBLE_S)
 
     def _match_streams(self) -> None:
         wanted = {source.name for inbox in self._sites().values() for source in inbox.sources()}

@@ -1,9 +1,9 @@
 """One source as one streaming query, over all the sites that the host serves.
 
-A batch goes round like this: the host *offers* the pending cuts of all sites on the board, Spark's
-engine sees a new offset and starts a batch, ``foreachBatch`` brings the offer back to us, the
-chunks are read and reduced, every site commits, and the next offer follows. One offer is out at a
-time, so Spark never has more than one batch of ours.
+A batch goes round like this: the host *offers* the pending cuts of all sites, Spark's engine sees a
+new offset and starts a batch, ``foreachBatch`` brings the offer back to us, the chunks are read and
+reduced, every site commits, and the next offer follows. One offer is out at a time, so Spark never
+has more than one batch of ours.
 
 Spark's checkpoint is disposable. What was read is what the sites' cubes say is committed, so each
 start of the stream takes a fresh checkpoint and begins a new *epoch* in every cube: a lost or
@@ -13,6 +13,7 @@ within an epoch, its cuts are committed already and there is nothing to do.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 import time
@@ -20,20 +21,22 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from headwater.errors import DiskFull
+from headwater.errors import DiskFull, StoreError
 from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
-from headwater.spark.cut_source import FORMAT, post_offer
-from headwater.spark.inbox import Inbox
+from headwater.spark.inbox import Chunk, Inbox
+from headwater.spark.offers import OfferStream
 from headwater.spark.spark_message import message_of
 
 log = structlog.get_logger()
 
 COMMIT_RETRY_S = 1.0
 """While a site's disk is full its batch waits, and the others' batches behind it."""
+TROUBLE_S = 5.0
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0
 
 Sites = Callable[[], Mapping[str, Inbox]]
@@ -59,7 +62,6 @@ class SourceStream:
         self.source = source
         self._session = session
         self._directory = directory
-        self._board = directory / "board"
         self._sites = sites
         self._queries = queries
         self._commit_lock = commit_lock
@@ -68,10 +70,12 @@ class SourceStream:
         self._stream: StreamingQuery | None = None
         self._epochs: dict[str, tuple[Inbox, int]] = {}
         self._lock = threading.Lock()
-        self._cuts: Mapping[str, int] = {}
-        self._offered = 0
-        self._done = 0
+        self._batch_lock = threading.Lock()
+        self._offers: OfferStream | None = None
+        self._cuts: Mapping[str, int] | None = None
+        """The offer that is out."""
         self._life = 0
+        self._trouble_until_s: dict[str, float] = {}
         self._restart_at_s = 0.0
         self._restart_wait_s = RESTART_S_MIN
         self._closing = threading.Event()
@@ -85,10 +89,13 @@ class SourceStream:
         self._offer()
 
     def stop(self) -> None:
-        """End the stream; a batch that is under way ends first, committed or not."""
+        """End the stream. A commit that is under way ends first; none begins after it."""
         self._closing.set()
+        with self._commit_lock:
+            self._life += 1
         self._end_stream()
-        self._runner.close()
+        with self._batch_lock:
+            self._runner.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _restart(self) -> None:
@@ -105,51 +112,63 @@ class SourceStream:
         self._start()
 
     def _start(self) -> None:
-        shutil.rmtree(self._directory, ignore_errors=True)
-        self._directory.mkdir(parents=True)
-        with self._lock:
+        checkpoints = self._directory / "checkpoints"
+        shutil.rmtree(checkpoints, ignore_errors=True)
+        offers = OfferStream(self._session)
+        with self._commit_lock, self._lock:
             self._life += 1
-            self._offered = self._done = 0
+            self._offers = offers
+            self._cuts = None
             self._epochs.clear()
-            post_offer(self._board, {"number": 0, "cuts": {}})
         life = self._life
         self._stream = (
-            self._session.readStream.format(FORMAT)
-            .load(str(self._board))
+            offers.frame()
             .writeStream.foreachBatch(lambda _, number: self._batch(life, number))
-            .option("checkpointLocation", str(self._directory / f"checkpoint-{life}"))
+            .option("checkpointLocation", str(checkpoints / str(life)))
             .queryName(f"{self.source}-{life}")
             .start()
         )
 
     def _end_stream(self) -> None:
-        if self._stream is None:
-            return
-        if self._board.exists():
-            post_offer(self._board, {"number": 0, "cuts": {}, "closed": True})
-        self._stream.stop()
-        self._stream = None
+        """Also when the JVM is gone, which ended the stream for us."""
+        if self._stream is not None:
+            with contextlib.suppress(Py4JError, OSError):
+                self._stream.stop()
+            self._stream = None
 
     def _offer(self) -> None:
-        """Put the pending cuts of all sites on the board, unless an offer is still out."""
+        """Offer the pending cuts of all sites, unless an offer is still out."""
         with self._lock:
-            if self._offered != self._done or self._closing.is_set():
+            if self._cuts is not None or self._offers is None or self._closing.is_set():
                 return
             cuts = self._pending_cuts()
             if cuts:
-                self._offered += 1
                 self._cuts = cuts
-                post_offer(self._board, {"number": self._offered, "cuts": cuts})
+                self._offers.offer()
 
     def _pending_cuts(self) -> dict[str, int]:
         """For each site the cut to read through; together about ``batch_bytes_max``."""
-        reading = {site: box for site, box in self._sites().items() if self._is_read(box)}
-        share = self._batch_bytes_max // max(1, len(reading))
-        found = {
-            site: inbox.pending(self.source, after_cut=None, bytes_max=share)
-            for site, inbox in reading.items()
+        now_s = time.monotonic()
+        reading = {
+            site: inbox
+            for site, inbox in self._sites().items()
+            if self._is_read(inbox) and self._trouble_until_s.get(site, 0.0) <= now_s
         }
+        share = self._batch_bytes_max // max(1, len(reading))
+        found = {site: self._pending(site, inbox, share) for site, inbox in reading.items()}
         return {site: chunks[-1].cut for site, chunks in found.items() if chunks}
+
+    def _pending(self, site: str, inbox: Inbox, bytes_max: int) -> Sequence[Chunk]:
+        try:
+            return inbox.pending(self.source, after_cut=None, bytes_max=bytes_max)
+        except StoreError as error:
+            self._leave_for_a_while(site, error)
+            return ()
+
+    def _leave_for_a_while(self, site: str, error: Exception) -> None:
+        """A site whose store is in trouble must not stop the sites beside it."""
+        log.warning("site is left alone", site=site, source=self.source, why=str(error))
+        self._trouble_until_s[site] = time.monotonic() + TROUBLE_S
 
     def _is_read(self, inbox: Inbox) -> bool:
         return any(source.name == self.source for source in inbox.sources())
@@ -157,19 +176,20 @@ class SourceStream:
     def _batch(self, life: int, number: int) -> None:
         """Called by Spark. What escapes from here ends the stream, and the host restarts it.
 
-        The batch is the offer that is out; there is one at most. Asking Spark for the rows of the
-        offer, which say the same, would take a job.
+        A stream that was stopped may leave its last call behind, so there is a lock, and a call of
+        a former life commits nothing.
         """
-        if life != self._life or self._closing.is_set():
-            return
-        self._process(self._cuts, number)
-        with self._lock:
-            if life == self._life:
-                self._done = self._offered
-        self._restart_wait_s = RESTART_S_MIN
+        with self._batch_lock:
+            cuts = self._cuts
+            if life == self._life and cuts is not None:
+                self._process(life, cuts, number)
+            with self._lock:
+                if life == self._life:
+                    self._cuts = None
+                    self._restart_wait_s = RESTART_S_MIN
         self._offer()
 
-    def _process(self, cuts: Mapping[str, int], number: int) -> None:
+    def _process(self, life: int, cuts: Mapping[str, int], number: int) -> None:
         batches, boxes = self._gather(cuts)
         if not batches:
             return
@@ -181,7 +201,8 @@ class SourceStream:
                 boxes[site].quarantine(self.source, chunk.cut, reason)
             return
         for batch, outcome in zip(batches, outcomes, strict=True):
-            self._commit(batch, outcome, boxes[batch.site], number)
+            while not self._is_settled(life, batch, outcome, boxes[batch.site], number):
+                self._closing.wait(COMMIT_RETRY_S)
 
     def _gather(self, cuts: Mapping[str, int]) -> tuple[list[SiteBatch], dict[str, Inbox]]:
         sites = self._sites()
@@ -191,7 +212,7 @@ class SourceStream:
             inbox = sites.get(site)
             if inbox is None or not self._is_read(inbox):
                 continue
-            found = inbox.pending(self.source, after_cut=None, bytes_max=self._batch_bytes_max)
+            found = self._pending(site, inbox, self._batch_bytes_max)
             chunks = tuple(chunk for chunk in found if chunk.cut <= cut)
             queries = tuple(query for query in installed if inbox.runs(str(query.id)))
             if chunks:
@@ -199,29 +220,37 @@ class SourceStream:
                 boxes[site] = inbox
         return batches, boxes
 
+    def _is_settled(
+        self, life: int, batch: SiteBatch, outcome: SiteOutcome, inbox: Inbox, number: int
+    ) -> bool:
+        """Commit one site's part, or find that it is not to be; False: its disk is full now."""
+        with self._commit_lock:
+            if life != self._life or self._sites().get(batch.site) is not inbox:
+                return True
+            try:
+                if inbox.committed_cut(self.source) < batch.chunks[0].cut:
+                    self._commit(batch, outcome, inbox, number)
+            except DiskFull as error:
+                log.warning("commit waits", site=batch.site, why=str(error))
+                return False
+            except StoreError as error:
+                self._leave_for_a_while(batch.site, error)
+        return True
+
     def _commit(
         self, batch: SiteBatch, outcome: SiteOutcome, inbox: Inbox, number: int
     ) -> None:
-        while not self._closing.is_set():
-            with self._commit_lock:
-                if self._sites().get(batch.site) is not inbox:
-                    return
-                try:
-                    inbox.commit(
-                        self.source,
-                        epoch=self._epoch(batch.site, inbox),
-                        batch_id=number,
-                        through_cut=batch.chunks[-1].cut,
-                        results=outcome.results,
-                        unparsed=outcome.unparsed,
-                        samples=outcome.samples,
-                        high_time_us=outcome.high_time_us,
-                        records=outcome.records,
-                    )
-                    return
-                except DiskFull as error:
-                    log.warning("commit waits", site=batch.site, why=str(error))
-            self._closing.wait(COMMIT_RETRY_S)
+        inbox.commit(
+            self.source,
+            epoch=self._epoch(batch.site, inbox),
+            batch_id=number,
+            through_cut=batch.chunks[-1].cut,
+            results=outcome.results,
+            unparsed=outcome.unparsed,
+            samples=outcome.samples,
+            high_time_us=outcome.high_time_us,
+            records=outcome.records,
+        )
 
     def _epoch(self, site: str, inbox: Inbox) -> int:
         """Begun at the site's first batch of this life; a site that came back begins another."""
