@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -44,6 +44,8 @@ class Followed:
     source: Source
     input: LogFollower | FiniteInput
     queries: set[str] = field(default_factory=set)
+    units: set[tuple[str, int]] = field(default_factory=set)
+    """(installer, last number) of the files that its queries came with."""
     poll: Poll | None = None
     samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     record_count: int = 0
@@ -75,6 +77,8 @@ class Feeder:
         self._read_from = read_from
         self._loop = asyncio.get_running_loop()
         self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
+        self.commanded: Mapping[str, int] = {}
+        """By installer: all its commands up to this number have been done here."""
         self._input_ends = False
         self._is_open = True
         self._wake = asyncio.Event()
@@ -96,6 +100,7 @@ class Feeder:
             self.followed[key] = Followed(query.source, self._open(query))
         followed = self.followed[key]
         followed.queries.add(str(query.id))
+        followed.units.add((query.id.installer, query.unit_last))
         self._host.install(query)
         if not self._cube.cuts.state(key).is_begun:
             await self._poll(followed)
@@ -193,7 +198,13 @@ class Feeder:
     # What the Spark host asks (an ``Inbox``), from its own threads
 
     def sources(self) -> list[Source]:
-        return [followed.source for followed in list(self.followed.values())]
+        followed = list(self.followed.values())
+        return [one.source for one in followed if all(map(self._is_whole, list(one.units)))]
+
+    def _is_whole(self, unit: tuple[str, int]) -> bool:
+        """All statements of this file are installed, or refused, or removed again."""
+        installer, last = unit
+        return self.commanded.get(installer, 0) >= last
 
     def runs(self, query_id: str) -> bool:
         return any(query_id in followed.queries for followed in list(self.followed.values()))

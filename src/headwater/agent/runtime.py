@@ -126,7 +126,7 @@ class SiteRuntime:
             ledgers=[stores.ledger.restore(query) for query in stores.ledger.queries()],
             now_s=self.now_s(),
         )
-        await self._runner.run(self.node.take())
+        await self._do_effects(self.node.take())
         await self.network.start(self)
         self._tasks = [
             asyncio.create_task(self._guarded(self._drive(), "node")),
@@ -201,12 +201,17 @@ class SiteRuntime:
             self.node.tick(now_s=now_s)
             effects = self.node.take()
             if effects:
-                await self._runner.run(effects)
+                await self._do_effects(effects)
                 continue
             await self._retain(now_s)
             pause_s = min(max(self.node.next_deadline_s() - self.now_s(), 0.001), TICK_S_MAX)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), pause_s)
+
+    async def _do_effects(self, effects: Sequence[fx.Effect]) -> None:
+        commanded = self.node.peer.commanded()
+        await self._runner.run(effects)
+        self.feeder.commanded = commanded
 
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""

@@ -103,6 +103,7 @@ def compile_statements(
                 options, query.window, default=begin, now_us=now_us, slack_us=slack_us
             ),
             ends=ends,
+            unit_last=next_counter + len(program.streams) - 1,
             timing=read_timing(options),
         )
         _check(query, stream, text)

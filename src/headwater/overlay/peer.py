@@ -191,6 +191,10 @@ class Peer:
         """The number of this site's next command, also after its own count was lost."""
         return self._commands.log.vector.get(self.site, 0) + 1
 
+    def commanded(self) -> dict[str, int]:
+        """By installer: the number up to which all its commands are known here."""
+        return dict(self._commands.log.vector)
+
     def originate(self, summary: Summary, *, now_s: float) -> None:
         """From this site's edge, once for each update; only into ``room_bytes``."""
         self._tray.now_s = now_s

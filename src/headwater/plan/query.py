@@ -108,6 +108,9 @@ class Query(msgspec.Struct, frozen=True):
     """The first pane; None: from the earliest record on."""
     ends: bool = False
     """The input is finite: sites close and seal when it is exhausted (``headwater try``)."""
+    unit_last: int = 0
+    """The number of the last statement of the file that this one came with. A file is installed as
+    one unit: a site that begins with a source reads nothing before it has all of them."""
     settings: tuple[tuple[str, str], ...] = ()
     """Spark session settings that both parts run under."""
     timing: Timing = Timing()
