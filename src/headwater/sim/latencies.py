@@ -29,14 +29,12 @@ STUB_STUB_S = 0.002
 STUB_TRANSIT_S = 0.010
 TRANSIT_TRANSIT_S = 0.020
 """Mortar's ModelNet test bed (section 7)."""
-LONGEST_S = 0.104
-"""Its longest delay between two peers: twice 1 ms, at either end a stub that reaches its transit
-through another stub (2 + 10 ms), and transit routers up to four hops apart (1+2+10 = 13, twice,
-leaves 78 ms: three whole hops of 20 ms, or four less the detours). We draw three or four."""
 TRANSITS = 8
-"""Routers in a ring, so that the farthest are four hops apart."""
+"""Routers in a ring, so that the farthest are four hops apart. Then the longest delay between two
+peers is the paper's 104 ms: 1 + 10 + 4 * 20 + 10 + 2 + 1, with one end behind another stub."""
 DETOUR_SHARE = 0.25
-"""Stubs that reach their transit router through another stub."""
+"""Stubs that reach their transit router through another stub; only in one half of the ring, so
+that no longest path has one at both ends."""
 
 PLANETLAB = "lat_planetlab490_18slices.tar.xz"
 SEATTLE = "lat_seattle99_688slices.tar.xz"
@@ -51,17 +49,18 @@ class World(NamedTuple):
 
 
 def transit_stub(count: int, *, seed: int) -> World:
-    """``count`` sites spread evenly over 34 stubs, which hang from a ring of transit routers::
+    """Mortar's test bed: ``count`` sites, spread evenly over 34 stubs around a ring of transits.
 
-        site ─1─ stub ──10── transit ─20─ transit ──10── stub ─1─ site
-                  └2─ stub ─1─ site          (a quarter of the stubs stand behind another)
+    ::
+
+        site ─1─ stub ─10─ transit ─20─ transit ─10─ stub ─1─ site
+                                                      └─2─ stub ─1─ site
     """
     chance = Random(seed)
     core_s = _core(STUBS, chance)
-    stub_of = np.array([number % STUBS for number in range(count)])
-    chance_order = list(range(count))
-    chance.shuffle(chance_order)
-    stub_of = stub_of[np.array(chance_order, dtype=np.intp)] if count else stub_of
+    stubs = [number % STUBS for number in range(count)]
+    chance.shuffle(stubs)
+    stub_of = np.array(stubs, dtype=np.intp)
     one_way_s = core_s[np.ix_(stub_of, stub_of)] + 2 * STUB_NODE_S
     np.fill_diagonal(one_way_s, 0.0)
     return World(
@@ -83,11 +82,12 @@ def _core(stubs: int, chance: Random) -> Matrix:
     for number in range(TRANSITS):
         link(stubs + number, stubs + (number + 1) % TRANSITS, TRANSIT_TRANSIT_S)
     direct = [stub for stub in range(stubs) if stub < TRANSITS or chance.random() >= DETOUR_SHARE]
+    doors = [stub for stub in direct if stub % TRANSITS < TRANSITS // 2]
     for stub in range(stubs):
         if stub in direct:
             link(stub, stubs + stub % TRANSITS, STUB_TRANSIT_S)
         else:
-            link(stub, chance.choice(direct), STUB_STUB_S)
+            link(stub, chance.choice(doors), STUB_STUB_S)
     return _shortest(links)[:stubs, :stubs]
 
 
@@ -106,7 +106,7 @@ def plane(count: int, *, seed: int, side_s: float = 0.1, height_s: float = 0.01)
     places = chance.uniform(0.0, side_s, size=(count, 2))
     heights_s = chance.uniform(0.0, 2.0 * height_s, size=count)
     apart_s = np.sqrt(((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
-    one_way_s = apart_s + heights_s[:, None] + heights_s[None, :]
+    one_way_s = apart_s + (heights_s[:, None] + heights_s[None, :])
     np.fill_diagonal(one_way_s, 0.0)
     regions = tuple(f"r{int(4 * x / side_s)}{int(4 * y / side_s)}" for x, y in places)
     return World(tuple(f"s{number}" for number in range(count)), regions, one_way_s)
