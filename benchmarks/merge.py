@@ -68,7 +68,7 @@ def an_inner_peer() -> Peer:
     peer = Peer(
         site="relay",
         roster=Roster(1, sites, home="root"),
-        tree=tree,
+        trees=(tree,),
         config=OverlayConfig(),
         merger_of=ArrowMerger,
     )

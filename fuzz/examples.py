@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, Greeting, PaneHeld
+from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
@@ -16,11 +17,14 @@ from headwater.overlay.messages import (
     AskInstall,
     CommandMessage,
     CommandsKnown,
+    CoordinatesMessage,
     Heartbeat,
     Message,
+    Placed,
     StatesMessage,
     SummaryMessage,
 )
+from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
 from headwater.plan.tree import Tree
@@ -69,7 +73,7 @@ def messages() -> list[Message]:
     coverage = Coverage.of_whole(1, 99).merge(Coverage.of_empty(900, 5)).merge(part)
     state = SiteState(
         QUERY, 2, 9, 4, -3, message="…", sealed_through=FOREVER, empty=((1, 9), (20, 30)),
-        declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4),
+        declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4, 5, 6),
     )  # fmt: skip
     ack = Acknowledgement(
         QUERY, 8, 3, 100, held=((101, 110),), panes=(PaneHeld(111, 1 << 200 | 5),),
@@ -87,4 +91,8 @@ def messages() -> list[Message]:
         CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2)),
         CommandsKnown({"alpha": 7, "bravo": 1 << 40}, (QUERY, "other@alpha#2")),
         AskInstall((QUERY,)),
+        Heartbeat(
+            1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)
+        ),
+        CoordinatesMessage((Placed(2, Coordinate(1.0, 2.0, 3.0)),)),
     ]

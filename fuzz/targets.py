@@ -253,7 +253,7 @@ def _a_peer() -> Peer:
     peer = Peer(
         site="bravo",
         roster=Roster(1, sites, home="alpha"),
-        tree=tree,
+        trees=(tree,),
         config=OverlayConfig(),
         merger_of=ArrowMerger,
     )

@@ -16,8 +16,10 @@ from headwater.algebra.acknowledgement import (
     Greeting,
     PaneHeld,
 )
+from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.route import Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane, Summary
 from headwater.net.codec import Codec
@@ -27,11 +29,14 @@ from headwater.overlay.messages import (
     AskInstall,
     CommandMessage,
     CommandsKnown,
+    CoordinatesMessage,
     Heartbeat,
     Message,
+    Placed,
     StatesMessage,
     SummaryMessage,
 )
+from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import (
     Column,
@@ -70,6 +75,9 @@ def coverages(draw: st.DrawFn) -> Coverage:
     return Coverage(whole, empty, draw(words), parts)
 
 
+routes = st.builds(
+    Route, st.integers(0, 15), st.lists(st.integers(0, 99), max_size=4).map(tuple), numbers
+)
 summaries = st.builds(
     SummaryMessage,
     st.builds(
@@ -82,6 +90,7 @@ summaries = st.builds(
         age_s=times,
         roster_version=numbers,
         plan_version=numbers,
+        route=routes,
     ),
 )
 states = st.builds(
@@ -102,7 +111,7 @@ states = st.builds(
     ),
     damaged=pane_ranges,
     counts=st.lists(st.tuples(panes, numbers), max_size=3).map(tuple),
-    tally=st.builds(Tally, numbers, numbers, numbers, numbers),
+    tally=st.builds(Tally, *(numbers,) * 6),
 )
 acks = st.builds(
     Acknowledgement,
@@ -117,6 +126,7 @@ acks = st.builds(
     ).map(tuple),
     extra=st.lists(st.builds(ExtraHeld, panes, ordinals, words, updates), max_size=3).map(tuple),
     greetings=st.lists(st.builds(Greeting, ordinals, words, numbers), max_size=3).map(tuple),
+    listed=pane_ranges,
     age_s=times,
 )
 
@@ -141,10 +151,29 @@ installs = st.builds(
 )
 removes = st.builds(Remove, st.builds(QueryId, names, names, numbers), names, numbers)
 moments = st.floats(-1e12, 1e12)
+places = st.builds(
+    Coordinate,
+    *(st.integers(-100_000, 100_000).map(lambda n: n / 10),) * 4,
+    st.integers(0, 300).map(lambda n: n / 100),
+)
+signs = st.lists(
+    st.builds(
+        RootSign,
+        ordinals,
+        st.integers(0, 10**9).map(lambda n: n / 1e3),
+        st.none() | moments,
+        st.integers(0, 10**9).map(lambda n: n / 1e6),
+        ordinals,
+    ),
+    max_size=3,
+).map(tuple)
 messages: st.SearchStrategy[Message] = st.one_of(
-    st.builds(Heartbeat, moments, st.none() | moments, moments, words),
+    st.builds(Heartbeat, moments, st.none() | moments, moments, words, signs, st.none() | places),
     summaries,
-    st.lists(states, max_size=3).map(lambda found: StatesMessage(tuple(found))),
+    st.builds(StatesMessage, st.lists(states, max_size=3).map(tuple), routes, numbers),
+    st.lists(st.builds(Placed, ordinals, places), max_size=3).map(
+        lambda found: CoordinatesMessage(tuple(found))
+    ),
     acks.map(AckMessage),
     (installs | removes).map(CommandMessage),
     st.builds(
@@ -159,6 +188,29 @@ messages: st.SearchStrategy[Message] = st.one_of(
 @given(messages)
 def test_every_message_comes_back_equal(message: Message) -> None:
     assert codec.decode(codec.encode(message)) == message
+
+
+FULL = [
+    Summary(
+        "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1)
+    ),
+    Acknowledgement(
+        "q@a#1", 8, 3, 100, ((101, 110),), (PaneHeld(111, 5),), (ExtraHeld(111, 3, 77, ((2, 3),)),),
+        (Greeting(2, 9, 4),), ((101, 111),), 1.5,
+    ),
+    Heartbeat(
+        1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, 4),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("full", FULL, ids=lambda one: type(one).__name__)
+def test_no_field_is_forgotten_on_the_wire(full) -> None:
+    """Every field has a value that is not its default, so leaving one out shows."""
+    for field in msgspec.structs.fields(full):
+        assert field.required or getattr(full, field.name) != field.default, field.name
+    wrap = {Summary: SummaryMessage, Acknowledgement: AckMessage}.get(type(full), lambda one: one)
+    assert codec.decode(codec.encode(wrap(full))) == wrap(full)
 
 
 def test_ages_grow_by_what_the_transport_knows_of_the_way() -> None:

@@ -49,7 +49,7 @@ class Host:
         self.node = Node(
             site=self.name,
             roster=ROSTER,
-            tree=TREE,
+            trees=(TREE,),
             config=NodeConfig(),
             merger_of=lambda _: BagMerger(),
             incarnation=self.cube.incarnation,

@@ -104,7 +104,7 @@ class World:
     def __init__(
         self,
         drawing: str,
-        *,
+        *siblings: str,
         config: OverlayConfig | None = None,
         one_way_s: float = 0.01,
         hidden: Iterable[str] = (),
@@ -128,6 +128,7 @@ class World:
         self.tree = Tree(
             0, tuple((self.ordinal[n], self.ordinal[p]) for n, p in members if p is not None)
         )
+        self.trees = (self.tree, *map(self.tree_of, siblings))
         self.config = config or OverlayConfig()
         self.merger = merger or BagMerger()
         self.now_s = 10_000.0
@@ -150,10 +151,15 @@ class World:
         for name in names:
             self.start(name)
         if linked:
-            for child, parent in members:
-                if parent is not None:
-                    self.connect(child, parent)
+            for tree in self.trees:
+                for child, parent in tree.parents:
+                    self.connect(names[child], names[parent])
             self.run(1.0)
+
+    def tree_of(self, drawing: str) -> Tree:
+        """A further drawing of the same sites."""
+        pairs = ((n, p) for n, p in read_drawing(drawing) if p is not None)
+        return Tree(0, tuple((self.ordinal[n], self.ordinal[p]) for n, p in pairs))
 
     # The network.
 
@@ -162,7 +168,7 @@ class World:
         peer = Peer(
             site=name,
             roster=self.roster,
-            tree=self.tree,
+            trees=self.trees,
             config=self.config,
             merger_of=lambda query: self.merger,
         )
@@ -262,7 +268,8 @@ class World:
         at = at or self.root
         number = self.peers[at].next_counter() if counter is None else counter
         query = a_query(name, installer=at, root=root or self.root, counter=number, **more)
-        install = Install(query, (tree or self.tree,), roster_version=1)
+        trees = self.trees if tree is None else (tree,)
+        install = Install(query, trees, roster_version=1)
         self.peers[at].command(install, now_s=self.clock_s(at))
         self.collect(at)
         return str(query.id)

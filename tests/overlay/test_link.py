@@ -4,7 +4,9 @@ import pytest
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.link import Link
+from headwater.overlay.messages import BeatWord
 
+WORD = BeatWord(0)
 CONFIG = OverlayConfig()
 
 
@@ -17,7 +19,7 @@ def link():
 
 def hear(link, at_s):
     link.heard(now_s=at_s)
-    link.receive(link.beat(now_s=at_s, digest=0), now_s=at_s)
+    link.receive(link.beat(WORD, now_s=at_s), now_s=at_s)
 
 
 def test_the_round_trip_needs_no_common_clock():
@@ -25,15 +27,15 @@ def test_the_round_trip_needs_no_common_clock():
     ahead_s, one_way_s, held_s = 500.0, 0.04, 0.3
     here.up(now_s=0.0)
     there.up(now_s=ahead_s)
-    there.receive(here.beat(now_s=0.0, digest=0), now_s=ahead_s + one_way_s)
-    echo = there.beat(now_s=ahead_s + one_way_s + held_s, digest=0)
+    there.receive(here.beat(WORD, now_s=0.0), now_s=ahead_s + one_way_s)
+    echo = there.beat(WORD, now_s=ahead_s + one_way_s + held_s)
     here.receive(echo, now_s=2 * one_way_s + held_s)
     assert here.rtt_s == pytest.approx(2 * one_way_s)
     assert here.one_way_s == pytest.approx(one_way_s)
 
 
 def test_a_round_trip_that_no_network_has_is_ignored(link):
-    beat = Link("a", CONFIG).beat(now_s=0.0, digest=0)
+    beat = Link("a", CONFIG).beat(WORD, now_s=0.0)
     link.receive(type(beat)(0.0, 100.0, 0.0, 0), now_s=50.0)
     assert link.rtt_s is None
 

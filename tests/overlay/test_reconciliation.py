@@ -56,7 +56,10 @@ def test_peers_that_know_the_same_compare_nothing(world):
 def test_a_peer_that_was_away_catches_up_with_installs_and_removals(world):
     kept, gone = world.install("kept"), world.install("gone")
     world.run(1.0)
-    world.cut("a", "root")
+    away = ("a", "c", "d")
+    for name in away:
+        for other in world.peers.keys() - set(away):
+            world.cut(name, other)
     world.remove(gone)
     new = world.install("new")
     passed_by = world.install("passed_by")

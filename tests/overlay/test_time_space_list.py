@@ -5,7 +5,8 @@ import pytest
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.live_query import LiveQuery, Plan
+from headwater.overlay.staged_policy import Hop
 from headwater.overlay.time_space_list import TIMERS_SPARE, TimeSpaceList
 from headwater.overlay.tree_place import TreePlace
 
@@ -22,18 +23,23 @@ class Bench:
                 bench.calls.append(len(parts))
                 return super().merge(parts)
 
-        place = TreePlace("parent", (), {}, awaited=(1 << 100) - 1)
-        self.query = LiveQuery("q@a#1", (place,), (1 << 100) - 1, Counting())
+        place = TreePlace("parent", (), level=1, awaited=(1 << 100) - 1)
+        plan = Plan(0, (), (place,))
+        self.query = LiveQuery("q@a#1", "a", False, (plan,), (1 << 100) - 1, Counting())
         self.is_open = True
         self.notices = []
-        self.list = TimeSpaceList(OverlayConfig(**config), way_is_open=lambda _: self.is_open)
+        self.list = TimeSpaceList(OverlayConfig(**config), find_hop=self.find_hop)
+
+    def find_hop(self, _, route, __):
+        return Hop("parent", route, "same tree") if self.is_open else None
 
     def insert(self, site, pane=0, *, now_s=0.0, lane=Lane.LIVE):
         summary = Summary("q@a#1", pane, Coverage.of_whole(site, 7), (site,), lane)
-        return self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s, note=self.note)
+        left = self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s, note=self.note)
+        return [summary for _, summary in left]
 
     def tick(self, now_s):
-        return self.list.tick(now_s=now_s, note=self.note)
+        return [summary for _, summary in self.list.tick(now_s=now_s, note=self.note)]
 
     def note(self, kind, text):
         self.notices.append((kind, text))
@@ -112,7 +118,7 @@ def test_a_closed_way_keeps_what_is_due_and_merges_on(make_bench):
     assert bench.tick(5.0) == []
     bench.insert(1, now_s=5.0)
     bench.is_open = True
-    (summary,) = bench.list.way_opened(now_s=6.0, note=bench.note)
+    ((_, summary),) = bench.list.way_opened(now_s=6.0, note=bench.note)
     assert (summary.rows, summary.age_s) == ((0, 1), 6.0)
 
 

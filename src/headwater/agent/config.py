@@ -35,6 +35,8 @@ class TlsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """This site's own."""
     key: str = "certs/site.key"
     """Its key, readable by the agent's user alone."""
+    deny: str = "certs/denied"
+    """Serials of certificates that are refused, one a line; no file: none."""
 
 
 class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,6 +105,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     root: RootConfig = RootConfig()
     branching: int = 8
     """How many neighbours a member of a tree has below it, about."""
+    trees: int = 4
+    """Trees of a query, and of the federation: more survive more failures, for more heartbeats."""
     metrics_port: int | None = None
     """Prometheus metrics on this port of loopback; absent: none."""
 

@@ -9,17 +9,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from textwrap import indent
 from typing import Any, TypeVar
 
 import msgspec
 
 from headwater.agent import control_api as api
-from headwater.agent.install import compile_here, install, remove
+from headwater.agent.explain_trees import trees_text
+from headwater.agent.install import (
+    compile_here,
+    install,
+    plan_here,
+    remove,
+    usable_coordinates,
+)
 from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.plan.explain import explain
-from headwater.plan.query import Query
+from headwater.plan.query import Query, QueryId
+from headwater.plan.timestamps import timestamp_us
 from headwater.root.envelope import Envelope
+from headwater.root.view import sites_ahead
 from headwater.store.results import ResultsReader
 
 T = TypeVar("T")
@@ -75,7 +86,24 @@ def _installed(runtime: SiteRuntime, query: Query) -> api.Installed:
 
 def _explain(runtime: SiteRuntime, request: api.ExplainRequest) -> api.ExplainReply:
     queries = compile_here(runtime, request.text)
-    return api.ExplainReply(tuple(explain(query) for query in queries))
+    return api.ExplainReply(tuple(_explained(runtime, query) for query in queries))
+
+
+def _explained(runtime: SiteRuntime, query: Query) -> str:
+    """What the query does, the trees it would have, and if it runs: the ways up from here."""
+    text = explain(query)
+    trees = trees_text(runtime.roster, plan_here(runtime, query), usable_coordinates(runtime))
+    text += f"\ntrees\n{indent(trees, '  ')}\n"
+    names = {one: QueryId.parse(one).name for one in runtime.node.peer.live_queries()}
+    live = [one for one, name in names.items() if name == query.id.name]
+    for query_id in live:
+        ways = runtime.node.peer.ways(query_id)
+        told = "\n".join(
+            f"  {way.by}: {way.parent}, {'open' if way.leads_on else 'does not lead on'}"
+            for way in ways
+        )
+        text += f"\nways of {query_id} from {runtime.site}\n{told or '  it is answered here'}\n"
+    return text
 
 
 def _streams(runtime: SiteRuntime) -> api.StreamsReply:
@@ -107,8 +135,10 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
 
 def _sites(runtime: SiteRuntime) -> api.SitesReply:
     stats = runtime.network.stats().links
-    tree = dict(runtime.tree.parents)
-    names = {site.ordinal: site.name for site in runtime.roster.sites}
+    peer = runtime.node.peer
+    places = peer.coordinates()
+    home = runtime.roster.home
+    fenced = _fenced(runtime)
     lines = []
     for site in runtime.roster.sites:
         link = stats.get(site.name)
@@ -125,10 +155,53 @@ def _sites(runtime: SiteRuntime) -> api.SitesReply:
                 address=f"{site.host}:{site.port}",
                 link=state,
                 rtt_ms=None if rtt_s is None else round(rtt_s * 1e3, 1),
-                parent=names.get(tree.get(site.ordinal, -1), ""),
+                parents=_parents(runtime, site.ordinal),
+                place=_place_text(places.get(site.name)),
+                clock_ms=_clock_ms(runtime, home) if site.name == runtime.site else None,
+                fenced=fenced.get(site.name, 0),
             )
         )
     return api.SitesReply(runtime.site, tuple(lines))
+
+
+def _parents(runtime: SiteRuntime, ordinal: int) -> str:
+    """In the federation's trees, each once; of this site's own, those that do not lead on are
+    marked."""
+    names = {site.ordinal: site.name for site in runtime.roster.sites}
+    found = dict.fromkeys(tree.parent_of(ordinal) for tree in runtime.trees)
+    down = _parents_down(runtime) if names[ordinal] == runtime.site else set()
+    parents = [names[parent] for parent in found if parent is not None]
+    return " ".join(f"{name}(down)" if name in down else name for name in parents)
+
+
+def _parents_down(runtime: SiteRuntime) -> set[str]:
+    links = runtime.network.stats().links
+    return {site.name for site in runtime.roster.sites if not (
+        site.name in links and links[site.name].is_up
+    )}  # fmt: skip
+
+
+def _place_text(place: Coordinate | None) -> str:
+    """Position and height in milliseconds, and how far it can be trusted."""
+    if place is None:
+        return ""
+    position = ",".join(f"{value:.0f}" for value in (place.x, place.y, place.z))
+    return f"{position}+{place.height:.0f} ±{place.error:.0%}"
+
+
+def _clock_ms(runtime: SiteRuntime, root: str) -> float | None:
+    clock = runtime.node.peer.root_clock(root)
+    return None if clock is None else round(clock.offset_s * 1e3, 1)
+
+
+def _fenced(runtime: SiteRuntime) -> dict[str, int]:
+    """Records from the future by site: this one's own, and what others told the roots here."""
+    found = {runtime.site: runtime.feeder.fenced_count}
+    for query_id in runtime.node.progress().queries:
+        root = runtime.node.root(query_id)
+        for one in sites_ahead(root) if root is not None else ():
+            found[one.site] = max(found.get(one.site, 0), one.fenced + one.refused)
+    return found
 
 
 def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.Elsewhere:
@@ -136,7 +209,8 @@ def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.El
     if query.root != runtime.site:
         return _elsewhere(runtime, query)
     explanation = runtime.node.why(str(query.id), _window(runtime, query, request.window))
-    return api.WhyReply(explanation.text(), msgspec.to_builtins(explanation))
+    times = {"start": iso(explanation.start_us), "end": iso(explanation.end_us)}
+    return api.WhyReply(explanation.text(), {**msgspec.to_builtins(explanation), **times})
 
 
 def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
@@ -147,16 +221,19 @@ def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
             now_us = int(runtime.now_s() * 1e6)
             return query.window.windows_of(query.window.pane_at(now_us))[0]
         return newest
-    if text.lstrip("-").isdigit():
+    return window_named(query, text)
+
+
+def window_named(query: Query, text: str) -> int:
+    """The window of this number, or the newest one that this time (UTC unless it says) lies in."""
+    if text.removeprefix("-").isdecimal():
         return int(text)
-    try:
-        start = datetime.fromisoformat(text)
-    except ValueError:
+    time_us = timestamp_us(text)
+    if time_us is None:
         raise ConfigurationError(
-            f"window: wanted a start like 2026-05-04T12:00:00Z, a number, or newest; got {text!r}"
-        ) from None
-    start_us = int(start.replace(tzinfo=start.tzinfo or UTC).timestamp() * 1e6)
-    return query.window.first_window_from(start_us)
+            f"window: wanted a time like 2026-05-04T12:00:00Z, a number, or newest; got {text!r}"
+        )
+    return query.window.windows_of(query.window.pane_at(time_us))[-1]
 
 
 def _watch_or_elsewhere(runtime: SiteRuntime, request: api.StreamRequest) -> Any:

@@ -74,7 +74,14 @@ class SiteLine(msgspec.Struct, frozen=True):
     link: str
     """here, up, down, or nothing where this agent has no link to it."""
     rtt_ms: float | None = None
-    parent: str = ""
+    parents: str = ""
+    """In the federation's trees."""
+    place: str = ""
+    """Its network coordinate, in milliseconds."""
+    clock_ms: float | None = None
+    """How far the home's clock is ahead of it; known here for the agent that answers."""
+    fenced: int = 0
+    """Records from the future that the site read, as far as is known here."""
 
 
 class SitesReply(msgspec.Struct, frozen=True):

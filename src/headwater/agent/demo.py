@@ -364,7 +364,7 @@ def _settings() -> RuntimeSettings:
         node=NodeConfig(
             overlay=OverlayConfig(summary_life_s=LIFE_S, net_dist_ceiling_s=2.0),
             edge=EdgeConfig(summary_life_s=LIFE_S, live_for_s=LIFE_S, state_every_s=2.0),
-            root=RootConfig(summary_life_s=LIFE_S, ack_every_s=1.0),
+            root=RootConfig(summary_life_s=LIFE_S, ack_every_s=2.0),
         ),
         branching=4,
     )

@@ -21,6 +21,7 @@ from headwater.agent.config import SourcesConfig
 from headwater.edge.report import BatchReport
 from headwater.errors import StoreError
 from headwater.plan.query import Query, Source
+from headwater.spark.fence import Fence
 from headwater.spark.site_host import SiteHost
 from headwater.store.batch_rows import QueryResult
 from headwater.store.chunk import Chunk
@@ -43,6 +44,8 @@ class Followed:
 
     source: Source
     input: LogFollower | FiniteInput
+    is_from_start: bool
+    """What was in the files when they were first looked at is read, too."""
     queries: set[str] = field(default_factory=set)
     units: set[tuple[str, int]] = field(default_factory=set)
     """(installer, last number) of the files that its queries came with."""
@@ -50,6 +53,8 @@ class Followed:
     samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     record_count: int = 0
     unparsed_count: int = 0
+    fenced_count: int = 0
+    refused_count: int = 0
     has_ended: bool = False
 
 
@@ -66,7 +71,12 @@ class Feeder:
         now_s: Callable[[], float],
         report: Callable[[BatchReport], None],
         read_from: Callable[[str, float], None],
+        begin_late: Callable[[str, float], None],
+        future_tolerance_s: float,
+        future_keep_s: float,
     ) -> None:
+        """``future_tolerance_s`` is for sources that don't say it themselves; records that are
+        more than ``future_keep_s`` ahead of the clock are refused."""
         self.site = site
         self.followed: dict[str, Followed] = {}
         self._cube = cube
@@ -75,6 +85,9 @@ class Feeder:
         self._now_s = now_s
         self._report = report
         self._read_from = read_from
+        self._begin_late = begin_late
+        self._future_tolerance_s = future_tolerance_s
+        self._future_keep_s = future_keep_s
         self._loop = asyncio.get_running_loop()
         self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
         self.commanded: Mapping[str, int] = {}
@@ -97,8 +110,10 @@ class Feeder:
             return
         key = query.source.name
         if key not in self.followed:
-            self.followed[key] = Followed(query.source, self._open(query))
+            is_from_start = query.begin_pane is None or query.ends
+            self.followed[key] = Followed(query.source, self._open(query), is_from_start)
         followed = self.followed[key]
+        is_missed = is_new and self._has_missed(query, followed)
         followed.queries.add(str(query.id))
         followed.units.add((query.id.installer, query.unit_last))
         self._host.install(query)
@@ -106,8 +121,22 @@ class Feeder:
             await self._poll(followed)
         elif is_new:
             self._read_from(str(query.id), self._now_s())
+        if is_missed:
+            self._begin_late(str(query.id), self._now_s())
         self._has_news = True
         self._wake.set()
+
+    def _has_missed(self, query: Query, followed: Followed) -> bool:
+        """Whether a query that wants the earliest records comes too late for them.
+
+        It does not if it is the first of its source, or came with the first in one file: Spark
+        reads nothing before a file's queries are all there.
+        """
+        if query.begin_pane is not None:
+            return False
+        is_first = not followed.queries or (query.id.installer, query.unit_last) in followed.units
+        is_unread = self._cube.cuts.state(query.source.name).committed_cut == 0
+        return not (followed.is_from_start and is_first and is_unread)
 
     def withdraw(self, query_id: str) -> None:
         """Stop running this query here; a source that nobody reads is forgotten."""
@@ -141,7 +170,8 @@ class Feeder:
             for followed in list(self.followed.values()):
                 await self._poll(followed)
             try:
-                await asyncio.wait_for(self._wake.wait(), self._config.poll_s)
+                async with asyncio.timeout(self._config.poll_s):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 
@@ -212,6 +242,17 @@ class Feeder:
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
         return self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
 
+    def fence(self, source: str) -> Fence:
+        """A finite input has none: nothing of it closes by a clock."""
+        followed = self.followed.get(source)
+        if followed is None or isinstance(followed.input, FiniteInput):
+            return Fence()
+        return Fence.at(
+            self._now_s(),
+            tolerance_s=followed.source.future_tolerance_s(self._future_tolerance_s),
+            keep_s=self._future_keep_s,
+        )
+
     def committed_cut(self, source: str) -> int:
         return self._cube.cuts.state(source).committed_cut
 
@@ -237,6 +278,8 @@ class Feeder:
         samples: Sequence[str],
         high_time_us: int | None,
         records: int = 0,
+        fenced: int = 0,
+        refused: int = 0,
     ) -> None:
         """Make one batch durable, then tell the node."""
         report = self._cube.commit_batch(
@@ -247,6 +290,8 @@ class Feeder:
             results=results,
             high_time_us=high_time_us,
             unparsed=unparsed,
+            fenced=fenced,
+            refused=refused,
         )
         self._loop.call_soon_threadsafe(self._committed, source, report, records, tuple(samples))
 
@@ -258,6 +303,8 @@ class Feeder:
             return
         followed.record_count += records
         followed.unparsed_count += report.unparsed
+        followed.fenced_count += report.fenced
+        followed.refused_count += report.refused
         followed.samples.extend(samples)
         self._tell(followed, report)
 
@@ -266,6 +313,16 @@ class Feeder:
     @property
     def record_count(self) -> int:
         return sum(followed.record_count for followed in self.followed.values())
+
+    @property
+    def fenced_count(self) -> int:
+        """Records from the future, in this life."""
+        return sum(followed.fenced_count for followed in self.followed.values())
+
+    @property
+    def refused_count(self) -> int:
+        """Records from too far in the future, in this life."""
+        return sum(followed.refused_count for followed in self.followed.values())
 
     @property
     def has_sources(self) -> bool:

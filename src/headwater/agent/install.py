@@ -6,15 +6,23 @@ mistake in the last statement leaves nothing behind.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError
 from headwater.frontend.compile import compile_statements
 from headwater.frontend.streams import INSTALL_SLACK_US
-from headwater.placement.plan_tree import plan_tree
+from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, Source
+from headwater.plan.tree import Tree
+
+COORDINATE_ERROR_MAX = 0.6
+"""A coordinate that predicts worse than this is a guess."""
+KNOWN_SHARE_MIN = 0.8
 
 
 def compile_here(
@@ -60,11 +68,31 @@ def install(
         runtime, text, next_counter=first, begin=begin, slack_us=slack_us, ends=ends
     )
     for query in queries:
-        tree = plan_tree(runtime.roster, root=query.root, branching=runtime.settings.branching)
-        runtime.command(
-            Install(query=query, trees=(tree,), roster_version=runtime.roster.version)
-        )
+        trees = plan_here(runtime, query)
+        runtime.command(Install(query=query, trees=trees, roster_version=runtime.roster.version))
     return queries
+
+
+def plan_here(runtime: SiteRuntime, query: Query) -> tuple[Tree, ...]:
+    """The trees of a query, from where the sites are as far as this agent knows."""
+    return plan_trees(
+        runtime.roster,
+        root=query.root,
+        branching=runtime.settings.branching,
+        count=runtime.settings.trees,
+        coordinates=usable_coordinates(runtime),
+    )
+
+
+def usable_coordinates(runtime: SiteRuntime) -> Mapping[str, Coordinate] | None:
+    """None while too many sites are unknown, or know too little of themselves: regions are then
+    the better guess."""
+    known = {
+        site: place
+        for site, place in runtime.node.peer.coordinates().items()
+        if place.error < COORDINATE_ERROR_MAX
+    }
+    return known if len(known) >= KNOWN_SHARE_MIN * len(runtime.roster.sites) else None
 
 
 def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:

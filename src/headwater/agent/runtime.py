@@ -27,12 +27,12 @@ from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.report import BatchReport
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
-from headwater.placement.plan_tree import plan_tree
+from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Command, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
@@ -71,12 +71,14 @@ class SiteRuntime:
         self.network = network
         self.settings = settings
         self.now_s = now_s
-        self.tree = plan_tree(roster, root=roster.home, branching=settings.branching)
-        """The federation's own tree, on which commands travel."""
+        self.trees = plan_trees(
+            roster, root=roster.home, branching=settings.branching, count=settings.trees
+        )
+        """The federation's own, on which commands travel: the same at every agent."""
         self.node = Node(
             site=site,
             roster=roster,
-            tree=self.tree,
+            trees=self.trees,
             config=settings.node,
             merger_of=stores.book.merger_of,
             incarnation=stores.cube.incarnation,
@@ -102,16 +104,20 @@ class SiteRuntime:
         )  # fmt: skip
         self.feeder = Feeder(
             site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported,
-            read_from=self._read_from,
+            read_from=self._read_from, begin_late=self._begin_late,
+            future_tolerance_s=settings.node.edge.future_tolerance_s,
+            future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
         )  # fmt: skip
         self._answers = (
             AnswerRunner(
                 stores, root_spark, workers=self._workers, told=self._answered,
-                published=self._published,
+                published=self._published, damaged=self._found_damaged,
             )
             if root_spark is not None
             else None
         )  # fmt: skip
+        self._to_mend: set[str] = set()
+        """Queries whose ledger lost something."""
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._retained_s = now_s()
@@ -203,15 +209,40 @@ class SiteRuntime:
             if effects:
                 await self._do_effects(effects)
                 continue
+            self._mend(now_s)
             await self._retain(now_s)
             pause_s = min(max(self.node.next_deadline_s() - self.now_s(), 0.001), TICK_S_MAX)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), pause_s)
+                # Not wait_for: up to Python 3.11 it can swallow the cancellation that ends us.
+                async with asyncio.timeout(pause_s):
+                    await self._wake.wait()
 
     async def _do_effects(self, effects: Sequence[fx.Effect]) -> None:
         commanded = self.node.peer.commanded()
         await self._runner.run(effects)
         self.feeder.commanded = commanded
+
+    def _mend(self, now_s: float) -> None:
+        """Let roots begin anew without what their ledger has lost.
+
+        Called when all effects are done, and without awaiting anything, so that what the ledger
+        has is what the root knows. It is rare, and costs what restoring costs at a start.
+        """
+        ledger = self.stores.ledger
+        for query_id in list(self._to_mend):
+            root = self.node.root(query_id)
+            if root is not None and root.answers.under_way is not None:
+                continue
+            self._to_mend.discard(query_id)
+            try:
+                lost = ledger.mend(query_id) if root is not None else ()
+            except StoreError as error:
+                log.warning("ledger not mended", query=query_id, error=str(error))
+                continue
+            if root is not None and lost:
+                log.warning("ledger mended", query=query_id, summaries=len(lost))
+                kept = ledger.restore(query_id)
+                root.begin_anew(kept, incarnation=ledger.incarnation, lost=lost, now_s=now_s)
 
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""
@@ -267,6 +298,10 @@ class SiteRuntime:
     def _read_from(self, query_id: str, at_s: float) -> None:
         self.node.read_from(query_id, at_s=at_s, now_s=self.now_s())
 
+    def _begin_late(self, query_id: str, at_s: float) -> None:
+        if self.node.edge is not None:
+            self.node.edge.begin_late(query_id, at_s=at_s)
+
     def _begin_answers(self, query: Query) -> None:
         self.stores.book.add(query)
         if self._answers is not None:
@@ -280,6 +315,10 @@ class SiteRuntime:
 
     def _answered(self, answer: fx.Answer, failure: str | None) -> None:
         self.node.answered(answer, now_s=self.now_s(), failed=failure)
+        self._wake.set()
+
+    def _found_damaged(self, query_id: str) -> None:
+        self._to_mend.add(query_id)
         self._wake.set()
 
     def _published(self, query: Query, seq: int) -> None:

@@ -14,6 +14,7 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
     retention: RetentionConfig = RetentionConfig()
     node: NodeConfig = NodeConfig()
     branching: int = 8
+    trees: int = 4
 
     @classmethod
     def of(cls, config: AgentConfig) -> RuntimeSettings:
@@ -27,4 +28,5 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
                 retention_s=config.cube.retention_s,
             ),
             branching=config.branching,
+            trees=config.trees,
         )

@@ -51,12 +51,23 @@ class Declined(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Tally(msgspec.Struct, frozen=True, array_like=True):
-    """Records that the site saw and could not count, since the query began."""
+    """What the site saw and could not count, or not yet, since the query began.
+
+    ``too_late`` and ``before_begin`` are partial rows, one for each group and batch: by then the
+    records are summed up.
+    """
 
     unparsed: int = 0
+    """Lines that are no record."""
     too_late: int = 0
+    """Partial rows for panes that were sealed or given up."""
     fenced: int = 0
+    """Records from the future: kept, and counted when their window comes."""
     lost_bytes: int = 0
+    before_begin: int = 0
+    """Partial rows for panes before this site's first: they are none of the query's."""
+    refused: int = 0
+    """Records from so far in the future that they were dropped."""
 
 
 class SiteState(msgspec.Struct, frozen=True):

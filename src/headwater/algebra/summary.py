@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.route import START, Route
 
 Rows = Any
 """What a ``Merger`` merges; never looked into by a machine."""
@@ -54,6 +55,8 @@ class Summary(msgspec.Struct, frozen=True):
     """Since the first send of its oldest part; grows by holding and by travelling."""
     roster_version: int = 0
     plan_version: int = 0
+    """The plan whose trees ``route`` speaks of."""
+    route: Route = START
 
 
 def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
@@ -70,4 +73,5 @@ def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
         rows=merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
         age_s=max(left.age_s, right.age_s),
         roster_version=max(left.roster_version, right.roster_version),
+        route=left.route.merge(right.route),
     )

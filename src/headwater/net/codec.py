@@ -20,6 +20,8 @@ import msgspec
 import zstandard
 from msgspec import Meta
 
+from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.rows import (
@@ -34,7 +36,9 @@ from headwater.net.wire import (
     AGE_S_MAX,
     ORDINALS_MAX,
     Name,
+    Number,
     WireAck,
+    WireRoute,
     WireState,
     WireSummary,
     checked_ack,
@@ -49,12 +53,15 @@ from headwater.overlay.messages import (
     AskInstall,
     CommandMessage,
     CommandsKnown,
+    CoordinatesMessage,
     Heartbeat,
     Message,
+    Placed,
     StatesMessage,
     SummaryMessage,
     aged,
 )
+from headwater.overlay.root_signs import ROOTS_MAX, RootSign
 from headwater.plan.command import Command, Install
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
@@ -69,11 +76,36 @@ Moment = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=1 << 16)]
 
 
+WirePlace = tuple[int, int, int, int, int]
+"""Tenths of milliseconds, and percents: a third of the bytes of floats."""
+_PLACE_UNITS = (10, 10, 10, 10, 100)
+
+
+class WireRootSign(msgspec.Struct, frozen=True, array_like=True):
+    root: int
+    age_ms: int
+    clock_s: Moment | None
+    spread_us: int
+    via: int = -1
+
+
 class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     sent_s: Moment
     echo_s: Moment | None
     echo_held_s: Moment
     digest: int
+    roots: Annotated[tuple[WireRootSign, ...], Meta(max_length=ROOTS_MAX)] = ()
+    coordinate: WirePlace | None = None
+
+
+class WireStates(msgspec.Struct, frozen=True, array_like=True):
+    states: Annotated[tuple[WireState, ...], Meta(max_length=ORDINALS_MAX)]
+    route: WireRoute = START
+    plan_version: Number = 0
+
+
+class WireCoordinates(msgspec.Struct, frozen=True, array_like=True):
+    placed: Annotated[tuple[tuple[int, WirePlace], ...], Meta(max_length=ORDINALS_MAX)]
 
 
 class WireCommandsKnown(msgspec.Struct, frozen=True, array_like=True):
@@ -137,6 +169,38 @@ class _Layout(NamedTuple):
     compress: bool = True
 
 
+def _wire_place(place: Coordinate) -> WirePlace:
+    values = msgspec.structs.astuple(place)
+    x, y, z, height, error = (
+        round(v * unit) for v, unit in zip(values, _PLACE_UNITS, strict=True)
+    )
+    return x, y, z, height, error
+
+
+def _place(wire: WirePlace) -> Coordinate:
+    return Coordinate(*(v / unit for v, unit in zip(wire, _PLACE_UNITS, strict=True)))
+
+
+def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
+    roots = tuple(
+        WireRootSign(
+            sign.root, round(sign.age_s * 1e3), sign.clock_s, round(sign.spread_s * 1e6), sign.via
+        )
+        for sign in beat.roots
+    )
+    place = None if beat.coordinate is None else _wire_place(beat.coordinate)
+    return WireHeartbeat(beat.sent_s, beat.echo_s, beat.echo_held_s, beat.digest, roots, place)
+
+
+def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
+    roots = tuple(
+        RootSign(sign.root, sign.age_ms / 1e3, sign.clock_s, sign.spread_us / 1e6, sign.via)
+        for sign in wire.roots
+    )
+    place = None if wire.coordinate is None else _place(wire.coordinate)
+    return Heartbeat(wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest, roots, place)
+
+
 def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary:
     summary = message.summary
     rows = None if summary.rows is None else codec.rows.encode(summary.query, summary.rows)
@@ -159,8 +223,8 @@ _LAYOUTS = (
         1,
         Heartbeat,
         msgspec.msgpack.Decoder(WireHeartbeat),
-        lambda _, beat: WireHeartbeat(beat.sent_s, beat.echo_s, beat.echo_held_s, beat.digest),
-        lambda _, wire: Heartbeat(wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest),
+        lambda _, beat: _beat_to_wire(beat),
+        lambda _, wire: _beat_from_wire(wire),
     ),
     _Layout(
         2,
@@ -173,9 +237,15 @@ _LAYOUTS = (
     _Layout(
         3,
         StatesMessage,
-        msgspec.msgpack.Decoder(tuple[WireState, ...]),
-        lambda _, message: [wire_state(state) for state in message.states],
-        lambda _, wires: StatesMessage(tuple(checked_state(wire) for wire in wires)),
+        msgspec.msgpack.Decoder(WireStates),
+        lambda _, message: WireStates(
+            tuple(wire_state(state) for state in message.states),
+            message.route,
+            message.plan_version,
+        ),
+        lambda _, wire: StatesMessage(
+            tuple(checked_state(state) for state in wire.states), wire.route, wire.plan_version
+        ),
     ),
     _Layout(
         4,
@@ -204,6 +274,17 @@ _LAYOUTS = (
         msgspec.msgpack.Decoder(WireAskInstall),
         lambda _, ask: WireAskInstall(ask.ids),
         lambda _, wire: AskInstall(wire.ids),
+    ),
+    _Layout(
+        8,
+        CoordinatesMessage,
+        msgspec.msgpack.Decoder(WireCoordinates),
+        lambda _, message: WireCoordinates(
+            tuple((one.ordinal, _wire_place(one.coordinate)) for one in message.placed)
+        ),
+        lambda _, wire: CoordinatesMessage(
+            tuple(Placed(ordinal, _place(place)) for ordinal, place in wire.placed)
+        ),
     ),
 )
 

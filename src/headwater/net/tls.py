@@ -32,7 +32,14 @@ class Credentials:
     def __init__(self, files: CertFiles, *, deny: Path | None = None) -> None:
         self._files = files
         self._deny = deny
+        self._site: str | None = None
         self.reload()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that ``reload`` reads."""
+        files = (self._files.ca, self._files.cert, self._files.key)
+        return files if self._deny is None else (*files, self._deny)
 
     def reload(self) -> None:
         """Raises ``ConfigurationError`` and keeps what it had when the new files can't be used."""
@@ -45,15 +52,21 @@ class Credentials:
             raise ConfigurationError(
                 f"certificate {self._files.cert}: it has expired; issue a new one"
             )
+        if self._site is not None:
+            self._require(identity, self._site)
         self.identity, self.denied = identity, denied
         self.server, self.client = server, client
 
     def require_site(self, site: str) -> None:
-        """An agent speaks for one site, and its certificate must say so."""
-        if (self.identity.role, self.identity.name) != (Role.SITE, site):
+        """An agent speaks for one site, and its certificate must say so, now and when reloaded."""
+        self._require(self.identity, site)
+        self._site = site
+
+    def _require(self, identity: Identity, site: str) -> None:
+        if (identity.role, identity.name) != (Role.SITE, site):
             raise ConfigurationError(
                 f"certificate {self._files.cert}: wanted one for site {site}, "
-                f"got one for {self.identity.uri}"
+                f"got one for {identity.uri}"
             )
 
     def admit(self, peer: Mapping[str, Any] | None) -> Identity:
@@ -165,8 +178,10 @@ def _read_serials(path: Path | None) -> frozenset[int]:
     """One hexadecimal serial a line; '#' begins a comment. No file: nobody is denied."""
     if path is None or not path.exists():
         return frozenset()
-    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
     try:
+        lines = [line.split("#")[0].strip() for line in path.read_text().splitlines()]
         return frozenset(int(line, 16) for line in lines if line)
+    except OSError as error:
+        raise ConfigurationError(f"deny list {path}: {error.strerror}") from None
     except ValueError as error:
         raise ConfigurationError(f"deny list {path}: wanted hexadecimal serials, {error}") from None

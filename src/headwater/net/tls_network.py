@@ -73,7 +73,7 @@ class TlsNetwork:
         self._counters: dict[str, LinkCounters] = {}
         self._links: dict[str, _Kept] = {}
         self._attempts = Attempts(site)
-        self._operators = 0
+        self._operators: dict[Connection, Identity] = {}
         self._peer_names = {peer.name for peer in roster.sites} - {site}
         self._serve = {
             Channel.CONTROL: self._serve_control,
@@ -144,12 +144,19 @@ class TlsNetwork:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def reload(self) -> None:
-        """Reads certificates and deny list again; links of those denied by now are closed."""
+        """Reads certificates and deny list again; connections of those denied by now are closed.
+
+        On the event loop. Raises ``ConfigurationError``, and all stays as it was, when the files
+        can't be used.
+        """
         self._credentials.reload()
-        self._credentials.require_site(self.site)
         for kept in list(self._links.values()):
             if kept.link.identity.serial in self._credentials.denied:
                 self._end(kept.link, Refusal.DENIED_CERTIFICATE)
+        for connection, identity in list(self._operators.items()):
+            if identity.serial in self._credentials.denied:
+                reason = f"{identity.uri} is denied by now"
+                connection.end(Refused(Refusal.DENIED_CERTIFICATE, reason))
 
     # Dialling.
 
@@ -237,14 +244,15 @@ class TlsNetwork:
     ) -> None:
         if self._control is None:
             raise Refused(Refusal.WRONG_ROLE, f"{self.site} takes no operators' requests")
-        if self._operators >= self._limits.operators_max:
-            raise Refused(Refusal.TOO_MANY_CONNECTIONS, f"{self._operators} operators are here")
-        self._operators += 1
+        if len(self._operators) >= self._limits.operators_max:
+            here = len(self._operators)
+            raise Refused(Refusal.TOO_MANY_CONNECTIONS, f"{here} operators are here")
+        self._operators[connection] = identity
         try:
             connection.say(self._attempts.hello(identity.name, Channel.OPERATOR))
             await serve_operator(connection, identity, self._control, notify=self._notices.say)
         finally:
-            self._operators -= 1
+            del self._operators[connection]
 
     # Links.
 

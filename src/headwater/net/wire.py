@@ -27,6 +27,7 @@ from headwater.algebra.acknowledgement import (
 )
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane, Summary
 from headwater.net.refusal import Refusal, Refused
@@ -62,6 +63,10 @@ class WireCoverage(msgspec.Struct, frozen=True, array_like=True):
     parts: Annotated[tuple[WirePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
 
 
+WireRoute = Route
+"""Its numbers are checked by the overlay, which knows what trees there are."""
+
+
 class WireSummary(msgspec.Struct, frozen=True, array_like=True):
     query: Name
     pane: Pane
@@ -71,6 +76,7 @@ class WireSummary(msgspec.Struct, frozen=True, array_like=True):
     age_s: Age
     roster_version: Number
     plan_version: Number
+    route: WireRoute = START
 
 
 class WireState(msgspec.Struct, frozen=True, array_like=True):
@@ -88,7 +94,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     declined: Annotated[tuple[tuple[Pane, Pane, Name], ...], Meta(max_length=RANGES_MAX)]
     damaged: WireRanges
     counts: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
-    tally: tuple[Number, Number, Number, Number]
+    tally: tuple[Number, Number, Number, Number, Number, Number]
 
 
 class WireAck(msgspec.Struct, frozen=True, array_like=True):
@@ -103,6 +109,7 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
     ]
     greetings: Annotated[tuple[tuple[Ordinal, Word, Number], ...], Meta(max_length=ORDINALS_MAX)]
     age_s: Age
+    listed: WireRanges = ()
 
 
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
@@ -115,6 +122,7 @@ def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
         summary.age_s,
         summary.roster_version,
         summary.plan_version,
+        summary.route,
     )
 
 
@@ -128,6 +136,7 @@ def checked_summary(wire: WireSummary, rows: object) -> Summary:
         wire.age_s,
         wire.roster_version,
         wire.plan_version,
+        wire.route,
     )
 
 
@@ -177,6 +186,8 @@ def wire_state(state: SiteState) -> WireState:
             state.tally.too_late,
             state.tally.fenced,
             state.tally.lost_bytes,
+            state.tally.before_begin,
+            state.tally.refused,
         ),
     )
 
@@ -212,6 +223,7 @@ def wire_ack(ack: Acknowledgement) -> WireAck:
         tuple((more.pane, more.ordinal, more.incarnation, more.updates) for more in ack.extra),
         tuple((hail.ordinal, hail.incarnation, hail.number) for hail in ack.greetings),
         ack.age_s,
+        ack.listed,
     )
 
 
@@ -228,6 +240,7 @@ def checked_ack(wire: WireAck) -> Acknowledgement:
             for pane, ordinal, incarnation, updates in wire.extra
         ),
         greetings=tuple(Greeting(*hail) for hail in wire.greetings),
+        listed=_normal(wire.listed),
         age_s=wire.age_s,
     )
 

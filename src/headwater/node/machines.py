@@ -6,7 +6,7 @@ in the order in which it was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from headwater.algebra.summary import Merger, Rows, Summary
 from headwater.edge import outputs as edge_out
@@ -43,7 +43,7 @@ class Machines:
         *,
         site: str,
         roster: Roster,
-        tree: Tree,
+        trees: Sequence[Tree],
         config: NodeConfig,
         merger_of: Callable[[Query], Merger],
         incarnation: int,
@@ -58,7 +58,7 @@ class Machines:
         self._admit = admit
         self._root_incarnation = root_incarnation
         self.peer = Peer(
-            site=site, roster=roster, tree=tree, config=config.overlay, merger_of=merger_of
+            site=site, roster=roster, trees=trees, config=config.overlay, merger_of=merger_of
         )
         here = roster.site(site)
         self.edge: Edge | None = None

@@ -47,7 +47,7 @@ class Node:
         *,
         site: str,
         roster: Roster,
-        tree: Tree,
+        trees: Sequence[Tree],
         config: NodeConfig,
         merger_of: Callable[[Query], Merger],
         incarnation: int,
@@ -60,7 +60,7 @@ class Node:
         self._machines = Machines(
             site=site,
             roster=roster,
-            tree=tree,
+            trees=trees,
             config=config,
             merger_of=merger_of,
             incarnation=incarnation,

@@ -1,4 +1,10 @@
-"""Acknowledgements down the query's tree: delivered here, and handed to every child."""
+"""Acknowledgements on their way down: delivered here, and handed on.
+
+An acknowledgement goes down one tree, the next one down the next, so that what one tree can't
+reach another can. It is handed to the children on that tree, and also to whoever has lately sent
+us something of the query on that tree without being a child there: summaries find a way to the
+root around whatever is down, and acknowledgements go the same way back.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,8 @@ import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.overlay.ack_cast import AckCast
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import AckMessage
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import CONTROL, AckDelivered
@@ -19,21 +27,29 @@ class AckRelay:
     def __init__(
         self,
         *,
+        config: OverlayConfig,
         router: Router,
         neighbours: Neighbours,
         reconciliation: Reconciliation,
         tray: Tray,
     ) -> None:
         self._cast = AckCast()
+        self._guest_after_s = config.guest_after_s
         self._router = router
         self._neighbours = neighbours
         self._reconciliation = reconciliation
         self._tray = tray
+        self._senders: dict[str, dict[str, tuple[int, float]]] = {}
+        """By query and sender: the tree on which it last sent us something, and when."""
+
+    def came(self, query_id: str, tree: int, sender: str) -> None:
+        """Something of this query came up from this sender, on this tree."""
+        self._senders.setdefault(query_id, {})[sender] = (tree, self._tray.now_s)
 
     def give(self, ack: Acknowledgement, *, now_s: float) -> None:
         """From this agent's own root."""
         if self._router.is_root_of(ack.query):
-            self._accept(ack, now_s=now_s)
+            self._accept(ack, None, now_s=now_s)
         else:
             self._tray.note("refused", f"acknowledgement of {ack.query}: its root is not here")
 
@@ -42,11 +58,12 @@ class AckRelay:
         if query is None:
             self._tray.put(*self._reconciliation.ask(sender, ack.query, now_s=now_s))
             return
-        problem = problem_with_ack(ack, sender, query)
+        problem = problem_with_ack(ack, sender, query, self._router.carriers(ack.query))
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
             return
-        self._accept(msgspec.structs.replace(ack, age_s=ack.age_s + one_way_s), now_s=now_s)
+        aged = msgspec.structs.replace(ack, age_s=ack.age_s + one_way_s)
+        self._accept(aged, sender, now_s=now_s)
 
     def way_opened(self, child: str, *, now_s: float) -> None:
         """The link to this neighbour can take messages (again)."""
@@ -56,20 +73,35 @@ class AckRelay:
     def link_down(self, child: str) -> None:
         """What was under way may be lost: the newest of every query is owed again."""
         for query in self._router.queries():
-            if query.place is not None and child in query.place.below:
+            if any(child in place.children for place in query.places if place is not None):
                 self._cast.owe(query.id, child)
+        for senders in self._senders.values():
+            senders.pop(child, None)
 
     def discard_query(self, query_id: str) -> None:
         self._cast.discard_query(query_id)
+        self._senders.pop(query_id, None)
 
-    def _accept(self, ack: Acknowledgement, *, now_s: float) -> None:
+    def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
         if not self._cast.accept(ack, now_s=now_s):
             return
         self._tray.put(AckDelivered(ack))
         query = self._router.query(ack.query)
-        if query is not None and query.place is not None:
-            for child in query.place.children:
-                self._send_newest(ack.query, child, now_s=now_s)
+        if query is not None:
+            for child in self._below(query, ack.number % len(query.places), now_s=now_s):
+                if child != sender:
+                    self._send_newest(ack.query, child, now_s=now_s)
+
+    def _below(self, query: LiveQuery, tree: int, *, now_s: float) -> list[str]:
+        place = query.places[tree]
+        children = () if place is None else place.children
+        guests = [
+            sender
+            for sender, (on_tree, at_s) in self._senders.get(query.id, {}).items()
+            if on_tree == tree and abs(now_s - at_s) <= self._guest_after_s
+            and sender not in children and self._neighbours.is_open(sender)
+        ]  # fmt: skip
+        return [*children, *guests]
 
     def _send_newest(self, query_id: str, child: str, *, now_s: float) -> None:
         """A child that can't take it now is owed it."""

@@ -8,8 +8,11 @@ tree while its install is asked for; one that is known to be removed ends here.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
+from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.command_log import CommandLog
 from headwater.overlay.config import OverlayConfig
@@ -21,7 +24,7 @@ from headwater.overlay.reconciliation import Reconciliation
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router
 from headwater.overlay.summary_entry import rows_bytes
-from headwater.overlay.time_space_list import TimeSpaceList
+from headwater.overlay.time_space_list import Leaving, TimeSpaceList
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_summary
 
@@ -51,12 +54,19 @@ class Carrier:
         self._log = log
         self._reconciliation = reconciliation
         self._tray = tray
-        self.list = TimeSpaceList(
-            config, way_is_open=lambda query_id: router.next_hop(query_id) is not None
-        )
+        self.stages: Counter[str] = Counter()
+        """How often summaries left by each stage of the policy."""
+        self.list = TimeSpaceList(config, find_hop=router.next_hop)
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
-        """From this site's own edge."""
+        """From this site's own edge: put on the tree of its pane, under the newest plan."""
+        query = self._router.query(summary.query)
+        if query is not None:
+            summary = msgspec.structs.replace(
+                summary,
+                plan_version=query.plan.version,
+                route=Route(query.first_tree(summary.pane)),
+            )
         self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)
 
     def receive(self, sender: str, summary: Summary, *, one_way_s: float, now_s: float) -> None:
@@ -83,7 +93,7 @@ class Carrier:
         if self._router.is_root_of(query_id):
             return in_list
         hop = self._router.next_hop(query_id)
-        return 0 if hop is None else min(in_list, self._neighbours.link(hop).room_bytes)
+        return 0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes)
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         query = self._router.query(summary.query)
@@ -94,7 +104,7 @@ class Carrier:
             self._tray.note("expired", f"summary of {summary.query} from {sender}: too old")
         elif query is None:
             self._pass_on(sender, summary, birth_s=birth_s - UNKNOWN_HOP_AGE_S, now_s=now_s)
-        elif query.place is not None and query.place.is_root:
+        elif query.is_root:
             self._deliver(sender, summary, birth_s=birth_s, now_s=now_s)
         else:
             self._insert(summary, query, birth_s=birth_s, now_s=now_s, trains=True)
@@ -115,8 +125,7 @@ class Carrier:
             return
         if sender != self._site:
             self._tray.put(*self._reconciliation.ask(sender, summary.query, now_s=now_s))
-        place = self._router.federation
-        if place is None or place.parent in (None, sender):
+        if self._router.federation_parent in (None, sender):
             self._tray.note("no-way", f"summary of {summary.query} from {sender}: query unknown")
             return
         self._insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False)
@@ -136,13 +145,13 @@ class Carrier:
         if left:
             self._send(left)
 
-    def _send(self, summaries: list[Summary]) -> None:
-        for summary in summaries:
-            hop = self._router.next_hop(summary.query)
-            assert hop is not None, "only what has a way leaves the time-space list"
-            link = self._neighbours.link(hop)
+    def _send(self, leaving: Leaving) -> None:
+        for hop, summary in leaving:
+            self.stages[hop.stage] += 1
+            self._router.went(summary.query, hop.site)
+            link = self._neighbours.link(hop.site)
             if link.load_is_told:
                 query = self._router.query(summary.query)
                 link.handed_bytes += rows_bytes(summary.rows, query)
             priority = LIVE if summary.lane is Lane.LIVE else LATER
-            self._tray.transmit(hop, SummaryMessage(summary), priority)
+            self._tray.transmit(hop.site, SummaryMessage(summary), priority)

@@ -31,7 +31,7 @@ class Commands:
         *,
         roster: RosterIndex,
         config: OverlayConfig,
-        federation: TreePlace | None,
+        federation: tuple[TreePlace | None, ...],
         neighbours: Neighbours,
         tray: Tray,
         on_installed: Callable[[Install], None],
@@ -116,7 +116,7 @@ class Commands:
         self._settle(removed)
 
     def _flood(self, command: Command, *, sender: str | None) -> None:
-        place = self._federation
+        place = self._federation[0]
         if place is None:
             return
         nearby = place.children if place.parent is None else (place.parent, *place.children)

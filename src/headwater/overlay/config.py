@@ -12,15 +12,21 @@ MEBIBYTE = 1 << 20
 class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Checked when made; the defaults suit a federation over the Internet."""
 
-    heartbeat_every_s: float = 1.0
-    """Mortar used 2 s; ours are 60 bytes on a connection of their own, and a silent parent should
-    be noticed within a few seconds."""
-    silent_floor_s: float = 3.0
+    heartbeat_every_s: float = 2.0
+    """As in Mortar. Whoever ends or is killed is noticed at once, by its connections; heartbeats
+    are for those who are cut off or stand still, and their cost counts on every link."""
+    silent_floor_s: float = 4.5
     """A neighbour is never called silent earlier than this, however regular it was before."""
     silent_ceiling_s: float = 15.0
     """And always after this, however irregular it was."""
+    heartbeat_bytes_s_max: int = 4_096
+    """What a peer spends on heartbeats in a second, over all its links. With more neighbours than
+    that allows, heartbeats come less often, and their silence is judged by that."""
     reconcile_every_s: float = 1.0
     """How often, at most, two neighbours compare their commands while their digests differ."""
+
+    coordinates_every_s: float = 60.0
+    """How often the table of coordinates is told on; latencies change over minutes."""
 
     summary_life_s: float = 30.0
     """A summary older than this is dropped; sites repair only what is older, so that a repair
@@ -53,6 +59,17 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Site states that wait for the way up, over all queries."""
     queries_max: int = 1_000
     """Live queries in the federation."""
+
+    resort_after_s: float = 2.0
+    """No tree has led on for this long: look for a host. A parent that restarts is back sooner."""
+    resort_try_s: float = 1.5
+    """How long one candidate has to take us in before the next is tried."""
+    resort_keep_s: float = 10.0
+    """How long a host is kept after a tree leads on again."""
+    guests_max: int = 64
+    """Peers outside of all trees that are taken in at once; more are sent away to others."""
+    guest_after_s: float = 60.0
+    """A sender that has been silent for this long is no longer told acknowledgements."""
 
     dial_first_s: float = 0.5
     """The pause after the first failed dial; it doubles."""

@@ -13,7 +13,7 @@ how long the other side held it. No clock is compared with another.
 from __future__ import annotations
 
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.messages import Heartbeat
+from headwater.overlay.messages import BeatWord, Heartbeat
 
 RTT_WEIGHT = 1 / 8
 """Of a new round trip in the average (RFC 6298)."""
@@ -22,6 +22,9 @@ DEVIATION_WEIGHT = 1 / 4
 DEVIATIONS_ALLOWED = 4.0
 BEATS_ALLOWED = 2.0
 """Whole intervals that may go missing before a neighbour is silent: one lost, one late."""
+PROGRESS_BEATS = 4
+PROGRESS_BEATS_PER_LEVEL = 2
+"""News of a root take up to one heartbeat for each level, and may miss one on each."""
 RTT_MAX_S = 60.0
 """A longer round trip is a clock that was set, not a network."""
 
@@ -32,6 +35,8 @@ class Link:
         self.is_up = False
         self.is_silent = False
         self.rtt_s: float | None = None
+        """Averaged."""
+        self.last_rtt_s: float | None = None
         self.queued_bytes = 0
         """What the driver has yet to send, as it told us last."""
         self.handed_bytes = 0
@@ -45,6 +50,9 @@ class Link:
         self._deviation_s = config.heartbeat_every_s / 2
         self._echo_s: float | None = None
         self._echo_came_s = 0.0
+        self._up_s = float("-inf")
+        self._root_seen_s: dict[int, float] = {}
+        """By root: when the newest sign of it was given that this neighbour knows of."""
 
     @property
     def is_open(self) -> bool:
@@ -77,6 +85,8 @@ class Link:
         self.is_silent = False
         self.has_been_heard = False
         self._heard_s = now_s
+        self._up_s = now_s
+        self._root_seen_s.clear()
         self._echo_s = None
         self._forget_load()
 
@@ -105,8 +115,9 @@ class Link:
         self._heard_s = now_s
         return was_silent
 
-    def receive(self, beat: Heartbeat, *, now_s: float) -> None:
-        """Intervals are learned from heartbeats alone: data comes in bursts."""
+    def receive(self, beat: Heartbeat, *, own: int = -1, now_s: float) -> None:
+        """Intervals are learned from heartbeats alone: data comes in bursts. ``own`` is this
+        peer's ordinal."""
         if self._echo_s is not None:
             self._learn_interval(now_s - self._echo_came_s)
         self._echo_s = beat.sent_s
@@ -116,13 +127,24 @@ class Link:
             if 0.0 <= rtt_s <= RTT_MAX_S:
                 known_s = rtt_s if self.rtt_s is None else self.rtt_s
                 self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
+                self.last_rtt_s = rtt_s
+        for sign in beat.roots:
+            if sign.via != own:
+                self._root_seen_s[sign.root] = now_s - sign.age_s
 
-    def beat(self, *, now_s: float, digest: int) -> Heartbeat:
+    def makes_progress(self, root: int, *, level: int, now_s: float) -> bool:
+        """False where its news of the root are too old for a peer on this level: it is up, and
+        yet it is cut off. What was never heard counts from when the link came up."""
+        seen_s = max(self._root_seen_s.get(root, self._up_s), self._up_s)
+        beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
+        return now_s - seen_s <= beats * max(self._interval_s, self._config.heartbeat_every_s)
+
+    def beat(self, word: BeatWord, *, now_s: float) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
         and was never told of has left, and must not be held against the link for ever."""
         self.handed_bytes = 0
         held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
-        return Heartbeat(now_s, self._echo_s, held_s, digest)
+        return Heartbeat(now_s, self._echo_s, held_s, word.digest, word.roots, word.coordinate)
 
     def silent_after_s(self) -> float:
         usual_s = BEATS_ALLOWED * self._interval_s + DEVIATIONS_ALLOWED * self._deviation_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -11,41 +11,85 @@ from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.tree_place import TreePlace, find_place
 from headwater.plan.command import Install
 from headwater.plan.query import Query
+from headwater.plan.tree import Tree
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One tree set of a query, seen from this peer."""
+
+    version: int
+    trees: tuple[Tree, ...]
+    places: tuple[TreePlace | None, ...]
+    """This peer's place in each tree; None where it is no member."""
 
 
 class LiveQuery(msgspec.Struct, frozen=True):
     id: str
-    places: tuple[TreePlace | None, ...]
-    """This peer's place in each tree of the set; None where it is no member."""
+    root: str
+    is_root: bool
+    """It is answered here."""
+    plans: tuple[Plan, ...]
+    """The newest first, and the one before it: what was sent by that is still carried by it."""
     node_set: int
     merger: Merger | None
     """None where the query's rows can't be merged here: they are then forwarded apart."""
 
     @property
-    def place(self) -> TreePlace | None:
-        """In the primary tree."""
-        return self.places[0]
+    def plan(self) -> Plan:
+        return self.plans[0]
+
+    @property
+    def places(self) -> tuple[TreePlace | None, ...]:
+        return self.plans[0].places
+
+    @property
+    def is_member(self) -> bool:
+        return any(place is not None for place in self.places)
+
+    def plan_of(self, version: int) -> Plan | None:
+        return next((plan for plan in self.plans if plan.version == version), None)
+
+    def place_on(self, version: int, tree: int) -> TreePlace | None:
+        plan = self.plan_of(version)
+        return plan.places[tree] if plan is not None and tree < len(plan.places) else None
+
+    def all_places(self) -> Iterator[TreePlace]:
+        """In all trees of all plans."""
+        for plan in self.plans:
+            yield from (place for place in plan.places if place is not None)
+
+    def first_tree(self, pane: int) -> int:
+        """Panes are striped over the trees, and all sites put a pane on the same one, where its
+        summaries meet."""
+        return pane % len(self.places)
 
 
 def open_query(
     install: Install,
     *,
+    former: LiveQuery | None = None,
     ordinal: int,
     roster: RosterIndex,
     merger_of: Callable[[Query], Merger],
 ) -> tuple[LiveQuery, str | None]:
     """The query, ready for use, and what went wrong with its merger, if anything.
 
-    A query whose merger can't be made here still travels: its summaries pass unmerged.
+    A query whose merger can't be made here still travels: its summaries pass unmerged. ``former``
+    is the query under its plan up to now.
     """
     node_set = roster.node_set(install.query)
     places = tuple(
         find_place(tree, ordinal, roster=roster, node_set=node_set) for tree in install.trees
     )
+    plans: tuple[Plan, ...] = (Plan(install.plan_version, install.trees, places),)
+    if former is not None:
+        plans += former.plans[:1]
     merger: Merger | None = None
     problem: str | None = None
     try:
         merger = merger_of(install.query)
     except Exception as error:  # the query comes from the wire; whatever it breaks, we go on
         problem = f"{type(error).__name__}: {error}"
-    return LiveQuery(str(install.query.id), places, node_set, merger), problem
+    root = install.query.root
+    is_root = roster.ordinal_of.get(root) == ordinal
+    return LiveQuery(str(install.query.id), root, is_root, plans, node_set, merger), problem

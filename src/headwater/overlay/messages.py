@@ -6,13 +6,16 @@ mean. ``Message`` is the union of all of them, told apart by their tag.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
+from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Install, Remove
 
 
@@ -31,6 +34,18 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
     """How long the sender held that heartbeat before this echo."""
     digest: int
     """64 bits that stand for all commands the sender knows; different: reconcile."""
+    roots: tuple[RootSign, ...] = ()
+    """What the sender knows of the roots: that they live, and what their clocks show."""
+    coordinate: Coordinate | None = None
+    """Where the sender is; None: it does not know yet."""
+
+
+class BeatWord(NamedTuple):
+    """What a heartbeat says beside its times; the same to all neighbours."""
+
+    digest: int
+    roots: tuple[RootSign, ...] = ()
+    coordinate: Coordinate | None = None
 
 
 class SummaryMessage(msgspec.Struct, frozen=True, tag=True):
@@ -38,9 +53,11 @@ class SummaryMessage(msgspec.Struct, frozen=True, tag=True):
 
 
 class StatesMessage(msgspec.Struct, frozen=True, tag=True):
-    """What sites say about their panes, collected by a relay on the way to the root."""
+    """What sites say about one query's panes, collected by a relay on the way to the root."""
 
     states: tuple[SiteState, ...]
+    route: Route = START
+    plan_version: int = 0
 
 
 class AckMessage(msgspec.Struct, frozen=True, tag=True):
@@ -72,6 +89,17 @@ class AskInstall(msgspec.Struct, frozen=True, tag=True):
     ids: tuple[str, ...]
 
 
+class Placed(msgspec.Struct, frozen=True, array_like=True):
+    ordinal: int
+    coordinate: Coordinate
+
+
+class CoordinatesMessage(msgspec.Struct, frozen=True, tag=True):
+    """Where sites are, as far as the sender has news of it."""
+
+    placed: tuple[Placed, ...]
+
+
 Message = (
     Heartbeat
     | SummaryMessage
@@ -80,6 +108,7 @@ Message = (
     | CommandMessage
     | CommandsKnown
     | AskInstall
+    | CoordinatesMessage
 )
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)

@@ -3,6 +3,10 @@
 A neighbour is whoever is parent or child in any tree, counted once: one link, one heartbeat,
 whatever the number of queries and trees between the two (Mortar, section 3.3). All heartbeats of
 a peer leave at one time, and silence is looked for then too, so there is one deadline to keep.
+Heartbeats have a budget: with many neighbours they come less often.
+
+Beside neighbours there are *hosts*, whom this peer has turned to as its last resort, and *guests*,
+who have turned to it; guests are limited.
 """
 
 from __future__ import annotations
@@ -12,11 +16,14 @@ from collections.abc import Callable, Iterator
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.dialling import Backoff, is_dialler
 from headwater.overlay.link import Link
-from headwater.overlay.messages import Heartbeat
+from headwater.overlay.messages import BeatWord, Heartbeat
 from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
 from headwater.overlay.roster_index import RosterIndex
 
 Note = Callable[[str, str], None]
+
+BEAT_BYTES = 160
+"""About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
 
 
 class Neighbours:
@@ -28,11 +35,19 @@ class Neighbours:
         self._links: dict[str, Link] = {}
         self._backoffs: dict[str, Backoff] = {}
         self._diallable: list[str] = []
+        self.parents: set[str] = set()
+        self.hosts: set[str] = set()
+        """Wanted beside the neighbours."""
+        self.beat_count = 0
+        """Heartbeats sent."""
+        self._level = 0
         self._next_beat_s = 0.0
         self._ticked_s: float | None = None
 
-    def set_relations(self, *, parents: set[str], children: set[str]) -> None:
-        """Called whenever a tree comes or goes."""
+    def set_relations(self, *, parents: set[str], children: set[str], level: int = 0) -> None:
+        """Called whenever a tree comes or goes; ``level`` is the farthest from a root."""
+        self._level = level
+        self.parents = parents
         self.names = parents | children
         self._diallable = [
             other
@@ -72,22 +87,45 @@ class Neighbours:
         link = self._links.get(site)
         return link is not None and link.is_open
 
-    def link_up(self, site: str, *, now_s: float, digest: int) -> list[Output]:
+    def leads_to(self, site: str, root: str, *, now_s: float) -> bool:
+        """A summary for this root may be put on the link, and would get on from there."""
+        link = self._links.get(site)
+        if link is None or not link.is_open:
+            return False
+        if site == root:
+            return True
+        ordinal = self._roster.ordinal_of.get(root, -1)
+        return link.makes_progress(ordinal, level=self._level, now_s=now_s)
+
+    def guests(self) -> list[str]:
+        return [
+            link.site
+            for link in self.links_up()
+            if link.site not in self.names and link.site not in self.hosts
+        ]
+
+    def link_up(self, site: str, *, word: BeatWord, now_s: float) -> list[Output]:
         """The first heartbeat goes at once, so that the distance is soon known."""
         link = self.link(site)
         link.up(now_s=now_s)
-        return [Transmit(site, link.beat(now_s=now_s, digest=digest), CONTROL)]
+        if len(self.guests()) > self._config.guests_max and site not in self.names:
+            return [Hangup(site)]
+        self.beat_count += 1
+        return [Transmit(site, link.beat(word, now_s=now_s), CONTROL)]
 
     def link_down(self, site: str) -> None:
         self.link(site).down()
 
-    def receive(self, site: str, beat: Heartbeat, *, now_s: float, digest: int) -> list[Output]:
+    def receive(
+        self, site: str, beat: Heartbeat, *, word: BeatWord, now_s: float
+    ) -> list[Output]:
         """The first heartbeat of a link is answered at once, later ones by the next beat."""
         link = self.link(site)
         is_first = not link.has_beat
-        link.receive(beat, now_s=now_s)
+        link.receive(beat, own=self._roster.ordinal_of[self._site], now_s=now_s)
         if is_first and link.is_up and beat.echo_s is None:
-            return [Transmit(site, link.beat(now_s=now_s, digest=digest), CONTROL)]
+            self.beat_count += 1
+            return [Transmit(site, link.beat(word, now_s=now_s), CONTROL)]
         return []
 
     def heard(self, site: str, *, now_s: float) -> bool:
@@ -97,17 +135,27 @@ class Neighbours:
             self._backoffs[site].reached()
         return link.heard(now_s=now_s)
 
-    def tick(self, *, now_s: float, digest: int, note: Note) -> list[Output]:
+    def is_beat_due(self, now_s: float) -> bool:
+        """Also when the clock was set back and the time for it is out of reach."""
+        return now_s >= self._next_beat_s or self._next_beat_s - now_s > self.beat_every_s()
+
+    def beat_every_s(self) -> float:
+        links = sum(1 for _ in self.links_up())
+        afforded_s = links * BEAT_BYTES / self._config.heartbeat_bytes_s_max
+        return max(self._config.heartbeat_every_s, afforded_s)
+
+    def tick(self, *, word: BeatWord, now_s: float, note: Note) -> list[Output]:
         self._forgive_own_sleep(now_s)
         outputs: list[Output] = []
-        if now_s >= self._next_beat_s or self._next_beat_s - now_s > self._config.heartbeat_every_s:
-            self._next_beat_s = now_s + self._config.heartbeat_every_s
+        if self.is_beat_due(now_s):
+            self._next_beat_s = now_s + self.beat_every_s()
             for link in self._links.values():
                 if link.check(now_s=now_s):
                     note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
                     outputs.append(Hangup(link.site))
                 if link.is_up:
-                    beat = link.beat(now_s=now_s, digest=digest)
+                    self.beat_count += 1
+                    beat = link.beat(word, now_s=now_s)
                     outputs.append(Transmit(link.site, beat, CONTROL))
         outputs += self._dials(now_s)
         return outputs

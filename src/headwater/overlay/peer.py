@@ -19,27 +19,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger, Summary
 from headwater.overlay.ack_relay import AckRelay
 from headwater.overlay.carrier import Carrier
 from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.coordinates import Coordinates
+from headwater.overlay.last_resort import LastResort
 from headwater.overlay.live_query import open_query
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
+    BeatWord,
     CommandMessage,
     CommandsKnown,
+    CoordinatesMessage,
     Heartbeat,
     Message,
     StatesMessage,
     SummaryMessage,
 )
 from headwater.overlay.neighbours import Neighbours
-from headwater.overlay.outputs import Output
+from headwater.overlay.outputs import Dial, Hangup, Output
+from headwater.overlay.root_signs import RootClock, RootSigns
 from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.router import Router
+from headwater.overlay.router import Router, Way
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
 from headwater.overlay.tree_place import find_place
@@ -49,6 +55,8 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 
+PLACE_EVERY_BEATS = 4
+
 
 class Peer:
     def __init__(
@@ -56,19 +64,43 @@ class Peer:
         *,
         site: str,
         roster: Roster,
-        tree: Tree,
+        trees: Sequence[Tree],
         config: OverlayConfig,
         merger_of: Callable[[Query], Merger],
     ) -> None:
-        """``tree`` is the federation's own; queries bring theirs with them."""
+        """``trees`` are the federation's own; queries bring theirs with them."""
         self.site = site
         self._roster = RosterIndex(roster)
         self._ordinal = self._roster.ordinal_of[site]
         self._merger_of = merger_of
         self._tray = Tray(notice_every_s=config.notice_every_s)
-        federation = find_place(tree, self._ordinal, roster=self._roster, node_set=0)
+        self._word_count = 0
+        federation = tuple(
+            find_place(tree, self._ordinal, roster=self._roster, node_set=0) for tree in trees
+        )
         self._neighbours = Neighbours(site, roster=self._roster, config=config)
-        self._router = Router(federation, is_open=self._neighbours.is_open)
+        self._signs = RootSigns()
+        self._resort = LastResort(
+            self._ordinal,
+            roster=self._roster,
+            config=config,
+            leads_to=self._leads_to,
+            is_up=self._neighbours.is_up,
+        )
+        self._router = Router(
+            federation,
+            is_open=self._neighbours.is_open,
+            leads_to=self._leads_to,
+            resort=self._resort.hop,
+        )
+        self._coordinates = Coordinates(
+            site,
+            roster=self._roster,
+            config=config,
+            federation=federation[0],
+            neighbours=self._neighbours,
+            tray=self._tray,
+        )
         self._commands = Commands(
             site,
             roster=self._roster,
@@ -89,12 +121,15 @@ class Peer:
             reconciliation=self._commands.reconciliation,
             tray=self._tray,
         )
-        self._states = StateRelay(config=config, router=self._router, tray=self._tray)
         self._acks = AckRelay(
+            config=config,
             router=self._router,
             neighbours=self._neighbours,
             reconciliation=self._commands.reconciliation,
             tray=self._tray,
+        )
+        self._states = StateRelay(
+            config=config, router=self._router, tray=self._tray, came=self._acks.came
         )
         self._relate()
 
@@ -110,8 +145,7 @@ class Peer:
         self._tray.now_s = now_s
         if not self._is_member(site):
             return
-        digest = self._commands.log.digest
-        self._tray.put(*self._neighbours.link_up(site, now_s=now_s, digest=digest))
+        self._tray.put(*self._neighbours.link_up(site, word=self._word(), now_s=now_s))
         self._way_opened(site, now_s=now_s)
 
     def link_down(self, site: str, *, unsent: Sequence[Message], now_s: float) -> None:
@@ -126,7 +160,7 @@ class Peer:
             if isinstance(message, SummaryMessage):
                 self._carrier.unsent(message.summary, now_s=now_s)
             elif isinstance(message, StatesMessage):
-                self._states.unsent(message.states, now_s=now_s)
+                self._states.unsent(message, now_s=now_s)
 
     def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
         """How much waits on this link, told whenever it has changed much.
@@ -147,11 +181,12 @@ class Peer:
         one_way_s = self._neighbours.link(sender).one_way_s
         match message:
             case SummaryMessage(summary):
+                self._acks.came(summary.query, summary.route.tree, sender)
                 self._carrier.receive(sender, summary, one_way_s=one_way_s, now_s=now_s)
             case Heartbeat():
                 self._receive_heartbeat(sender, message, now_s=now_s)
-            case StatesMessage(states):
-                self._states.receive(sender, states, now_s=now_s)
+            case StatesMessage():
+                self._states.receive(sender, message, now_s=now_s)
             case AckMessage(ack):
                 self._acks.receive(sender, ack, one_way_s=one_way_s, now_s=now_s)
             case CommandMessage(command):
@@ -160,11 +195,17 @@ class Peer:
                 self._commands.receive_known(sender, message, now_s=now_s)
             case AskInstall():
                 self._commands.receive_ask(sender, message, now_s=now_s)
+            case CoordinatesMessage():
+                self._coordinates.receive(sender, message)
 
     def tick(self, *, now_s: float) -> None:
         self._tray.now_s = now_s
-        digest = self._commands.log.digest
-        self._tray.put(*self._neighbours.tick(now_s=now_s, digest=digest, note=self._tray.note))
+        is_beat_due = self._neighbours.is_beat_due(now_s)
+        note = self._tray.note
+        self._tray.put(*self._neighbours.tick(word=self._word(), now_s=now_s, note=note))
+        if is_beat_due:
+            self._look_for_ways(now_s=now_s)
+            self._coordinates.tick(now_s=now_s)
         self._carrier.tick(now_s=now_s)
         self._states.tick(now_s=now_s)
 
@@ -233,6 +274,45 @@ class Peer:
     def rtt_s(self, site: str) -> float | None:
         return self._neighbours.link(site).rtt_s
 
+    def coordinate(self) -> Coordinate:
+        """Where this peer takes itself to be."""
+        return self._coordinates.own
+
+    def coordinates(self) -> Mapping[str, Coordinate]:
+        """Where sites are, as far as it is known here."""
+        return self._coordinates.table()
+
+    def root_clock(self, root: str) -> RootClock | None:
+        """How the clock of a root differs from this peer's; None: not known."""
+        ordinal = self._roster.ordinal_of.get(root, -1)
+        return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
+
+    def ways(self, query_id: str) -> list[Way]:
+        """This peer's parents on each tree of a query, and the host of the last resort."""
+        query = self._router.query(query_id)
+        if query is None or query.is_root:
+            return []
+        found = [
+            Way(f"tree {tree}", place.level, place.parent, self._leads_to(place.parent, query.root))
+            for tree, place in enumerate(query.places)
+            if place is not None and place.parent is not None
+        ]
+        host = self._resort.host_of(query_id)
+        if host is not None:
+            found.append(Way("last resort", 0, host, self._leads_to(host, query.root)))
+        return found
+
+    def stages(self) -> dict[str, int]:
+        """How many summaries left by each stage of the routing policy."""
+        return dict(self._carrier.stages)
+
+    def guests(self) -> list[str]:
+        """Who has turned to this peer as a last resort."""
+        return self._neighbours.guests()
+
+    def heartbeat_count(self) -> int:
+        return self._neighbours.beat_count
+
     def describe(self) -> str:
         """One line for a transcript."""
         links = sorted(link.site for link in self._neighbours.links_up())
@@ -250,13 +330,51 @@ class Peer:
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
             return
-        is_first = not self._neighbours.link(sender).has_beat
-        digest = self._commands.log.digest
+        link = self._neighbours.link(sender)
+        is_first = not link.has_beat
         reconciliation = self._commands.reconciliation
+        answer = self._neighbours.receive(sender, beat, word=self._word(), now_s=now_s)
+        self._signs.hear(
+            beat.roots,
+            sender=self._roster.ordinal_of[sender],
+            is_above=sender in self._neighbours.parents or sender in self._neighbours.hosts,
+            rtt_s=link.last_rtt_s,
+            now_s=now_s,
+        )
+        self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s)
         self._tray.put(
-            *self._neighbours.receive(sender, beat, now_s=now_s, digest=digest),
+            *answer,
             *reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s),
         )
+
+    def _word(self) -> BeatWord:
+        """Coordinates move slowly, so most heartbeats go without."""
+        self._word_count += 1
+        roots = self._signs.say(now_s=self._tray.now_s)
+        has_place = self._word_count % PLACE_EVERY_BEATS == 1
+        own = self._coordinates.own if has_place else None
+        return BeatWord(self._commands.log.digest, roots, own)
+
+    def _leads_to(self, site: str, root: str) -> bool:
+        return self._neighbours.leads_to(site, root, now_s=self._tray.now_s)
+
+    def _look_for_ways(self, *, now_s: float) -> None:
+        """With every heartbeat: a query that no tree leads on from here looks for a host, and what
+        waits goes, for ways open also without a word from anybody."""
+        for query in self._router.queries():
+            if query.is_root or not query.is_member:
+                continue
+            has_tree = self._router.has_tree(query)
+            wanted = self._resort.step(query, has_tree=has_tree, now_s=now_s)
+            if wanted is not None:
+                self._tray.put(Dial(wanted))
+        hosts = self._resort.hosts()
+        for left in self._neighbours.hosts - hosts - self._neighbours.names:
+            if self._neighbours.is_up(left):
+                self._tray.put(Hangup(left))
+        self._neighbours.hosts = hosts
+        self._carrier.way_opened(now_s=now_s)
+        self._states.flush_waiting()
 
     def _way_opened(self, site: str, *, now_s: float) -> None:
         """The link to this site can take messages (again): what waited for it goes."""
@@ -272,7 +390,9 @@ class Peer:
 
     def _installed(self, install: Install) -> None:
         query, problem = open_query(
-            install, ordinal=self._ordinal, roster=self._roster, merger_of=self._merger_of
+            install,
+            former=self._router.query(str(install.query.id)),
+            ordinal=self._ordinal, roster=self._roster, merger_of=self._merger_of
         )
         if problem is not None:
             self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}")
@@ -282,13 +402,19 @@ class Peer:
     def _removed(self, query_id: str) -> None:
         self._router.discard(query_id)
         self._carrier.list.discard_query(query_id)
-        self._states.batch.discard_query(query_id)
+        self._states.batch.take(query_id)
+        self._resort.discard_query(query_id)
         self._acks.discard_query(query_id)
         self._relate()
 
     def _relate(self) -> None:
         parents, children = self._router.neighbours()
-        self._neighbours.set_relations(parents=parents, children=children)
+        self._neighbours.set_relations(
+            parents=parents, children=children, level=self._router.level_max()
+        )
+        ordinal_of = self._roster.ordinal_of
+        roots = (ordinal_of[query.root] for query in self._router.queries())
+        self._signs.set_roots(roots, own=self._ordinal)
         unreachable = self._neighbours.unreachable()
         if unreachable:
             self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")

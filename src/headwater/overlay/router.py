@@ -1,31 +1,60 @@
 """Where a summary goes next: the one place that decides on the way.
 
-With one tree for each query the way is the parent, and a summary of a query that nobody here
-knows goes up the federation's own tree, where someone will know it. What is still to come, more
-trees and last resort, are further candidates in ``_candidates``: the first that is open is taken,
-and everything else in the overlay only ever asks ``next_hop``.
+A query's summaries go by the staged policy over its trees, and by the last resort where no tree
+leads on. A summary of a query that nobody here knows goes up the federation's own tree, where
+someone will know it. Everything else in the overlay only ever asks ``next_hop``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
-from headwater.overlay.live_query import LiveQuery
+import msgspec
+
+from headwater.algebra.route import START, Route
+from headwater.overlay.live_query import LiveQuery, Plan
+from headwater.overlay.staged_policy import RESORT, Hop, choose_hop
 from headwater.overlay.tree_place import TreePlace
+
+ASTRAY_MAX = 6
+"""Steps down and new beginnings together, after which a summary waits for its end."""
+
+Federation = tuple[TreePlace | None, ...]
+
+
+class Way(msgspec.Struct, frozen=True):
+    """One way up from here, for people."""
+
+    by: str
+    level: int
+    parent: str
+    leads_on: bool
 
 
 class Router:
-    def __init__(self, federation: TreePlace | None, *, is_open: Callable[[str], bool]) -> None:
-        """``is_open`` says whether a summary may be put on the link to a site now."""
+    def __init__(
+        self,
+        federation: Federation,
+        *,
+        is_open: Callable[[str], bool],
+        leads_to: Callable[[str, str], bool],
+        resort: Callable[[LiveQuery, Route], Hop | None],
+    ) -> None:
+        """``is_open`` says whether a summary may be put on the link to a site now, ``leads_to``
+        whether it would get on from there to a root, ``resort`` who takes what no tree takes."""
         self.federation = federation
         self._is_open = is_open
+        self._leads_to = leads_to
+        self._resort = resort
         self._queries: dict[str, LiveQuery] = {}
+        self._carriers: dict[str, set[str]] = {}
 
     def add(self, query: LiveQuery) -> None:
         self._queries[query.id] = query
 
     def discard(self, query_id: str) -> None:
         self._queries.pop(query_id, None)
+        self._carriers.pop(query_id, None)
 
     def query(self, query_id: str) -> LiveQuery | None:
         return self._queries.get(query_id)
@@ -35,24 +64,64 @@ class Router:
 
     def is_root_of(self, query_id: str) -> bool:
         query = self._queries.get(query_id)
-        return query is not None and query.place is not None and query.place.is_root
+        return query is not None and query.is_root
 
-    def next_hop(self, query_id: str) -> str | None:
-        """The neighbour that takes the next summary of this query; None: there is no way now."""
-        return next((site for site in self._candidates(query_id) if self._is_open(site)), None)
+    @property
+    def federation_parent(self) -> str | None:
+        """On the federation's primary tree."""
+        place = self.federation[0]
+        return None if place is None else place.parent
 
-    def has_way(self, query_id: str) -> bool:
-        """True where a way exists at all, open or not."""
-        return next(self._candidates(query_id), None) is not None
+    def next_hop(
+        self, query_id: str, route: Route = START, version: int | None = None
+    ) -> Hop | None:
+        """Who takes this summary, and its route from there on; None: there is no way now.
 
-    def _candidates(self, query_id: str) -> Iterator[str]:
+        ``version`` is the plan that the route speaks of, by default the newest.
+        """
         query = self._queries.get(query_id)
-        place = query.place if query is not None and query.place is not None else self.federation
-        if place is not None and place.parent is not None:
-            yield place.parent
+        if query is None or not query.is_member:
+            return self._up_the_federation(route)
+        plan = query.plan if version is None else query.plan_of(version)
+        hop = None if plan is None else self._by_trees(query, plan, route)
+        return hop or self._resort(query, route) or self._anew(query, route)
+
+    def _by_trees(self, query: LiveQuery, plan: Plan, route: Route) -> Hop | None:
+        def leads_on(site: str) -> bool:
+            return self._leads_to(site, query.root)
+
+        return choose_hop(route, plan.places, leads_up=leads_on, leads_down=leads_on)
+
+    def _anew(self, query: LiveQuery, route: Route) -> Hop | None:
+        """It went astray while ways opened and closed, and may enter no tree any more: it begins
+        anew under the newest plan. That could go in circles, so it is counted with the steps
+        down, and ends."""
+        if route.downs >= ASTRAY_MAX:
+            return None
+        return self._by_trees(query, query.plan, Route(route.tree, (), route.downs + 1))
+
+    def went(self, query_id: str, site: str) -> None:
+        """A summary of this query was handed to this site."""
+        self._carriers.setdefault(query_id, set()).add(site)
+
+    def carriers(self, query_id: str) -> Collection[str]:
+        """All who have been handed summaries of this query."""
+        return self._carriers.get(query_id, ())
+
+    def has_tree(self, query: LiveQuery) -> bool:
+        """True where a parent leads on, on whatever tree."""
+        return any(
+            place is not None and place.parent is not None
+            and self._leads_to(place.parent, query.root)
+            for place in query.places
+        )  # fmt: skip
+
+    def _up_the_federation(self, route: Route) -> Hop | None:
+        parent = self.federation_parent
+        return Hop(parent, route, RESORT) if parent is not None and self._is_open(parent) else None
 
     def neighbours(self) -> tuple[set[str], set[str]]:
-        """(parents, children) over the federation's tree and all trees of all queries."""
+        """(parents, children) over the federation's trees and all trees of all queries."""
         parents: set[str] = set()
         children: set[str] = set()
         for place in self._all_places():
@@ -61,8 +130,11 @@ class Router:
                 parents.add(place.parent)
         return parents, children
 
+    def level_max(self) -> int:
+        """How far from a root this peer is at most."""
+        return max((place.level for place in self._all_places()), default=0)
+
     def _all_places(self) -> Iterator[TreePlace]:
-        if self.federation is not None:
-            yield self.federation
+        yield from (place for place in self.federation if place is not None)
         for query in self._queries.values():
-            yield from (place for place in query.places if place is not None)
+            yield from query.all_places()

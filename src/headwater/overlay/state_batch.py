@@ -3,48 +3,62 @@
 A state is a snapshot, so of two of the same site and incarnation only the one with the higher
 number matters; of an older incarnation the root keeps its own account. What waits is therefore
 bounded by the number of sites, and losing it does no harm: sites repeat a state until the root
-has greeted it.
+has greeted it. States that travel together have one route, as merged summaries have.
 """
 
 from __future__ import annotations
 
+from headwater.algebra.route import Route
 from headwater.algebra.site_state import SiteState
 
 STATES_PER_MESSAGE_MAX = 500
 """Keeps a message well below what fits into a frame."""
 
-Key = tuple[str, int, int]
+
+class _OfQuery:
+    __slots__ = ("route", "states")
+
+    def __init__(self, route: Route) -> None:
+        self.route = route
+        self.states: dict[tuple[int, int], SiteState] = {}
 
 
 class StateBatch:
     def __init__(self, *, states_max: int) -> None:
         self._states_max = states_max
-        self._states: dict[Key, SiteState] = {}
+        self._queries: dict[str, _OfQuery] = {}
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._states)
+        return self._count
 
-    def add(self, state: SiteState) -> bool:
+    def add(self, state: SiteState, route: Route) -> bool:
         """False where there is no room and the state is lost."""
-        key = (state.query, state.ordinal, state.incarnation)
-        known = self._states.get(key)
-        if known is None and len(self._states) >= self._states_max:
+        found = self._queries.get(state.query)
+        key = (state.ordinal, state.incarnation)
+        known = None if found is None else found.states.get(key)
+        if known is None and self._count >= self._states_max:
             return False
+        if found is None:
+            found = self._queries[state.query] = _OfQuery(route)
+        found.route = found.route.merge(route)
         if known is None or known.number < state.number:
-            self._states[key] = state
+            found.states[key] = state
+            self._count += known is None
         return True
 
-    def queries(self) -> set[str]:
-        return {query_id for query_id, _, _ in self._states}
+    def routes(self) -> dict[str, Route]:
+        """By query: the way of what waits."""
+        return {query_id: found.route for query_id, found in self._queries.items()}
 
-    def take(self, queries: set[str]) -> list[tuple[SiteState, ...]]:
-        """All states of these queries, in pieces that fit a message."""
-        keys = [key for key in self._states if key[0] in queries]
-        states = [self._states.pop(key) for key in keys]
+    def take(self, query_id: str) -> list[tuple[SiteState, ...]]:
+        """All states of this query, in pieces that fit a message."""
+        found = self._queries.pop(query_id, None)
+        if found is None:
+            return []
+        states = list(found.states.values())
+        self._count -= len(states)
         return [
             tuple(states[start : start + STATES_PER_MESSAGE_MAX])
             for start in range(0, len(states), STATES_PER_MESSAGE_MAX)
         ]
-
-    def discard_query(self, query_id: str) -> None:
-        self.take({query_id})

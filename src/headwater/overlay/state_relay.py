@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+import msgspec
+
+from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import SiteState
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import StatesMessage
 from headwater.overlay.outputs import CONTROL, StatesDelivered
-from headwater.overlay.router import Router
+from headwater.overlay.router import ASTRAY_MAX, Router
 from headwater.overlay.state_batch import StateBatch
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_state
 
 
 class StateRelay:
-    def __init__(self, *, config: OverlayConfig, router: Router, tray: Tray) -> None:
+    """``came`` is told of (query, tree, sender) when states come in."""
+
+    def __init__(
+        self,
+        *,
+        config: OverlayConfig,
+        router: Router,
+        tray: Tray,
+        came: Callable[[str, int, str], None],
+    ) -> None:
         self.batch = StateBatch(states_max=config.states_max)
         self._config = config
         self._router = router
         self._tray = tray
+        self._came = came
         self._flush_s = float("inf")
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's own word."""
-        self._accept(list(states), now_s=now_s)
+        self._accept(list(states), START, now_s=now_s)
 
-    def receive(self, sender: str, states: Iterable[SiteState], *, now_s: float) -> None:
+    def receive(self, sender: str, message: StatesMessage, *, now_s: float) -> None:
         passed: list[SiteState] = []
-        for state in states:
+        for state in message.states:
             query = self._router.query(state.query)
             if query is None:
                 problem: str | None = f"state of {state.query[:80]}: query unknown"
             else:
-                problem = problem_with_state(state, sender, query)
+                problem = problem_with_state(state, message.route, query)
             if problem is None:
                 passed.append(state)
             else:
                 self._tray.note("refused" if query else "no-way", f"{sender}: {problem}")
-        self._accept(passed, now_s=now_s)
+        for query_id in {state.query for state in passed}:
+            self._came(query_id, message.route.tree, sender)
+        self._accept(passed, self._route_of(message), now_s=now_s)
 
-    def unsent(self, states: Iterable[SiteState], *, now_s: float) -> None:
-        self._accept([s for s in states if self._router.query(s.query)], now_s=now_s)
+    def unsent(self, message: StatesMessage, *, now_s: float) -> None:
+        known = [state for state in message.states if self._router.query(state.query)]
+        self._accept(known, message.route, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
         is_out_of_reach = self._flush_s > now_s + self._config.states_hold_s  # clock set back
@@ -51,25 +67,41 @@ class StateRelay:
     def flush(self) -> None:
         """Send what has a way; the rest stays until a way opens."""
         self._flush_s = float("inf")
-        by_hop: dict[str, set[str]] = {}
-        for query_id in sorted(self.batch.queries()):
-            hop = self._router.next_hop(query_id)
-            if hop is not None:
-                by_hop.setdefault(hop, set()).add(query_id)
-        for hop, queries in by_hop.items():
-            for states in self.batch.take(queries):
-                self._tray.transmit(hop, StatesMessage(states), CONTROL)
+        for query_id, route in sorted(self.batch.routes().items()):
+            hop = self._router.next_hop(query_id, route)
+            query = self._router.query(query_id)
+            if hop is None or query is None:
+                if route.downs >= ASTRAY_MAX:
+                    self.batch.take(query_id)  # sites repeat their states until they are greeted
+                    self._tray.note("no-way", f"states of {query_id}: gone astray")
+                continue
+            for states in self.batch.take(query_id):
+                message = StatesMessage(states, hop.route, query.plan.version)
+                self._tray.transmit(hop.site, message, CONTROL)
+
+    def flush_waiting(self) -> None:
+        """Again for what had no way at its time."""
+        if len(self.batch) and self._flush_s == float("inf"):
+            self.flush()
 
     def next_deadline_s(self) -> float:
         return self._flush_s
 
-    def _accept(self, states: list[SiteState], *, now_s: float) -> None:
+    def _route_of(self, message: StatesMessage) -> Route:
+        """A route on another plan than ours says nothing about our trees; that it has gone astray
+        before is kept, so that it ends."""
+        query = self._router.query(message.states[0].query) if message.states else None
+        if query is None or query.plan.version == message.plan_version:
+            return message.route
+        return msgspec.structs.replace(START, downs=message.route.downs + 1)
+
+    def _accept(self, states: list[SiteState], route: Route, *, now_s: float) -> None:
         mine = tuple(state for state in states if self._router.is_root_of(state.query))
         if mine:
             self._tray.put(StatesDelivered(mine))
         for state in states:
             if self._router.is_root_of(state.query):
                 continue
-            if not self.batch.add(state):
+            if not self.batch.add(state, route):
                 self._tray.note("full", f"states: more than {self._config.states_max} wait")
             self._flush_s = min(self._flush_s, now_s + self._config.states_hold_s)

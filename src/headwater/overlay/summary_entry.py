@@ -7,6 +7,7 @@ from functools import reduce
 import msgspec
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Lane, Rows, Summary
 from headwater.overlay.live_query import LiveQuery
 
@@ -16,8 +17,8 @@ Key = tuple[str, Lane, int, int]
 
 class SummaryEntry:
     __slots__ = (
-        "birth_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query", "sites",
-        "size_bytes",
+        "birth_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query", "route",
+        "sites", "size_bytes",
     )  # fmt: skip
 
     def __init__(self, number: int, key: Key, query: LiveQuery | None, *, may_merge: bool) -> None:
@@ -28,6 +29,8 @@ class SummaryEntry:
         self.parts: list[Summary] = []
         self.sites = 0
         """The sites of all parts, as a bitset: what a further part must not touch."""
+        self.route: Route = START
+        """Of all parts together, so that they can go on as one."""
         self.size_bytes = 0
         self.birth_s = float("inf")
         """The first send of the oldest part, on this peer's clock."""
@@ -36,6 +39,7 @@ class SummaryEntry:
         self.is_gone = False
 
     def add(self, summary: Summary, sites: int, *, size_bytes: int, birth_s: float) -> None:
+        self.route = self.route.merge(summary.route) if self.parts else summary.route
         self.parts.append(summary)
         self.sites |= sites
         self.size_bytes += size_bytes
@@ -44,7 +48,9 @@ class SummaryEntry:
     @property
     def is_complete(self) -> bool:
         """Nobody of this peer's subtree is missing; without a place nobody is waited for."""
-        place = None if self.query is None else self.query.place
+        place = None
+        if self.query is not None:
+            place = self.query.place_on(self.key[3], self.route.tree)
         return place is None or (self.sites & place.awaited) == place.awaited
 
     def compact(self) -> None:
@@ -53,10 +59,10 @@ class SummaryEntry:
             self.parts = [_merge_all(self.parts, self.query)]
             self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
 
-    def leave(self, *, now_s: float) -> list[Summary]:
-        """The parts with the age of the oldest."""
+    def leave(self, route: Route, *, now_s: float) -> list[Summary]:
+        """The parts with the age of the oldest, on their way as ``route`` says."""
         age_s = max(0.0, now_s - self.birth_s)
-        return [msgspec.structs.replace(part, age_s=age_s) for part in self.parts]
+        return [msgspec.structs.replace(part, age_s=age_s, route=route) for part in self.parts]
 
     def __str__(self) -> str:
         query_id, lane, pane, _ = self.key
@@ -69,7 +75,7 @@ def can_merge(summary: Summary, query: LiveQuery | None) -> bool:
         summary.lane is not Lane.SPARE
         and query is not None
         and query.merger is not None
-        and query.place is not None
+        and query.is_member
         and not isinstance(summary.rows, bytes)
     )
 

@@ -26,30 +26,36 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
+from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.net_dist import NetDist
+from headwater.overlay.staged_policy import Hop
 from headwater.overlay.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
 
 Note = Callable[[str, str], None]
 """Called with the kind and text of a notice."""
+FindHop = Callable[[str, Route, int], Hop | None]
+"""Called with query, route and plan version: where such a summary goes now, if anywhere."""
+Leaving = list[tuple[Hop, Summary]]
 
 TIMERS_SPARE = 1_024
 """Timers of entries that have left are swept out when they outnumber the others by this many."""
 
 
 class TimeSpaceList:
-    """Returns what leaves from every call; ``way_is_open`` says of a query whether it may."""
+    """Returns what leaves, and to whom, from every call."""
 
-    def __init__(self, config: OverlayConfig, *, way_is_open: Callable[[str], bool]) -> None:
+    def __init__(self, config: OverlayConfig, *, find_hop: FindHop) -> None:
         self.size_bytes = 0
         self._config = config
-        self._way_is_open = way_is_open
+        self._find_hop = find_hop
         self._entries: dict[int, SummaryEntry] = {}
         self._by_key: dict[Key, list[SummaryEntry]] = {}
         self._timers: list[tuple[float, int]] = []
-        self._net_dists: dict[str, NetDist] = {}
+        self._net_dists: dict[str, dict[int, NetDist]] = {}
+        """By query and tree: a peer is a leaf on one and high up on another."""
         self._waiting_count = 0
         self._last_number = 0
         self._ticked_s = float("-inf")
@@ -66,7 +72,7 @@ class TimeSpaceList:
         now_s: float,
         note: Note,
         trains: bool = True,
-    ) -> list[Summary]:
+    ) -> Leaving:
         """``trains`` is False for what comes back from a link and has been here before."""
         may_merge = can_merge(summary, query)
         sites = summary.coverage.sites
@@ -78,7 +84,7 @@ class TimeSpaceList:
             hold_until_s = self._hold_until_s(summary, birth_s, now_s, trains=trains)
         else:
             hold_until_s = now_s
-        left: list[Summary] = []
+        left: Leaving = []
         if hold_until_s <= now_s or entry.is_complete:
             left = self._let_go(entry, now_s=now_s, note=note)
         elif len(entry.parts) == 1:
@@ -91,12 +97,12 @@ class TimeSpaceList:
             left += self._make_room(now_s=now_s, note=note)
         return left
 
-    def tick(self, *, now_s: float, note: Note) -> list[Summary]:
+    def tick(self, *, now_s: float, note: Note) -> Leaving:
         """Entries whose hold is over leave; those whose life is over are dropped."""
         if now_s < self._ticked_s:
             self._clock_set_back(self._ticked_s - now_s)
         self._ticked_s = now_s
-        left: list[Summary] = []
+        left: Leaving = []
         while self._timers and self._timers[0][0] <= now_s:
             _, number = heapq.heappop(self._timers)
             entry = self._entries.get(number)
@@ -104,14 +110,12 @@ class TimeSpaceList:
                 left += self._let_go(entry, now_s=now_s, note=note)
         return left
 
-    def way_opened(self, *, now_s: float, note: Note) -> list[Summary]:
+    def way_opened(self, *, now_s: float, note: Note) -> Leaving:
         """A way may have opened: what waited for it leaves, the oldest first."""
         if not self._waiting_count:
             return []
         waiting = [entry for entry in self._entries.values() if entry.is_due]
-        return [
-            summary for entry in waiting for summary in self._let_go(entry, now_s=now_s, note=note)
-        ]
+        return [one for entry in waiting for one in self._let_go(entry, now_s=now_s, note=note)]
 
     def discard_query(self, query_id: str) -> int:
         """The query was removed; how many entries went with it."""
@@ -125,8 +129,9 @@ class TimeSpaceList:
         return self._timers[0][0] if self._timers else float("inf")
 
     def net_dist_s(self, query_id: str) -> float:
-        net_dist = self._net_dists.get(query_id)
-        return self._config.net_dist_initial_s if net_dist is None else net_dist.estimate_s
+        """The largest over its trees."""
+        known = (net_dist.estimate_s for net_dist in self._net_dists.get(query_id, {}).values())
+        return max(known, default=self._config.net_dist_initial_s)
 
     def _entry_for(
         self, summary: Summary, query: LiveQuery | None, sites: int, *, may_merge: bool
@@ -148,46 +153,52 @@ class TimeSpaceList:
     ) -> float:
         if summary.lane is Lane.BACKLOG:
             return now_s + self._config.backlog_hold_s
-        net_dist = self._net_dist(summary.query)
+        net_dist = self._net_dist(summary.query, summary.route.tree)
         if trains:
             birth_s = net_dist.observe(summary.pane, birth_s=birth_s, now_s=now_s)
         return birth_s + self._config.hold_factor * net_dist.estimate_s
 
-    def _net_dist(self, query_id: str) -> NetDist:
-        net_dist = self._net_dists.get(query_id)
+    def _net_dist(self, query_id: str, tree: int) -> NetDist:
+        of_query = self._net_dists.setdefault(query_id, {})
+        net_dist = of_query.get(tree)
         if net_dist is None:
             config = self._config
-            net_dist = self._net_dists[query_id] = NetDist(
+            net_dist = of_query[tree] = NetDist(
                 alpha=config.net_dist_alpha,
                 initial_s=config.net_dist_initial_s,
                 ceiling_s=config.net_dist_ceiling_s,
             )
         return net_dist
 
-    def _let_go(self, entry: SummaryEntry, *, now_s: float, note: Note) -> list[Summary]:
+    def _let_go(self, entry: SummaryEntry, *, now_s: float, note: Note) -> Leaving:
         if now_s - entry.birth_s > self._config.summary_life_s:
             self._remove(entry)
             note("expired", f"{entry}: older than summary_life_s, dropped")
             return []
-        if self._way_is_open(entry.key[0]):
+        hop = self._hop_of(entry)
+        if hop is not None:
             self._compact(entry, note)
             self._remove(entry)
-            return entry.leave(now_s=now_s)
+            return [(hop, summary) for summary in entry.leave(hop.route, now_s=now_s)]
         if not entry.is_due:
             entry.is_due = True
             self._waiting_count += 1
             self._set_timer(entry, entry.birth_s + self._config.summary_life_s)
         return []
 
-    def _make_room(self, *, now_s: float, note: Note) -> list[Summary]:
+    def _hop_of(self, entry: SummaryEntry) -> Hop | None:
+        query_id, _, _, version = entry.key
+        return self._find_hop(query_id, entry.route, version)
+
+    def _make_room(self, *, now_s: float, note: Note) -> Leaving:
         """The oldest leave early; where they have no way, they are lost, and that is said."""
         config = self._config
-        left: list[Summary] = []
+        left: Leaving = []
         while self._entries and (
             len(self._entries) > config.entries_max or self.size_bytes > config.bytes_max
         ):
             oldest = next(iter(self._entries.values()))
-            way = "forwarded early" if self._way_is_open(oldest.key[0]) else "dropped, no way"
+            way = "forwarded early" if self._hop_of(oldest) else "dropped, no way"
             note("full", f"time-space list at its limit: {oldest} {way}")
             left += self._let_go(oldest, now_s=now_s, note=note)
             if not oldest.is_gone:

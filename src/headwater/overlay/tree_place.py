@@ -1,14 +1,13 @@
 """One peer's place in one tree: whom it sends to, who sends to it, and for whom it waits.
 
-A tree is a list of (child, parent) over the whole federation. A peer asks the same few things of
-it for every message, so it looks them up once, when the query is installed.
+A peer asks the same few things of a tree for every message, so it looks them up once, when the
+query is installed.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra import bitset
 from headwater.overlay.roster_index import RosterIndex
 from headwater.plan.tree import Tree
 
@@ -17,8 +16,8 @@ class TreePlace(msgspec.Struct, frozen=True):
     parent: str | None
     """None: this peer is the root."""
     children: tuple[str, ...]
-    below: dict[str, int]
-    """For each child, all members of its subtree as a bitset of ordinals."""
+    level: int
+    """Steps to the root."""
     awaited: int
     """The data sites of this peer's subtree, itself included: when a summary covers them all,
     there is nothing left to wait for."""
@@ -30,30 +29,12 @@ class TreePlace(msgspec.Struct, frozen=True):
 
 def find_place(tree: Tree, ordinal: int, *, roster: RosterIndex, node_set: int) -> TreePlace | None:
     """None where the peer is no member of the tree."""
-    children: dict[int, list[int]] = {}
-    parent: int | None = None
-    for child, its_parent in tree.parents:
-        children.setdefault(its_parent, []).append(child)
-        if child == ordinal:
-            parent = its_parent
-    if parent is None and ordinal != tree.root:
+    if ordinal not in tree.levels:
         return None
-    below = {
-        roster.name_of[child]: _subtree(child, children) for child in children.get(ordinal, ())
-    }
-    members = 1 << ordinal
-    for subtree in below.values():
-        members |= subtree
+    parent = tree.parent_of(ordinal)
     return TreePlace(
         parent=None if parent is None else roster.name_of[parent],
-        children=tuple(below),
-        below=below,
-        awaited=members & node_set,
+        children=tuple(roster.name_of[child] for child in tree.children_of(ordinal)),
+        level=tree.levels[ordinal],
+        awaited=tree.subtrees[ordinal] & node_set,
     )
-
-
-def _subtree(top: int, children: dict[int, list[int]]) -> int:
-    found = [top]
-    for member in found:
-        found.extend(children.get(member, ()))
-    return bitset.of(found)

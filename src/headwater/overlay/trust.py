@@ -6,11 +6,16 @@ and signs are looked at before anything is computed from them.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coordinate import problem_with_coordinate
+from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import CommandsKnown, Heartbeat
+from headwater.overlay.root_signs import ROOTS_MAX
 from headwater.overlay.roster_index import RosterIndex
 from headwater.plan.command import Command, Install
 from headwater.plan.query import QueryId
@@ -24,7 +29,14 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
     times_s = (beat.sent_s, beat.echo_s or 0.0, beat.echo_held_s)
     if not all(abs(time_s) < 1e12 for time_s in times_s) or beat.echo_held_s < 0.0:
         return "heartbeat: times that no clock shows"
-    return None
+    if len(beat.roots) > ROOTS_MAX:
+        return f"heartbeat: {len(beat.roots)} roots, at most {ROOTS_MAX}"
+    for sign in beat.roots:
+        if not 0.0 <= sign.age_s <= AGE_MAX_S or not 0.0 <= sign.spread_s <= AGE_MAX_S:
+            return "heartbeat: a sign of a root with an impossible age or spread"
+        if sign.clock_s is not None and not abs(sign.clock_s) < 1e12:
+            return "heartbeat: a root's clock that no clock shows"
+    return None if beat.coordinate is None else problem_with_coordinate(beat.coordinate)
 
 
 def problem_with_summary(
@@ -36,6 +48,9 @@ def problem_with_summary(
         return f"summary of {summary.query[:80]}: age {summary.age_s} s"
     if coverage.whole < 0 or coverage.empty < 0:
         return f"summary of {summary.query[:80]}: a bitmap below zero"
+    problem = problem_with_route(summary.route)
+    if problem is not None:
+        return f"summary of {summary.query[:80]}: {problem}"
     if any(not 0 <= part.ordinal <= roster.ordinal_max for part in coverage.parts):
         return f"summary of {summary.query[:80]}: an ordinal beyond the roster"
     sites = coverage.sites
@@ -51,20 +66,23 @@ def problem_with_summary(
     return None
 
 
-def problem_with_state(state: SiteState, sender: str, query: LiveQuery) -> str | None:
-    """A state passes only up its own branch: what a site says comes from that site's side."""
-    place = query.place
-    below = 0 if place is None else place.below.get(sender, 0)
-    if not 0 <= state.ordinal < below.bit_length() or not below >> state.ordinal & 1:
-        return f"state of ordinal {state.ordinal}: not in the subtree of {sender}"
-    return None
+def problem_with_state(state: SiteState, route: Route, query: LiveQuery) -> str | None:
+    """Any member of the federation may carry the word of any site of the node set."""
+    if not 0 <= state.ordinal < query.node_set.bit_length() or not (
+        query.node_set >> state.ordinal & 1
+    ):
+        return f"state of ordinal {state.ordinal}: not of a site of the query's node set"
+    return problem_with_route(route)
 
 
-def problem_with_ack(ack: Acknowledgement, sender: str, query: LiveQuery) -> str | None:
-    """Acknowledgements come from the root, so from the parent's side only."""
-    parent = None if query.place is None else query.place.parent
-    if sender != parent:
-        return f"acknowledgement of {ack.query} from {sender}: wanted from {parent}"
+def problem_with_ack(
+    ack: Acknowledgement, sender: str, query: LiveQuery, carriers: Container[str]
+) -> str | None:
+    """Who carries our summaries up carries acknowledgements down, and nobody else does:
+    ``carriers`` are those who have taken some from us beside our parents."""
+    is_parent = any(place.parent == sender for place in query.all_places())
+    if query.is_root or not (is_parent or sender in carriers):
+        return f"acknowledgement of {ack.query} from {sender}: not on our way to its root"
     if not 0.0 <= ack.age_s <= AGE_MAX_S:
         return f"acknowledgement of {ack.query}: age {ack.age_s} s"
     return None
@@ -84,8 +102,8 @@ def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
     problem = _problem_with_id(str(query.id), roster)
     if problem is not None:
         return problem
-    if not install.trees:
-        return f"install of {text}: no tree"
+    if not 1 <= len(install.trees) <= TREES_MAX:
+        return f"install of {text}: wanted 1 to {TREES_MAX} trees, got {len(install.trees)}"
     if query.root not in roster.ordinal_of:
         return f"install of {text}: root {query.root[:80]!r} is not in the roster"
     root = roster.ordinal_of[query.root]

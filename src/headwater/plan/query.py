@@ -12,7 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from headwater.algebra.columns import Column, MergeRule, Partial
-from headwater.algebra.panes import WindowSpec
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.plan.durations import duration_us
 
 __all__ = [
     "Column",
@@ -64,6 +65,12 @@ class Source(msgspec.Struct, frozen=True):
     """What the format needs: delimiter, header, quote, pattern, timestamp_format, …"""
     text: str = ""
     """The statement, as the user wrote it."""
+
+    def future_tolerance_s(self, default_s: float) -> float:
+        """How far ahead of the site's clock its records may be; the option, or the site's own."""
+        option = dict(self.options).get("future_tolerance")
+        tolerance_us = None if option is None else duration_us(option)
+        return default_s if tolerance_us is None else tolerance_us / MICROS
 
 
 class Timing(msgspec.Struct, frozen=True):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from headwater.errors import ConfigurationError
 
 
-class Tree(msgspec.Struct, frozen=True):
+class Tree(msgspec.Struct, frozen=True, dict=True):
+    """What is derived from the parents is computed once for each tree, when first asked for."""
+
     root: int
     parents: tuple[tuple[int, int], ...]
     """(child, parent) for every member but the root."""
@@ -27,23 +31,50 @@ class Tree(msgspec.Struct, frozen=True):
                 member = parent[member]
             reaches.update(path)
 
+    @cached_property
+    def parent(self) -> dict[int, int]:
+        return dict(self.parents)
+
+    @cached_property
+    def children(self) -> dict[int, tuple[int, ...]]:
+        """For each member that has any."""
+        found: dict[int, list[int]] = {}
+        for child, parent in self.parents:
+            found.setdefault(parent, []).append(child)
+        return {parent: tuple(below) for parent, below in found.items()}
+
+    @cached_property
+    def levels(self) -> dict[int, int]:
+        """Steps to the root, for each member, those near the root first."""
+        found = {self.root: 0}
+        for member in (order := [self.root]):
+            for child in self.children.get(member, ()):
+                found[child] = found[member] + 1
+                order.append(child)
+        return found
+
+    @cached_property
+    def subtrees(self) -> dict[int, int]:
+        """For each member, itself and everyone below it as a bitset."""
+        found = {member: 1 << member for member in self.levels}
+        for member in reversed(self.levels):
+            if member != self.root:
+                found[self.parent[member]] |= found[member]
+        return found
+
     def parent_of(self, ordinal: int) -> int | None:
-        return next((parent for child, parent in self.parents if child == ordinal), None)
+        return self.parent.get(ordinal)
 
     def children_of(self, ordinal: int) -> tuple[int, ...]:
-        return tuple(child for child, parent in self.parents if parent == ordinal)
+        return self.children.get(ordinal, ())
 
     def members(self) -> frozenset[int]:
-        return frozenset(child for child, _ in self.parents) | {self.root}
+        return frozenset(self.levels)
 
-    def subtree_of(self, ordinal: int) -> frozenset[int]:
-        """The member itself and everyone below it."""
-        children: dict[int, list[int]] = {}
-        for child, parent in self.parents:
-            children.setdefault(parent, []).append(child)
-        found, open_ = {ordinal}, [ordinal]
-        while open_:
-            for child in children.get(open_.pop(), ()):
-                found.add(child)
-                open_.append(child)
-        return frozenset(found)
+    def ancestors_of(self, ordinal: int) -> list[int]:
+        """From the parent up to the root."""
+        found = []
+        while (parent := self.parent.get(ordinal)) is not None:
+            found.append(parent)
+            ordinal = parent
+        return found

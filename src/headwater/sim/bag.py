@@ -40,6 +40,17 @@ class Bag(msgspec.Struct, frozen=True):
     def merge(self, other: Bag) -> Bag:
         return Bag(self.once | other.once, self.twice | other.twice | (self.once & other.once))
 
+    def split(self, records_max: int) -> list[Bag]:
+        """The same records in bags of at most so many, lowest numbers first."""
+        rest, parts = self.once, []
+        while rest.bit_count() > records_max:
+            part = 0
+            for _ in range(records_max):
+                part |= rest & -rest
+                rest &= rest - 1
+            parts.append(Bag(part))
+        return [*parts, Bag(rest, self.twice)]
+
     def __len__(self) -> int:
         return self.once.bit_count()
 

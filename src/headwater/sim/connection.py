@@ -12,7 +12,9 @@ PRIORITY_COUNT = 3
 class Path:
     """One direction between two sites, as it is now."""
 
-    __slots__ = ("block_count", "bytes_per_s", "delay_s", "extra_delay_s", "is_echoing")
+    __slots__ = (
+        "block_count", "bytes_per_s", "delay_s", "extra_delay_s", "is_echoing", "lost_share",
+    )
 
     def __init__(self, delay_s: float) -> None:
         self.delay_s = delay_s
@@ -20,6 +22,8 @@ class Path:
         self.bytes_per_s: float | None = None
         self.block_count = 0
         self.is_echoing = False
+        self.lost_share = 0.0
+        """Of what is sent; TCP sends it again, so it comes late."""
 
 
 class Half:

@@ -8,6 +8,7 @@ disk is making a new one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -20,8 +21,12 @@ from headwater.edge.report import QueryBatch
 from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
-from headwater.sim.bag import NOTHING, Bag
+from headwater.sim.bag import Bag
+from headwater.sim.tally import Tally
 from headwater.sim.truth import Truth
+
+Records = Any
+"""``Bag`` or ``Tally``: all of a world are of one kind."""
 
 
 class PaneDisk:
@@ -29,13 +34,13 @@ class PaneDisk:
 
     __slots__ = ("is_acked", "is_dropped", "sent", "updates", "waiting", "written_s")
 
-    def __init__(self) -> None:
-        self.updates: list[Bag] = []
+    def __init__(self, nothing: Records) -> None:
+        self.updates: list[Records] = []
         self.sent: Ranges = ()
         self.is_acked = False
         self.is_dropped = False
         """Retention took the rows of its updates; their number stays known."""
-        self.waiting = NOTHING
+        self.waiting = nothing
         self.written_s = 0.0
 
 
@@ -61,8 +66,17 @@ class CubeDisk:
     """The partial rows and updates of all queries at one site, in one incarnation."""
 
     def __init__(
-        self, ordinal: int, incarnation: int, truth: Truth, *, records_max: int, slot_count: int
+        self,
+        ordinal: int,
+        incarnation: int,
+        truth: Truth,
+        *,
+        records_max: int,
+        slot_count: int,
+        records: type[Bag] | type[Tally] = Bag,
     ) -> None:
+        self._kind = records
+        self.nothing: Records = records()
         self._ordinal = ordinal
         self._incarnation = incarnation
         self._truth = truth
@@ -109,8 +123,10 @@ class CubeDisk:
                 site.refuse(query, numbers, pane, slot_count=self._slot_count)
         panes = self._panes.setdefault(str(query.id), {})
         for pane, numbers in by_pane.items():
-            at = panes.setdefault(pane, PaneDisk())
-            at.waiting = at.waiting.merge(Bag.of(numbers))
+            at = panes.get(pane)
+            if at is None:
+                at = panes[pane] = PaneDisk(self.nothing)
+            at.waiting = at.waiting.merge(self._kind.of(numbers))
             at.written_s = now_s
         return tuple(sorted((pane, len(numbers)) for pane, numbers in by_pane.items())), too_late
 
@@ -127,11 +143,11 @@ class CubeDisk:
             count = len(at.updates) if at is not None else 0
             return CutDone(cut.query, pane, count + 1, count)
         first = len(at.updates) + 1
-        for bag in _split(at.waiting, self._records_max):
+        for bag in at.waiting.split(self._records_max):
             at.updates.append(bag)
             number = self._truth.cut(cut.query, pane, self._ordinal, self._incarnation, bag)
             assert number == len(at.updates), "the truth counts updates as the cube does"
-        at.waiting, at.is_acked, at.written_s = NOTHING, False, now_s
+        at.waiting, at.is_acked, at.written_s = self.nothing, False, now_s
         if cut.sent:
             at.sent = ranges.union(at.sent, ((first, len(at.updates)),))
         return CutDone(cut.query, pane, first, len(at.updates), row_bytes=400)
@@ -182,12 +198,12 @@ class CubeDisk:
                 if at.is_acked and at.written_s < before_s and not at.waiting.once:
                     at.is_dropped = True
 
-    def rows(self, query: str, pane: int, updates: Ranges) -> Bag | None:
+    def rows(self, query: str, pane: int, updates: Ranges) -> Records | None:
         """The rows of these updates as one; None when the pane is no longer there."""
         at = self._panes.get(query, {}).get(pane)
         if at is None or at.is_dropped:
             return None
-        bag = NOTHING
+        bag = self.nothing
         for first, last in updates:
             for number in range(first, last + 1):
                 bag = bag.merge(at.updates[number - 1])
@@ -213,22 +229,11 @@ class CubeDisk:
         )
 
 
-def _split(bag: Bag, records_max: int) -> list[Bag]:
-    """The same records in bags of at most so many, lowest numbers first."""
-    rest, parts = bag.once, []
-    while rest.bit_count() > records_max:
-        part = 0
-        for _ in range(records_max):
-            part |= rest & -rest
-            rest &= rest - 1
-        parts.append(Bag(part))
-    return [*parts, Bag(rest, bag.twice)]
-
-
 class LedgerDisk:
     """What a root holds of one query."""
 
-    def __init__(self) -> None:
+    def __init__(self, nothing: Records) -> None:
+        self._nothing = nothing
         self.kept: dict[int, KeptSummary] = {}
         self.by_pane: dict[int, list[KeptSummary]] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
@@ -254,8 +259,8 @@ class LedgerDisk:
         for answer in answers:
             self.answers[answer.window] = answer
 
-    def rows(self, panes: Iterable[int], *, kept_through: int) -> Bag:
-        bag = NOTHING
+    def rows(self, panes: Iterable[int], *, kept_through: int) -> Records:
+        bag = self._nothing
         for pane in panes:
             for kept in self.by_pane.get(pane, ()):
                 if kept.number <= kept_through and kept.rows is not None:

@@ -21,8 +21,9 @@ class RunawayRun(Exception):
 class EventQueue:
     """``now_s`` is true time, which no site knows; see ``Clock`` for what they see."""
 
-    def __init__(self, *, start_s: float) -> None:
+    def __init__(self, *, start_s: float, events_max: int = EVENTS_PER_RUN_MAX) -> None:
         self.now_s = start_s
+        self._events_max = events_max
         self.event_count = 0
         self._made = 0
         self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
@@ -44,21 +45,29 @@ class EventQueue:
             self.now_s, _, action, arguments = heapq.heappop(heap)
             self.event_count += 1
             action(*arguments)
-            if self.event_count > EVENTS_PER_RUN_MAX:
-                raise RunawayRun(f"more than {EVENTS_PER_RUN_MAX} events by {self.now_s:.3f} s")
+            if self.event_count > self._events_max:
+                raise RunawayRun(f"more than {self._events_max} events by {self.now_s:.3f} s")
         self.now_s = end_s
 
 
 class Clock:
-    """One site's clock: true time plus an offset, which a fault may change in one step."""
+    """One site's clock: true time plus an offset, which a fault may change in one step.
 
-    def __init__(self, queue: EventQueue, *, offset_s: float) -> None:
+    ``drift_ppm`` is how much faster it runs; ``offset_s`` is then the offset at the start.
+    """
+
+    def __init__(self, queue: EventQueue, *, offset_s: float, drift_ppm: float = 0.0) -> None:
         self._queue = queue
-        self.offset_s = offset_s
+        self._rate = 1.0 + drift_ppm * 1e-6
+        self.offset_s = offset_s - queue.now_s * (self._rate - 1.0)
 
     def now_s(self) -> float:
-        return self._queue.now_s + self.offset_s
+        return self._queue.now_s * self._rate + self.offset_s
+
+    def at_s(self, true_s: float) -> float:
+        """What this clock shows at that true time."""
+        return true_s * self._rate + self.offset_s
 
     def true_s(self, local_s: float) -> float:
         """The true time at which this clock will show, or showed, ``local_s``."""
-        return local_s - self.offset_s
+        return (local_s - self.offset_s) / self._rate

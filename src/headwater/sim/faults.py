@@ -6,7 +6,7 @@ them left out; see ``shrink``. All of them end before the liveness phase begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import product
 from random import Random
@@ -40,6 +40,12 @@ class Kind(StrEnum):
     CLOCK_STEP = "clock step"
     QUERY_FAILS = "query fails"
     LOG_LOSS = "log loss"
+    ISOLATE = "isolation"
+    """Sites that nobody reaches and that reach nobody, also not each other; they live on."""
+    LOSSY = "lossy link"
+    """Packets are lost, and TCP sends them again."""
+    STRAGGLE = "straggler"
+    """Each batch of a site takes longer."""
     INSTALL = "install"
     REMOVE = "remove"
 
@@ -88,7 +94,7 @@ WEIGHTS: dict[Kind, Weight] = {
     Kind.INSTALL: Weight(0.6, (0.0, 0.0)),
     Kind.REMOVE: Weight(0.3, (0.0, 0.0)),
 }
-"""Shares relative to each other. Those of the network lead, because the protocol is about them."""
+"""What a sweep draws, and shares relative to each other; the other kinds are for experiments. Those of the network lead, because the protocol is about them."""
 
 COUNTED_S = 120.0
 """The time for which numbers of faults are drawn; a longer run has more."""
@@ -160,6 +166,8 @@ def _struck(random: Random, field: Field, kind: Kind) -> tuple[str, ...]:
 class Struck(Protocol):
     """What a fault can do to a world; the network is handed in on its own."""
 
+    def site_names(self) -> Iterable[str]: ...
+
     def crash(self, site: str, *, power: bool, loses_disk: bool, after_effects: int) -> None: ...
 
     def start(self, site: str) -> None: ...
@@ -173,6 +181,8 @@ class Struck(Protocol):
     def slow_disk(self, site: str, *, delay_s: float) -> None: ...
 
     def step_clock(self, site: str, *, by_s: float) -> None: ...
+
+    def straggle(self, site: str, *, by_s: float) -> None: ...
 
     def fail_query(self, site: str, *, until_s: float) -> None: ...
 
@@ -216,6 +226,20 @@ class Nemesis:
             paths = self._paths(fault)
             self._network.block(paths)
             return lambda: self._network.unblock(paths)
+        if kind is Kind.ISOLATE:
+            gone = frozenset(fault.sites)
+
+            def hits(one: str, other: str) -> bool:
+                return one in gone or other in gone
+
+            self._network.cut(hits)
+            return lambda: self._network.heal(hits)
+        if kind is Kind.LOSSY:
+            self._lose(fault, share=fault.value)
+            return lambda: self._lose(fault, share=0.0)
+        if kind is Kind.STRAGGLE:
+            world.straggle(site, by_s=fault.value)
+            return lambda: world.straggle(site, by_s=0.0)
         if kind is Kind.SLOW:
             self._shape(fault, bytes_per_s=fault.value, extra_delay_s=0.3)
             return lambda: self._shape(fault, bytes_per_s=None, extra_delay_s=0.0)
@@ -258,9 +282,14 @@ class Nemesis:
         if fault.kind is Kind.CUT:
             return [(fault.sites[0], fault.sites[1]), (fault.sites[1], fault.sites[0])]
         inside = set(fault.sites)
-        outside = sorted({sender for sender, _ in self._network} - inside)
+        outside = sorted(set(self._world.site_names()) - inside)
         pairs = list(product(fault.sites, outside))
         return pairs + [(right, left) for left, right in pairs]
+
+    def _lose(self, fault: Fault, *, share: float) -> None:
+        left, right = fault.sites
+        for pair in ((left, right), (right, left)):
+            self._network.lose(pair, share=share)
 
     def _shape(self, fault: Fault, *, bytes_per_s: float | None, extra_delay_s: float) -> None:
         left, right = fault.sites

@@ -263,7 +263,10 @@ class Life:
     # ---- the ledgers, the answers, the commands
 
     def _ledger(self, query: str) -> LedgerDisk:
-        return self.disk.ledgers.setdefault(query, LedgerDisk())
+        ledger = self.disk.ledgers.get(query)
+        if ledger is None:
+            ledger = self.disk.ledgers[query] = LedgerDisk(self.disk.cube.nothing)
+        return ledger
 
     def _begin_ledger(self, effect: do.AnswersBegun) -> None:
         self._ledger(str(effect.query.id))

@@ -27,6 +27,8 @@ class Workload(msgspec.Struct, frozen=True):
     late_share: float
     late_s: float
     """Late records appear up to this long after their time, some beyond any lateness."""
+    is_even: bool = False
+    """Records come at even intervals, from a random first one; else by chance (Poisson)."""
 
 
 class Log:
@@ -69,7 +71,7 @@ class Log:
             age_s = self._random.uniform(workload.disorder_s, workload.late_s)
         else:
             age_s = self._random.random() * workload.disorder_s
-        time_us = int((born_s + self._clock.offset_s - age_s) * MICROS)
+        time_us = int((self._clock.at_s(born_s) - age_s) * MICROS)
         if self._losing > 0:
             self._losing -= 1
             self.lost.add(len(self.numbers))
@@ -80,7 +82,14 @@ class Log:
     def _draw_births(self) -> list[float]:
         """All births of the run, newest first, so that the next one is at the end."""
         births = []
+        rate = self._workload.records_per_s
         for begin_s, end_s in self._workload.busy_s:
+            if self._workload.is_even:
+                phase = self._random.random()
+                births += [
+                    begin_s + (phase + n) / rate for n in range(int((end_s - begin_s) * rate))
+                ]
+                continue
             at_s = begin_s + self._random.expovariate(self._workload.records_per_s)
             while at_s < end_s:
                 births.append(at_s)

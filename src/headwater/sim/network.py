@@ -12,7 +12,7 @@ what comes back is still delivered, although its sender will never know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Protocol
 
@@ -25,6 +25,14 @@ NOTICE_S = (1.5, 5.0)
 """After which time without a byte an end gives a connection up, drawn for each end."""
 ECHO_S = (0.1, 12.0)
 """How much later an echo comes: mostly soon, at most longer than a summary lives."""
+RESEND_S = 0.2
+"""After which TCP sends a lost packet again, at the earliest; it doubles."""
+RESENDS_MAX = 6
+
+DelayOf = Callable[[str, str], float]
+"""The one-way delay from a site to a site."""
+Hits = Callable[[str, str], bool]
+"""Whether a cut goes through the path from a site to a site."""
 
 
 class Ends(Protocol):
@@ -51,7 +59,20 @@ class Ends(Protocol):
 class Network:
     """Every connection of the federation."""
 
-    def __init__(self, queue: EventQueue, ends: Ends, *, random: Random) -> None:
+    def __init__(
+        self,
+        queue: EventQueue,
+        ends: Ends,
+        *,
+        random: Random,
+        delay_of: DelayOf | None = None,
+        jitter: float = 0.25,
+    ) -> None:
+        """``delay_of`` is asked once for a pair that has anything to say to each other; a world of
+        thousands has far more pairs than links. ``jitter``: delays are longer by up to this."""
+        self._delay_of = delay_of
+        self._jitter = jitter
+        self._cuts: list[Hits] = []
         self._queue = queue
         self._ends = ends
         self._random = random
@@ -64,6 +85,15 @@ class Network:
 
     def add_path(self, sender: str, receiver: str, *, delay_s: float) -> None:
         self._paths[sender, receiver] = Path(delay_s)
+
+    def _path(self, sender: str, receiver: str) -> Path:
+        path = self._paths.get((sender, receiver))
+        if path is None:
+            if self._delay_of is None:
+                raise KeyError(f"no path from {sender} to {receiver}")
+            path = self._paths[sender, receiver] = Path(self._delay_of(sender, receiver))
+            path.block_count = sum(hits(sender, receiver) for hits in self._cuts)
+        return path
 
     def is_linked(self, site: str, peer: str) -> bool:
         return (site, peer) in self._connections
@@ -79,7 +109,7 @@ class Network:
         if (site, peer) in self._connections or (site, peer, life) in self._dialing:
             return
         self._dialing.add((site, peer, life))
-        there, back = self._paths[site, peer], self._paths[peer, site]
+        there, back = self._path(site, peer), self._path(peer, site)
         delay_s = 2 * (there.delay_s + there.extra_delay_s) + back.delay_s + back.extra_delay_s
         self._queue.after(delay_s, self._connect, site, peer, life)
 
@@ -102,28 +132,41 @@ class Network:
 
     def block(self, paths: Iterable[tuple[str, str]]) -> None:
         for pair in paths:
-            self._paths[pair].block_count += 1
+            self._path(*pair).block_count += 1
             connection = self._connections.get(pair)
             for end in pair if connection is not None else ():
                 self._queue.after(self._random.uniform(*NOTICE_S), self._notice, connection, end)
 
     def unblock(self, paths: Iterable[tuple[str, str]]) -> None:
         for pair in paths:
-            path = self._paths[pair]
+            path = self._path(*pair)
             path.block_count -= 1
             if path.block_count == 0:
                 self._release(pair)
 
+    def cut(self, hits: Hits) -> None:
+        """Block all paths that it hits, also those that nobody has used yet."""
+        self._cuts.append(hits)
+        self.block([pair for pair in self._paths if hits(*pair)])
+
+    def heal(self, hits: Hits) -> None:
+        self._cuts.remove(hits)
+        self.unblock([pair for pair in self._paths if hits(*pair)])
+
+    def lose(self, pair: tuple[str, str], *, share: float) -> None:
+        """So many of the packets on this path are lost, and come later."""
+        self._path(*pair).lost_share = share
+
     def shape(
         self, pair: tuple[str, str], *, bytes_per_s: float | None, extra_delay_s: float
     ) -> None:
-        path = self._paths[pair]
+        path = self._path(*pair)
         path.bytes_per_s, path.extra_delay_s = bytes_per_s, extra_delay_s
         self._release(pair)
 
     def echo(self, pair: tuple[str, str], *, is_on: bool) -> None:
         """While on, what arrives on this path arrives once more, later."""
-        self._paths[pair].is_echoing = is_on
+        self._path(*pair).is_echoing = is_on
 
     def hang_up(self, site: str, peer: str) -> None:
         """One end closes what it believes in; the other hears of it, if the path lets it."""
@@ -150,7 +193,7 @@ class Network:
 
     def _connect(self, site: str, peer: str, life: int) -> None:
         self._dialing.discard((site, peer, life))
-        there, back = self._paths[site, peer], self._paths[peer, site]
+        there, back = self._path(site, peer), self._path(peer, site)
         if there.block_count or back.block_count or (site, peer) in self._connections:
             return
         if self._ends.life_of(site) != life or not self._ends.life_of(peer):
@@ -170,10 +213,21 @@ class Network:
     def _fly(self, half: Half, message: Message, priority: int) -> None:
         lane = 0 if priority == 0 else 1
         path = half.path
-        delay_s = path.delay_s * (1.0 + 0.25 * self._random.random()) + path.extra_delay_s
+        delay_s = path.delay_s * (1.0 + self._jitter * self._random.random()) + path.extra_delay_s
+        if path.lost_share:
+            delay_s += self._resent_s(path.lost_share)
         arrival_s = max(self._queue.now_s + delay_s, half.last_s[lane])
         half.last_s[lane] = arrival_s
         self._queue.at(arrival_s, self._arrive, half, message)
+
+    def _resent_s(self, lost_share: float) -> float:
+        """How much later it comes because it, or what was sent to replace it, was lost."""
+        late_s, wait_s = 0.0, RESEND_S
+        for _ in range(RESENDS_MAX):
+            if self._random.random() >= lost_share:
+                break
+            late_s, wait_s = late_s + wait_s, 2 * wait_s
+        return late_s
 
     def _arrive(self, half: Half, message: Message) -> None:
         if half.is_void or not half.connection.open_at[half.receiver]:
@@ -239,7 +293,7 @@ class Network:
     def _notice(self, connection: Connection, end: str) -> None:
         """An end that has heard nothing for long gives up, unless the path has healed."""
         half = connection.halves[end]
-        back = self._paths[half.receiver, end]
+        back = self._path(half.receiver, end)
         other_is_gone = not connection.open_at[half.receiver]
         if half.path.block_count or back.block_count or other_is_gone:
             self._close(connection, end)

@@ -7,15 +7,18 @@ disorder < deadline < summary life < lateness < retention.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.node.config import NodeConfig
 from headwater.plan.query import Query, QueryId, Source, SourceFormat, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults import Fault, Field, draw_faults
+from headwater.sim.latencies import Matrix
 from headwater.sim.log import Workload
 from headwater.sim.tuning import Limits, Pace, draw_limits
 
@@ -29,16 +32,18 @@ SOURCE = Source(
     name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
 )
 
+TREE_COUNTS = (1, 1, 2, 4)
+
 
 class Scenario(msgspec.Struct, frozen=True):
     """Everything that a run is a function of."""
 
     seed: int
     roster: Roster
-    tree: Tree
+    trees: tuple[Tree, ...]
     """The federation's."""
     offsets_s: tuple[float, ...]
-    delays_s: tuple[tuple[float, ...], ...]
+    delays_s: Sequence[Sequence[float]] | Matrix
     """From site to site, by place in the roster."""
     workloads: tuple[Workload, ...]
     first_query: Query
@@ -51,6 +56,17 @@ class Scenario(msgspec.Struct, frozen=True):
     """The logs are complete at the start, and their queries end."""
     pace: Pace = Pace()
     limits: Limits = Limits()
+    config: NodeConfig | None = None
+    """The machines' configuration; None: made of pace and limits."""
+    query_trees: tuple[Tree, ...] = ()
+    """Of the first query; empty: the federation's, or drawn."""
+    drifts_ppm: tuple[float, ...] = ()
+    jitter: float = 0.25
+    """Delays are longer by up to this share."""
+    install_s: float = 2.0
+    """When the first query is installed."""
+    merges: bool = True
+    """False: relays pass everything on unmerged."""
 
 
 def draw_scenario(
@@ -59,7 +75,7 @@ def draw_scenario(
     """The world of this seed. ``fault_s``: how long the safety phase lasts."""
     random = Random(f"scenario {seed}")
     roster = _draw_roster(random, site_count)
-    tree = draw_tree(random, roster, root=roster.site(roster.home).ordinal)
+    trees = draw_trees(random, roster, root=roster.site(roster.home).ordinal)
     query = draw_query(random, roster, number=1, installer=roster.home, begin_s=START_S + 5.0)
     is_finite = random.random() < FINITE_SHARE
     if is_finite:
@@ -72,7 +88,7 @@ def draw_scenario(
         sites=tuple(site.name for site in roster.sites),
         data_sites=data,
         root=query.root,
-        links=_links(roster, tree),
+        links=_links(roster, trees),
         from_s=8.0,
         until_s=faults_until_s,
         long_s=pace.retention_s + 20.0,
@@ -80,7 +96,7 @@ def draw_scenario(
     return Scenario(
         seed=seed,
         roster=roster,
-        tree=tree,
+        trees=trees,
         offsets_s=tuple(_draw_offset(random) for _ in roster.sites),
         delays_s=_draw_delays(random, len(roster.sites)),
         workloads=tuple(
@@ -106,6 +122,13 @@ def grace_of(timing: Timing, pace: Pace) -> float:
     """
     lateness_s = timing.lateness_s if timing.lateness_s is not None else pace.retention_s
     return lateness_s + 2 * (pace.summary_life_s + 2 * pace.ack_every_s) + 25.0
+
+
+def draw_trees(random: Random, roster: Roster, *, root: int) -> tuple[Tree, ...]:
+    """A tree set: one tree, or several that have nothing in common but the root."""
+    return tuple(
+        draw_tree(random, roster, root=root) for _ in range(random.choice(TREE_COUNTS))
+    )
 
 
 def draw_tree(random: Random, roster: Roster, *, root: int) -> Tree:
@@ -216,6 +239,7 @@ def _draw_workload(random: Random, length_s: float, *, is_finite: bool) -> Workl
     )
 
 
-def _links(roster: Roster, tree: Tree) -> tuple[tuple[str, str], ...]:
+def _links(roster: Roster, trees: tuple[Tree, ...]) -> tuple[tuple[str, str], ...]:
     names = {site.ordinal: site.name for site in roster.sites}
-    return tuple((names[child], names[parent]) for child, parent in tree.parents)
+    pairs = dict.fromkeys(pair for tree in trees for pair in tree.parents)
+    return tuple((names[child], names[parent]) for child, parent in pairs)

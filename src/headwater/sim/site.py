@@ -60,7 +60,7 @@ class SimulatedSite:
         self._watcher = watcher
         self._make_disk = make_disk
         self._make_node = make_node
-        self._stalled_until_s = self._failing_until_s = 0.0
+        self._stalled_until_s = self._failing_until_s = self._longer_s = 0.0
 
     # ---- lives
 
@@ -105,6 +105,7 @@ class SimulatedSite:
         )  # fmt: skip
         spark.stalled_until_s = self._stalled_until_s
         spark.failing_until_s = self._failing_until_s
+        spark.longer_s = self._longer_s
         return spark
 
     def crash(self, *, power: bool, loses_disk: bool, after_effects: int) -> None:
@@ -176,6 +177,11 @@ class SimulatedSite:
         self._stalled_until_s = max(self._stalled_until_s, until_s)
         if self.life is not None and self.life.spark is not None:
             self.life.spark.stalled_until_s = self._stalled_until_s
+
+    def straggle(self, by_s: float) -> None:
+        self._longer_s = by_s
+        if self.life is not None and self.life.spark is not None:
+            self.life.spark.longer_s = by_s
 
     def fail_queries(self, until_s: float) -> None:
         self._failing_until_s = max(self._failing_until_s, until_s)

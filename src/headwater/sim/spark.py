@@ -21,8 +21,6 @@ from headwater.sim.tuning import Pace
 
 RETRY_S = 0.5
 """How soon a commit that found no room is tried again."""
-TELL_S = 0.15
-"""Between the commit of a batch and the edge's hearing of it, in which a crash may fall."""
 LOST_BYTES = 100
 Tell = Callable[[BatchReport], None]
 
@@ -47,6 +45,8 @@ class SiteSpark:
         self.is_dead = False
         self.stalled_until_s = 0.0
         self.failing_until_s = 0.0
+        self.longer_s = 0.0
+        """By so much each batch takes longer than usual."""
         self._queue = queue
         self._clock = clock
         self._log = log
@@ -100,7 +100,7 @@ class SiteSpark:
         self._batch += 1
         cube = self._disk.cube
         through = min(cube.found, cube.committed + self._pace.batch_records_max)
-        takes_s = self._random.uniform(*self._pace.batch_s)
+        takes_s = self._random.uniform(*self._pace.batch_s) + self.longer_s
         end_s = max(self._queue.now_s, self.stalled_until_s) + takes_s
         self._queue.at(end_s, self._commit, self._batch, through, list(self.queries.values()))
 
@@ -163,7 +163,7 @@ class SiteSpark:
             damaged_from_us=min((first for first, _ in damaged_us), default=None),
             damaged_to_us=max((last for _, last in damaged_us), default=None),
         )
-        self._queue.after(TELL_S, self._deliver, report, new)
+        self._queue.after(self._pace.tell_s, self._deliver, report, new)
 
     def _deliver(self, report: BatchReport, told: list[Untold]) -> None:
         if not self.is_dead:

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 
 import msgspec
 
-from headwater.sim.faults import Fault, Kind
+from headwater.sim.faults import WEIGHTS, Fault
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world import World
@@ -52,7 +52,7 @@ SOMETIMES = (
     "root: parked",
     "the root crashed in the midst of an answer",
     "unread input was lost",
-    *(f"fault: {kind.value}" for kind in Kind),
+    *(f"fault: {kind.value}" for kind in WEIGHTS),
 )
 """What must have happened at least once in a sweep that is to prove anything."""
 SEEDS_FOR_SOMETIMES = 200

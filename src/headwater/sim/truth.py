@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import product
+from typing import Any
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage, incarnation_tag
@@ -154,17 +155,21 @@ class Truth:
 
     def __init__(self) -> None:
         self.sites: dict[int, SiteTruth] = {}
-        self._updates: dict[UpdateId, Bag] = {}
+        self._updates: dict[UpdateId, Any] = {}
         self._counts: dict[tuple[str, int, int, int], int] = {}
         self._contents: dict[tuple[str, int, Coverage], Bag] = {}
 
-    def cut(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Bag) -> int:
+    def cut(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Any) -> int:
         """A site writes a further update; its number."""
         key = (query, pane, ordinal, incarnation)
         number = self._counts.get(key, 0) + 1
         self._counts[key] = number
         self._updates[(*key, number)] = bag
         return number
+
+    def update(self, query: str, pane: int, ordinal: int, incarnation: int, number: int) -> Any:
+        """What that update holds; None: it was never cut."""
+        return self._updates.get((query, pane, ordinal, incarnation, number))
 
     def update_count(self, query: str, pane: int, ordinal: int, incarnation: int) -> int:
         return self._counts.get((query, pane, ordinal, incarnation), 0)

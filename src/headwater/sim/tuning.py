@@ -31,6 +31,8 @@ class Pace(msgspec.Struct, frozen=True):
     """And for an answer at the root."""
     batch_records_max: int = 40
     """A site that is behind catches up in batches of at most this many."""
+    tell_s: float = 0.15
+    """Between the commit of a batch and the edge's hearing of it, in which a crash may fall."""
     update_records_max: int = 12
     """More in one cut make several updates."""
 

@@ -6,6 +6,7 @@ healed, and within a time of grace everything must be exact and final.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from random import Random
 
 import msgspec
@@ -14,7 +15,8 @@ from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
-from headwater.sim.bag import BagMerger
+from headwater.plan.roster import Site
+from headwater.sim.bag import Bag, BagMerger
 from headwater.sim.check_bounds import BOUNDS_EVERY_S, ask_as_a_person_would, check_bounds
 from headwater.sim.check_end import EndCheck
 from headwater.sim.checkers import Checkers
@@ -25,14 +27,13 @@ from headwater.sim.life import Surroundings
 from headwater.sim.log import Log
 from headwater.sim.network import Network
 from headwater.sim.outcome import Outcome, Violation
-from headwater.sim.scenario import START_S, Scenario, draw_query, draw_tree
-from headwater.sim.site import SimulatedSite
+from headwater.sim.scenario import START_S, Scenario, draw_query, draw_trees
+from headwater.sim.site import SimulatedSite, SiteWatcher
+from headwater.sim.tally import Tally, TallyMerger
 from headwater.sim.transcript import TAIL_LENGTH, Transcript
 from headwater.sim.truth import SiteTruth, Truth
 from headwater.sim.tuning import node_config
 
-INSTALL_S = 1.0
-"""When the first query is installed."""
 EXTRA_QUERIES_MAX = 3
 """Queries that faults may install beside the first."""
 NAME_TAKEN_SHARE = 0.2
@@ -43,22 +44,41 @@ MESSAGE_BYTES = 120
 """About what a message takes beside its rows."""
 
 
-MERGER = BagMerger()
+EVENTS_PER_SITE_MAX = 500_000
+"""A run that needs more has found a way to send for ever."""
 
 
 class World:
     """Also what the network and the nemesis act upon (``Ends``, ``Struck``)."""
 
-    def __init__(self, scenario: Scenario, *, tail_length: int = TAIL_LENGTH) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        tail_length: int = TAIL_LENGTH,
+        watch: Callable[[World], SiteWatcher] | None = None,
+        is_light: bool = False,
+    ) -> None:
+        """``watch`` makes who looks on instead of the checkers. With ``is_light`` records are
+        counted, not kept as sets, and nothing is judged at the end: for large worlds."""
         self.scenario = scenario
-        self.queue = EventQueue(start_s=START_S)
+        self._is_light = is_light
+        self._merger: BagMerger | TallyMerger = TallyMerger() if is_light else BagMerger()
+        events_max = EVENTS_PER_SITE_MAX * len(scenario.roster.sites)
+        self.queue = EventQueue(start_s=START_S, events_max=events_max)
         self.truth = Truth()
         self.transcript = Transcript(START_S, tail_length=tail_length)
         self.checkers = Checkers(self.queue, scenario.roster, self.truth, self.transcript)
-        self.network = Network(self.queue, self, random=Random(f"network {scenario.seed}"))
+        self.watcher: SiteWatcher = self.checkers if watch is None else watch(self)
+        self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
+        self.network = Network(
+            self.queue, self,
+            random=Random(f"network {scenario.seed}"), delay_of=self._delay_s,
+            jitter=scenario.jitter,
+        )
         self.nemesis = Nemesis(self.queue, self, self.network)
         self._random = Random(f"world {scenario.seed}")
-        self._config = node_config(scenario.pace, scenario.limits)
+        self._config = scenario.config or node_config(scenario.pace, scenario.limits)
         self._life_count = 0
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
         around = Surroundings(
@@ -67,17 +87,16 @@ class World:
             is_finite=scenario.is_finite,
         )
         for place, site in enumerate(scenario.roster.sites):
-            self._add_site(site.name, place, around)
-        for place, row in enumerate(scenario.delays_s):
-            for other, delay_s in enumerate(row):
-                if place != other:
-                    names = scenario.roster.sites
-                    self.network.add_path(names[place].name, names[other].name, delay_s=delay_s)
+            self._add_site(site, place, around)
 
-    def _add_site(self, name: str, place: int, around: Surroundings) -> None:
+    def _delay_s(self, sender: str, receiver: str) -> float:
+        return float(self.scenario.delays_s[self._places[sender]][self._places[receiver]])
+
+    def _add_site(self, site: Site, place: int, around: Surroundings) -> None:
         scenario = self.scenario
-        site = scenario.roster.site(name)
-        clock = Clock(self.queue, offset_s=scenario.offsets_s[place])
+        name = site.name
+        drift_ppm = scenario.drifts_ppm[place] if scenario.drifts_ppm else 0.0
+        clock = Clock(self.queue, offset_s=scenario.offsets_s[place], drift_ppm=drift_ppm)
         count = len(scenario.roster.sites)
         log = Log(
             scenario.workloads[place], clock,
@@ -86,7 +105,7 @@ class World:
         truth = self.truth.sites[site.ordinal] = SiteTruth(site.ordinal, log)
         self.sites[name] = SimulatedSite(
             name,
-            clock=clock, log=log, truth=truth, around=around, watcher=self.checkers,
+            clock=clock, log=log, truth=truth, around=around, watcher=self.watcher,
             has_data=site.has_data,
             make_disk=lambda: self._make_disk(site.ordinal, clock),
             make_node=lambda disk: self._make_node(name, clock, disk),
@@ -100,8 +119,14 @@ class World:
             ordinal, incarnation, self.truth,
             records_max=self.scenario.pace.update_records_max,
             slot_count=len(self.scenario.roster.sites),
+            records=Tally if self._is_light else Bag,
         )
         return Disk(incarnation, cube, born_s=clock.now_s())
+
+    def _merger_at(self, name: str, query: Query) -> BagMerger | TallyMerger:
+        if not self.scenario.merges and name != query.root:
+            raise LookupError("this world does not merge on the way")
+        return self._merger
 
     def _refusal(self, site: str, query: Query) -> str | None:
         return "policy" if (site, query.id.name) in self.scenario.refusals else None
@@ -110,9 +135,9 @@ class World:
         node = Node(
             site=name,
             roster=self.scenario.roster,
-            tree=self.scenario.tree,
+            trees=self.scenario.trees,
             config=self._config,
-            merger_of=lambda _: MERGER,
+            merger_of=lambda query: self._merger_at(name, query),
             incarnation=disk.incarnation,
             born_s=disk.born_s,
             admit=lambda query: self._refusal(name, query),
@@ -157,13 +182,15 @@ class World:
         scenario = self.scenario
         for site in self.sites.values():
             self.queue.at(START_S + self._random.random(), site.start)
-        self.queue.at(START_S + INSTALL_S + 1.0, self._install, scenario.first_query)
+        self.queue.at(START_S + scenario.install_s, self._install, scenario.first_query)
         self.nemesis.plan(scenario.faults, start_s=START_S)
         self.checkers.healed_s = START_S + scenario.faults_until_s
         self.checkers.is_calm = not scenario.faults and not scenario.is_finite
-        self._check_bounds()
+        if not self._is_light:
+            self._check_bounds()
         self.queue.run_until(START_S + scenario.end_s)
-        self._judge()
+        if not self._is_light:
+            self._judge()
 
     def _check_bounds(self) -> None:
         for site in self.sites.values():
@@ -186,12 +213,14 @@ class World:
 
     def _install(self, query: Query) -> None:
         site = self.sites[query.id.installer]
-        tree = self.scenario.tree
+        trees = self.scenario.trees
         ordinal = self.scenario.roster.site(query.root).ordinal
-        if tree.root != ordinal or self._random.random() < 0.5:
-            tree = draw_tree(self._random, self.scenario.roster, root=ordinal)
+        if self.scenario.query_trees:
+            trees = self.scenario.query_trees
+        elif trees[0].root != ordinal or self._random.random() < 0.5:
+            trees = draw_trees(self._random, self.scenario.roster, root=ordinal)
         self.checkers.queries[str(query.id)] = query
-        site.command(Install(query, (tree,), self.scenario.roster.version))
+        site.command(Install(query, trees, self.scenario.roster.version))
 
     def install_another(self, site: str, *, draw: float) -> None:
         """A further query, commanded at ``site`` if it is up and knows its own count."""
@@ -226,6 +255,12 @@ class World:
         return site.is_up and len(site.truth.incarnations) == 1
 
     # ---- Struck: what faults do to sites
+
+    def site_names(self) -> Iterable[str]:
+        return self.sites
+
+    def straggle(self, site: str, *, by_s: float) -> None:
+        self.sites[site].straggle(by_s)
 
     def crash(self, site: str, *, power: bool, loses_disk: bool, after_effects: int) -> None:
         self.sites[site].crash(power=power, loses_disk=loses_disk, after_effects=after_effects)
@@ -283,7 +318,7 @@ class World:
     def size_bytes(self, message: Message) -> int:
         if isinstance(message, SummaryMessage):
             rows = message.summary.rows
-            return MESSAGE_BYTES + (0 if rows is None else MERGER.size_bytes(rows))
+            return MESSAGE_BYTES + (0 if rows is None else self._merger.size_bytes(rows))
         if isinstance(message, AckMessage):
             return MESSAGE_BYTES + 20 * len(message.ack.panes)
         if isinstance(message, StatesMessage):

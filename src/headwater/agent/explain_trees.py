@@ -1,0 +1,53 @@
+"""The trees of a query for people: who sends to whom, how deep, and how far from the root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from headwater.algebra.coordinate import Coordinate
+from headwater.placement.tree_latency import MOST, latency_to_root_s, most_within_s
+from headwater.plan.roster import Roster
+from headwater.plan.tree import Tree
+
+DRAWN_MAX = 40
+"""Trees with more members are told by their numbers alone."""
+
+
+def trees_text(
+    roster: Roster, trees: Sequence[Tree], coordinates: Mapping[str, Coordinate] | None
+) -> str:
+    """One heading for each tree, and the primary drawn where it is small enough."""
+    names = {site.ordinal: site.name for site in roster.sites}
+    lines = []
+    for number, tree in enumerate(trees):
+        kind = "primary" if number == 0 else "sibling"
+        depth = max(tree.levels.values())
+        below = ", ".join(names[child] for child in tree.children_of(tree.root)[:8])
+        far = _far_text(roster, tree, coordinates)
+        lines.append(f"tree {number} ({kind}): depth {depth}{far}; below the root: {below}")
+        if number == 0 and len(tree.levels) <= DRAWN_MAX:
+            lines += [f"  {line}" for line in _drawn(tree, tree.root, names)]
+    return "\n".join(lines)
+
+
+def _far_text(roster: Roster, tree: Tree, coordinates: Mapping[str, Coordinate] | None) -> str:
+    if not coordinates:
+        return ", planned by regions"
+    place = {site.ordinal: coordinates.get(site.name) for site in roster.sites}
+
+    def distance(left: int, right: int) -> float:
+        here, there = place.get(left), place.get(right)
+        return 0.0 if here is None or there is None else here.distance_s(there) / 2
+
+    far_s = most_within_s(list(latency_to_root_s(tree, distance).values()))
+    return f", {MOST:.0%} of the sites within {far_s * 1e3:.0f} ms of the root"
+
+
+def _drawn(tree: Tree, top: int, names: Mapping[int, str], before: str = "") -> Iterator[str]:
+    if not before:
+        yield names[top]
+    children = tree.children_of(top)
+    for place, child in enumerate(children):
+        is_last = place == len(children) - 1
+        yield f"{before}{'└─ ' if is_last else '├─ '}{names[child]}"
+        yield from _drawn(tree, child, names, f"{before}{'   ' if is_last else '│  '}")

@@ -1,0 +1,69 @@
+"""Which way a summary takes at a peer: the staged policy over several trees (Mortar, 3.3, fig. 5).
+
+Each stage allows more than the one before, and may lengthen the way::
+
+    same tree    on with it, to the parent on the tree on which it came
+    up*          to the parent on another tree on which this peer is at least as near to the root
+    flex         to the parent on any tree, nearest to the root first
+    flex-down    to a child on such a tree, at most ``DOWNS_MAX`` times
+
+A tree is entered again only nearer to the root than it was left, so the first three stages can't
+go in circles, and the fourth is counted. What finds no way here is for the last resort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from headwater.algebra.route import Route
+from headwater.overlay.tree_place import TreePlace
+
+DOWNS_MAX = 3
+"""Mortar's limit of steps away from the root."""
+
+SAME, UP, FLEX, DOWN, RESORT = "same tree", "up*", "flex", "flex-down", "last resort"
+
+Leads = Callable[[str], bool]
+"""Whether a summary put on the link to this neighbour would get on."""
+
+
+class Hop(msgspec.Struct, frozen=True):
+    site: str
+    route: Route
+    """As the summary is to carry it from there on."""
+    stage: str
+
+
+def choose_hop(
+    route: Route, places: Sequence[TreePlace | None], *, leads_up: Leads, leads_down: Leads
+) -> Hop | None:
+    """``places`` are this peer's in all trees. None: no tree leads on from here."""
+    own = places[route.tree] if route.tree < len(places) else None
+    if (
+        own is not None
+        and own.parent is not None
+        and own.level <= route.level_on(route.tree)
+        and leads_up(own.parent)
+    ):
+        return Hop(own.parent, route.moved(route.tree, own.level), SAME)
+    enterable = sorted(
+        (place.level, tree, place)
+        for tree, place in enumerate(places)
+        if place is not None
+        and tree != route.tree
+        and place.parent is not None
+        and place.level < route.level_on(tree)
+    )
+    for level, tree, place in enterable:
+        assert place.parent is not None, "the root has no next hop"
+        if leads_up(place.parent):
+            stage = UP if own is not None and level <= own.level else FLEX
+            return Hop(place.parent, route.moved(tree, level), stage)
+    if route.downs < DOWNS_MAX:
+        for level, tree, place in enterable:
+            child = next((child for child in place.children if leads_down(child)), None)
+            if child is not None:
+                return Hop(child, route.moved(tree, level, is_down=True), DOWN)
+    return None
