@@ -4,16 +4,14 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).parent
-ORDER = ("site_pipeline", "reading_ways", "demo_bytes", "agent_footprint", "merge", "wire")
+ORDER = ("site_pipeline", "reading_ways", "agent_footprint", "merge", "wire")
 
 
 def main() -> int:
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
     print(f"{platform.machine()}, {os.cpu_count()} cores, {platform.platform()}; load {load}")
-    wanted = sys.argv[1:] or [name for name in ORDER if (HERE / f"{name}.py").exists()]
+    wanted = sys.argv[1:] or list(ORDER)
     worst = 0
     for name in wanted:
         print(f"\n# {name}", flush=True)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from headwater.plan.query import Source
+from headwater.spark.fence import Fence
 
 
 class BenchChunk(msgspec.Struct, frozen=True):
@@ -47,6 +48,9 @@ class BenchSite:
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Any]:
         return self._chunks[self._committed : self._committed + self._files_per_batch]
+
+    def fence(self, source: str) -> Fence:
+        return Fence()
 
     def committed_cut(self, source: str) -> int:
         return self._committed

@@ -204,6 +204,20 @@ def test_a_first_update_after_an_empty_close_is_counted_in_the_state():
     assert site.edge.progress()[0].unacked_panes == 0
 
 
+def test_a_query_for_the_earliest_that_comes_late_declines_what_was_read_without_it():
+    site = desk(make_query(begin_pane=None), config=EdgeConfig(future_tolerance_s=60.0))
+    site.edge.begin_late(ID, at_s=105.0)
+    site.work(now_s=105.0)
+    assert site.told[-1].first_pane == 17, "beyond the tolerance for records from the future"
+    assert site.told[-1].declined == (Declined(-FOREVER, 16, Reason.NOT_INSTALLED),)
+    site.commit({3: [1], 17: [2]}, now_s=171.0)
+    site.commit(now_s=185.0, read_through_s=185.0)
+    assert panes_of(site.said) == [17]
+    site.edge.begin_late(ID, at_s=500.0)
+    site.work(now_s=500.0)
+    assert site.told[-1].first_pane == 17, "it begins once"
+
+
 def test_records_for_sealed_panes_are_counted_as_too_late():
     site = desk(make_query(lateness_s=30.0))
     site.commit(now_s=51.0, read_through_s=51.0)
@@ -211,6 +225,14 @@ def test_records_for_sealed_panes_are_counted_as_too_late():
     site.commit({0: [1], 4: [2]}, now_s=52.0, read_through_s=52.0)
     site.work(now_s=70.0)
     assert site.told[-1].tally == Tally(too_late=1)
+
+
+def test_rows_before_the_first_pane_are_not_too_late_but_none_of_the_query_s():
+    site = desk(make_query(begin_pane=3))
+    batch = QueryBatch(ID, panes=((1, 2), (3, 1)), before_begin=4)
+    site.report(BatchReport("hits", (batch,)), now_s=31.0)
+    site.work(now_s=45.0)
+    assert site.told[-1].tally == Tally(before_begin=6)
 
 
 def test_rows_that_were_committed_just_before_a_seal_are_never_cut():

@@ -157,13 +157,13 @@ def test_a_revision_that_changes_nothing_is_not_made():
     assert len(root.published[0]) == 1
 
 
-def test_due_windows_are_answered_together_newest_first():
+def test_due_windows_are_answered_together_newest_first_and_one_of_the_oldest():
     root = desk(config=RootConfig(windows_per_answer_max=3))
     for pane in range(5):
         root.receive(merged(root.query, pane, [0, 1], [pane]), now_s=60.0)
     root.work(now_s=60.0)
     answers = [output for output in root.outputs if isinstance(output, Answer)]
-    assert [[r.window for r in answer.requests] for answer in answers] == [[4, 3, 2], [1, 0]]
+    assert [[r.window for r in answer.requests] for answer in answers] == [[4, 3, 0], [2, 1]]
 
 
 def test_sliding_windows_share_their_panes():
@@ -717,7 +717,8 @@ def test_why_names_the_sites_their_states_and_what_is_awaited():
     root.receive(whole(query, 0, 0, [1], of=A), now_s=11.0)
     explained = root.root.why(0)
     assert explained.text() == (
-        "counts window 0 (panes 0 to 0): open, revision 0, 1 of 3 sites covered\n"
+        "counts window 0, from 1970-01-01 00:00:00 to 1970-01-01 00:00:10 UTC (panes 0 to 0): "
+        "open, revision 0, 1 of 3 sites covered\n"
         "  s1: unknown (no word of this pane yet), panes 0\n"
         "  s2: declined (failed), panes 0\n"
         "  It is answered when complete, or at its deadline."
@@ -763,3 +764,34 @@ def test_a_thousand_sites_in_one_bitmap():
     root.work(now_s=11.0)
     assert root.newest(0).envelope.exact
     assert root.newest(0).envelope.covered == 1000
+
+
+def due_windows(windows_max: int, jobs: int) -> list[list[int]]:
+    """Forty windows are complete at once; which of them each job answers, in order."""
+    root = desk(config=RootConfig(windows_per_answer_max=windows_max))
+    root.is_slow = True
+    for pane in range(40):
+        root.receive(merged(root.query, pane, [0, 1], [pane]), now_s=500.0)
+    found = []
+    for job in range(jobs):
+        root.work(now_s=500.0 + job)
+        assert root.under_way is not None
+        found.append([request.window for request in root.under_way.requests])
+        root.finish(now_s=500.0 + job)
+    return found
+
+
+def test_a_quarter_of_a_job_belongs_to_the_oldest_windows():
+    first, second = due_windows(8, 2)
+    assert first == [39, 38, 37, 36, 35, 34, 0, 1]
+    assert second == [33, 32, 31, 30, 29, 28, 2, 3]
+
+
+def test_where_a_job_has_one_place_every_fourth_belongs_to_the_oldest_window():
+    assert due_windows(1, 8) == [[39], [38], [37], [0], [36], [35], [34], [1]]
+
+
+def test_where_there_are_places_for_all_the_newest_come_first():
+    (first,) = due_windows(64, 1)
+    assert sorted(first) == list(range(40))
+    assert first[:8] == [39, 38, 37, 36, 35, 34, 33, 32]

@@ -51,7 +51,7 @@ def troubled(*kinds: Kind, every_s: float = 9.0, for_s: float = 3.0) -> Iterator
     """Worlds in which every link or site meets faults of these kinds, one after the other."""
     for scenario in drawn():
         names = {site.ordinal: site.name for site in scenario.roster.sites}
-        links = [(names[child], names[parent]) for child, parent in scenario.tree.parents]
+        links = [(names[child], names[parent]) for child, parent in scenario.trees[0].parents]
         faults = []
         for number in range(int(120 / every_s)):
             kind = kinds[number % len(kinds)]
@@ -71,7 +71,7 @@ def removed_behind_a_cut() -> Iterator[Scenario]:
     """A site is cut off while its query is removed, so it must learn of it afterwards."""
     for scenario in drawn():
         names = {site.ordinal: site.name for site in scenario.roster.sites}
-        leaf = names[scenario.tree.parents[-1][0]]
+        leaf = names[scenario.trees[0].parents[-1][0]]
         faults = (
             Fault(Kind.PARTITION, 20.0, 30.0, (leaf,)),
             Fault(Kind.REMOVE, 35.0, 0.0, (scenario.roster.home,)),

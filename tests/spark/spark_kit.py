@@ -14,6 +14,7 @@ import pyarrow as pa
 from headwater.errors import DiskFull, StoreError
 from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query, Source
+from headwater.spark.fence import Fence
 
 HITS = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, bytes BIGINT, ms DOUBLE)
@@ -68,6 +69,9 @@ class ListInbox:
         self.results: list[Any] = []
         self.unparsed = 0
         self.records = 0
+        self.fenced = 0
+        self.refused = 0
+        self.the_fence = Fence()
         self.samples: list[str] = []
         self.high_time_us: int | None = None
         self.quarantined: list[int] = []
@@ -116,6 +120,9 @@ class ListInbox:
             found.append(chunk)
         return found
 
+    def fence(self, source: str) -> Fence:
+        return self.the_fence
+
     def committed_cut(self, source: str) -> int:
         return self.committed
 
@@ -142,6 +149,8 @@ class ListInbox:
         samples: Sequence[str],
         high_time_us: int | None,
         records: int,
+        fenced: int,
+        refused: int,
     ) -> None:
         with self.changed:
             if self.full_disks:
@@ -157,6 +166,8 @@ class ListInbox:
             self.results += results
             self.unparsed += unparsed
             self.records += records
+            self.fenced += fenced
+            self.refused += refused
             self.samples += samples
             self.high_time_us = high_time_us
             self.changed.notify_all()

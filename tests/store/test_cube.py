@@ -134,7 +134,9 @@ def test_rows_before_the_first_pane_and_of_sealed_panes_are_counted_not_stored(
     user.cube.write([Remember(QUERY, EdgeRecord(first_pane=3, sealed_through=5))])
     report = user.commit((2, "/", 1), (4, "/", 1), (5, "/", 1), (2, "/x", 1))
     (batch,) = report.queries
-    assert (batch.panes, batch.too_late) == (((5, 1),), 3)
+    assert (batch.panes, batch.too_late, batch.before_begin) == (((5, 1),), 1, 2)
+    (batch,) = user.commit((1, "/", 1), (4, "/", 1), (3, "/", 1)).queries
+    assert (batch.panes, batch.too_late, batch.before_begin) == ((), 2, 1)
 
 
 def test_a_result_of_a_query_that_was_removed_meanwhile_is_dropped(user: CubeUser) -> None:

@@ -182,6 +182,31 @@ def test_a_flipped_bit_in_a_summary_is_detected(open_ledger: Open) -> None:
         ledger.pane_rows(ID, 5, kept_through=1)
 
 
+def test_mending_sets_the_damaged_aside_and_begins_a_new_incarnation(open_ledger: Open) -> None:
+    ledger = open_ledger()
+    ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/b", 2), site=1), keep(3, 6, ("/a", 4))])
+    assert ledger.mend(ID) == (), "nothing was found to be damaged"
+    with ledger._manifest.transaction():
+        ledger._manifest.run("UPDATE summaries SET checksum = x'00' WHERE number = 2")
+    ledger = open_ledger()
+    before = ledger.incarnation
+    with pytest.raises(SegmentDamaged):
+        ledger.pane_rows(ID, 5, kept_through=3)
+    (lost,) = ledger.mend(ID)
+    assert (lost.number, lost.pane, lost.coverage) == (2, 5, Coverage.of_whole(1, 77))
+    assert ledger.incarnation > before
+    rows = ledger.pane_rows(ID, 5, kept_through=3)
+    assert rows is not None
+    assert counts_of(rows) == {"/a": 1}
+    after = ledger.incarnation
+    ledger = open_ledger()
+    assert ledger.incarnation == after, "it outlives the process"
+    assert [one.number for one in ledger.restore(ID).summaries] == [1, 3]
+    assert ledger._manifest.all("SELECT number, pane FROM damaged") == [(2, 5)]
+    ledger.write([Trim(ID, 6)])
+    assert ledger._manifest.all("SELECT number FROM damaged") == []
+
+
 def test_a_forgotten_query_leaves_nothing_but_its_results(
     ledger: RootLedger, tmp_path: Path
 ) -> None:

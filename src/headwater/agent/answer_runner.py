@@ -17,7 +17,7 @@ import pyarrow as pa
 import structlog
 
 from headwater.agent.stores import SiteStores
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, SegmentDamaged
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswered
@@ -43,13 +43,16 @@ class AnswerRunner:
         workers: Executor,
         told: Told,
         published: Callable[[Query, int], None],
+        damaged: Callable[[str], None],
     ) -> None:
-        """``published`` is called on the event loop with each new publication's number."""
+        """``published`` is called on the event loop with each new publication's number, ``damaged``
+        with a query whose ledger has to be mended."""
         self._stores = stores
         self._finished = FinishedRows(spark)
         self._workers = workers
         self._told = told
         self._published = published
+        self._damaged = damaged
         self._writers: dict[str, ResultsWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -79,6 +82,8 @@ class AnswerRunner:
         except HeadwaterError as error:
             log.warning("answer failed", query=answer.query, error=str(error))
             self._told(answer, str(error))
+            if isinstance(error, SegmentDamaged):
+                self._damaged(answer.query)
         except Exception as error:  # Spark's errors are not ours; the root tries again later
             log.warning("answer failed", query=answer.query, error=repr(error)[:2000])
             self._told(answer, f"{type(error).__name__}: {error}"[:2000])

@@ -1,47 +1,82 @@
-"""An agent's numbers for Prometheus, read from the runtime when somebody asks."""
+"""An agent's numbers for Prometheus, read from the runtime when somebody asks.
+
+Prometheus is answered by a thread of its own, and everything of a runtime but its stores belongs
+to the event loop. So the loop takes a snapshot, and the thread waits for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError as Cancelled
 
+import msgspec
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
+from headwater.net.network import NetworkStats
+
+SNAPSHOT_S_MAX = 5.0
+"""How long a busy loop is waited for; Prometheus gives up after ten seconds by default."""
 
 
-def serve_metrics(runtime: SiteRuntime, port: int) -> None:
-    """On loopback only: what leaves the machine is the operator's decision."""
+class Snapshot(msgspec.Struct, frozen=True):
+    """What belongs to the event loop, as it was at one moment."""
+
+    network: NetworkStats
+    notices: Mapping[str, int]
+    publications: int
+    fenced: int
+    refused: int
+
+
+def serve_metrics(runtime: SiteRuntime, port: int) -> int:
+    """Called on the event loop. On loopback only: what leaves the machine is the operator's
+    decision. Returns the port, chosen by the system for 0."""
     registry = CollectorRegistry()
-    registry.register(_Numbers(runtime))
-    start_http_server(port, addr="127.0.0.1", registry=registry)
+    registry.register(Numbers(runtime, asyncio.get_running_loop()))
+    server, _ = start_http_server(port, addr="127.0.0.1", registry=registry)
+    return int(server.server_port)
 
 
-class _Numbers(Collector):
-    def __init__(self, runtime: SiteRuntime) -> None:
+class Numbers(Collector):
+    """``collect`` is called by the thread of whoever asks, never by the event loop's."""
+
+    def __init__(self, runtime: SiteRuntime, loop: asyncio.AbstractEventLoop) -> None:
         self._runtime = runtime
+        self._loop = loop
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: registering, which happens on the loop, would collect to find out."""
+        return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        runtime = self._runtime
-        stats = runtime.network.stats()
-        sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
-        received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
-        up = GaugeMetricFamily("headwater_link_up", "1 while the link is up", labels=["to"])
-        for site, link in stats.links.items():
-            sent.add_metric([site], link.sent_bytes)
-            received.add_metric([site], link.received_bytes)
-            up.add_metric([site], float(link.is_up))
-        refused = CounterMetricFamily("headwater_refused", "Refused frames", labels=["reason"])
-        for reason, count in stats.refused.items():
-            refused.add_metric([reason], count)
-        notices = CounterMetricFamily("headwater_notices", "Notices", labels=["kind"])
-        for kind, count in runtime.notice_counts.items():
-            notices.add_metric([kind], count)
-        yield from (sent, received, up, refused, notices)
-        yield from self._own()
+        snapshot = self._snapshot()
+        if snapshot is not None:
+            yield from _of_the_loop(snapshot)
+        yield from self._of_the_stores()
 
-    def _own(self) -> Iterator[Metric]:
+    def _snapshot(self) -> Snapshot | None:
+        """None: the loop is busy, or the agent ends; what does not need it is still told."""
+
+        async def take() -> Snapshot:
+            return snapshot_of(self._runtime)
+
+        work = take()
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+            return None
+        try:
+            return future.result(SNAPSHOT_S_MAX)
+        except (TimeoutError, Cancelled):
+            future.cancel()
+            return None
+
+    def _of_the_stores(self) -> Iterator[Metric]:
         status = self._runtime.stores.cube.status()
         for name, value in (
             ("cube_unacked_panes", status.unacked_panes),
@@ -50,6 +85,40 @@ class _Numbers(Collector):
             ("spool_bytes", status.spool_bytes),
         ):
             yield GaugeMetricFamily(f"headwater_{name}", name.replace("_", " "), value=value)
-        yield CounterMetricFamily(
-            "headwater_publications", "Answers published", value=self._runtime.answer_count
-        )
+
+
+def snapshot_of(runtime: SiteRuntime) -> Snapshot:
+    """On the event loop."""
+    return Snapshot(
+        network=runtime.network.stats(),
+        notices=dict(runtime.notice_counts),
+        publications=runtime.answer_count,
+        fenced=runtime.feeder.fenced_count,
+        refused=runtime.feeder.refused_count,
+    )
+
+
+def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
+    sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
+    received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
+    up = GaugeMetricFamily("headwater_link_up", "1 while the link is up", labels=["to"])
+    for site, link in snapshot.network.links.items():
+        sent.add_metric([site], link.sent_bytes)
+        received.add_metric([site], link.received_bytes)
+        up.add_metric([site], float(link.is_up))
+    refused = CounterMetricFamily("headwater_refused", "Refused frames", labels=["reason"])
+    for reason, count in snapshot.network.refused.items():
+        refused.add_metric([reason], count)
+    notices = CounterMetricFamily("headwater_notices", "Notices", labels=["kind"])
+    for kind, count in snapshot.notices.items():
+        notices.add_metric([kind], count)
+    yield from (sent, received, up, refused, notices)
+    yield CounterMetricFamily(
+        "headwater_publications", "Answers published", value=snapshot.publications
+    )
+    yield CounterMetricFamily(
+        "headwater_records_fenced", "Records from the future", value=snapshot.fenced
+    )
+    yield CounterMetricFamily(
+        "headwater_records_refused", "Records from too far in the future", value=snapshot.refused
+    )

@@ -20,6 +20,7 @@ import msgspec
 import structlog
 
 from headwater.agent.admission import admit_with
+from headwater.agent.certificate_watch import CertificateWatch
 from headwater.agent.clock import SiteClock
 from headwater.agent.config import AgentConfig, load_roster
 from headwater.agent.control import ControlDesk
@@ -51,7 +52,7 @@ EXIT_TO_BE_RESTARTED = 75
 
 
 def run_agent(config: AgentConfig) -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run until SIGTERM or SIGINT; SIGHUP reads certificates and deny list again."""
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         processors=[
@@ -92,27 +93,30 @@ async def _run(config: AgentConfig) -> None:
         files = CertFiles(
             Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key)
         )
+        credentials = Credentials(files, deny=Path(config.tls.deny))
+        network = TlsNetwork(
+            site=config.site,
+            roster=roster,
+            credentials=credentials,
+            codec=Codec(stores.book.schema),
+            listen=(config.listen.host, config.listen.port) if site.dialable else None,
+            control=desk.handle,
+            notify=lambda kind, text: log.info("network", kind=kind, text=text),
+        )
         runtime = SiteRuntime(
             site=config.site,
             roster=roster,
             settings=settings,
             stores=stores,
-            network=TlsNetwork(
-                site=config.site,
-                roster=roster,
-                credentials=Credentials(files),
-                codec=Codec(stores.book.schema),
-                listen=(config.listen.host, config.listen.port) if site.dialable else None,
-                control=desk.handle,
-                notify=lambda kind, text: log.info("network", kind=kind, text=text),
-            ),
+            network=network,
             now_s=clock.now_s,
             admit=admit_with(config.policy, config.sources),
             host=host,
             root_spark=RootSpark(spark.session) if spark is not None else None,
         )
         desk.open(runtime)
-        await _serve(runtime, spark, config, roster, federation)
+        watch = CertificateWatch(credentials.paths, network.reload)
+        await _serve(runtime, spark, config, roster, federation, watch)
     finally:
         if host is not None:
             await asyncio.to_thread(host.stop)
@@ -129,11 +133,13 @@ async def _serve(
     config: AgentConfig,
     roster: Roster,
     federation: str,
+    certificates: CertificateWatch,
 ) -> None:
     ends = asyncio.Event()
     loop = asyncio.get_running_loop()
     for which in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(which, ends.set)
+    loop.add_signal_handler(signal.SIGHUP, certificates.reload)
     await runtime.start()
     if config.metrics_port is not None:
         serve_metrics(runtime, config.metrics_port)
@@ -142,9 +148,13 @@ async def _serve(
         "ready", site=config.site, federation=federation, sites=len(roster.sites),
         incarnation=runtime.stores.cube.incarnation,
     )  # fmt: skip
-    watch = asyncio.create_task(_end_with(runtime, spark))
+    watches = [
+        asyncio.create_task(_end_with(runtime, spark)),
+        asyncio.create_task(certificates.run()),
+    ]
     await ends.wait()
-    watch.cancel()
+    for watch in watches:
+        watch.cancel()
     log.info("stopping", site=config.site)
     await runtime.stop()
 

@@ -120,7 +120,7 @@ def watch(
 def why(
     stream: Stream,
     window: Annotated[
-        str, typer.Argument(help="Its start (2026-05-04T12:00:00Z), its number, or newest.")
+        str, typer.Argument(help="A time in it (2026-05-04T12:00:00Z), its number, or newest.")
     ] = "newest",
     federation: Federation = None,
     at: At = None,

@@ -30,6 +30,8 @@ class SourceClock(msgspec.Struct):
     """None: it is behind, or nothing was reported since the start."""
     ended: bool = False
     reports: int = 0
+    loss_through: int = 0
+    """The number of the newest loss that was told."""
 
     def hear(self, report: BatchReport) -> None:
         times = [time for time in (self.high_time_us, report.high_time_us) if time is not None]
@@ -37,6 +39,7 @@ class SourceClock(msgspec.Struct):
         self.read_through_s = report.read_through_s
         self.ended = self.ended or report.ended
         self.reports += 1
+        self.loss_through = max(self.loss_through, report.loss_through)
 
 
 def closable_through(query: Query, clock: SourceClock, *, now_s: float) -> int:

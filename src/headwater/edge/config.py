@@ -25,8 +25,11 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A growing seal is told at most this often, or every hundredth of the lateness if that is
     longer: it is news to nobody but old answers."""
     future_tolerance_s: float = 5.0
-    """How far in the future a record may be stamped and still be admitted. A query that is
-    installed late starts at a pane beyond this, since an earlier one may have lost such records."""
+    """How far ahead of the site's clock a record may be stamped, unless its source says otherwise
+    (``future_tolerance``); one beyond is fenced. A query that is installed late starts at a pane
+    beyond this, since records of an earlier one may have been read before it was there."""
+    future_keep_s: float | None = None
+    """Records further ahead than this are refused; absent: the cube's retention."""
     failures_max: int = 5
     """So many failed batches in a row, and the query is suspended at this site."""
 
@@ -46,5 +49,6 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            if getattr(self, name) <= 0:
-                raise ConfigurationError(f"edge: wanted {name} > 0, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigurationError(f"edge: wanted {name} > 0, got {value}")

@@ -105,6 +105,8 @@ class Edge:
             edge.refuse(refused)
         elif kept is None:
             edge.begin(now_s=now_s, born_s=self._born_s)
+            clock = self._clocks.get(query.source.name) or SourceClock()
+            edge.loss_heard = clock.loss_through
         self._edges[query_id] = edge
         return kept is None
 
@@ -118,6 +120,16 @@ class Edge:
         edge = self._edges.get(query_id)
         if edge is not None:
             edge.read_from(at_s)
+
+    def begin_late(self, query_id: str, *, at_s: float) -> None:
+        """A query that wants the earliest records came to a source that is read already.
+
+        What was read is not read again for it, so the panes up to then are declined instead of
+        being answered short. Called as ``read_from`` is.
+        """
+        edge = self._edges.get(query_id)
+        if edge is not None:
+            edge.begin_late(at_s)
 
     def remove(self, query_id: str) -> None:
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):

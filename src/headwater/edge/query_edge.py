@@ -52,6 +52,8 @@ class QueryEdge:
         self.ack_number = 0
         """Of the newest acknowledgement of that root that this process heard."""
         self.failures = 0
+        self.failure_heard = 0
+        self.loss_heard = 0
         self.cutting: dict[int, float] = {}
         """Panes of the cut that is under way, and when they were closed."""
         self.cutting_sent = False
@@ -72,7 +74,7 @@ class QueryEdge:
     # Beginning
 
     def begin(self, *, now_s: float, born_s: float) -> None:
-        tolerance_s = self.config.future_tolerance_s
+        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
         first = first_pane_of(self.query, now_s=now_s, future_tolerance_s=tolerance_s)
         self.word.first_pane = self.closed_through = first
         self.word.status = RUNNING
@@ -92,6 +94,17 @@ class QueryEdge:
             self.word.first_pane = readable
             self.closed_through = max(self.closed_through, readable)
             self.word.has_changed = True
+
+    def begin_late(self, at_s: float) -> None:
+        """What was read before ``at_s`` was read without this query: see ``Edge``."""
+        if self.query.begin_pane is not None or self.word.first_pane != -FOREVER:
+            return
+        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+        first = pane_from(self.query, at_s + tolerance_s)
+        self.word.decline(-FOREVER, first - 1, Reason.NOT_INSTALLED)
+        self.word.first_pane = first
+        self.closed_through = max(self.closed_through, first)
+        self.word.has_changed = self.has_work = True
 
     def refuse(self, reason: str) -> None:
         """This site's policy does not admit the query: all of it is declined for ever."""
@@ -115,7 +128,10 @@ class QueryEdge:
     def rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
         """Rows of a committed batch that are in no update yet."""
         self.has_work = True
-        if pane < max(self.lowest(), self.word.sealed_through):
+        first = self.word.first_pane
+        if first is not None and pane < first:
+            self.word.add_tally(Tally(before_begin=rows))
+        elif pane < max(self.lowest(), self.word.sealed_through):
             self.word.add_tally(Tally(too_late=rows))
         elif pane >= self.closed_through:
             self.book.add_open(pane)
@@ -294,6 +310,9 @@ class QueryEdge:
             declined=word.declined(),
             damaged=word.damaged(),
             tally=word.tally,
+            failure_heard=self.failure_heard,
+            source=self.query.source.name,
+            loss_heard=self.loss_heard,
         )
 
     def drop_below(self, done_through: int) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER, Declined, Tally
+from headwater.edge.report import QueryBatch
 
 RUNNING = "running"
 REFUSED = "refused"
@@ -49,6 +50,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     declined: tuple[Declined, ...] = ()
     damaged: Ranges = ()
     tally: Tally = Tally()
+    failure_heard: int = 0
+    """The newest failed batch that this record knows of, by its number in the cube."""
+    source: str = ""
+    loss_heard: int = 0
+    """The newest loss of ``source`` that this record knows of, by its number in the cube."""
 
 
 class PaneKept(msgspec.Struct, frozen=True):
@@ -77,3 +83,5 @@ class QueryKept(msgspec.Struct, frozen=True):
     panes: tuple[PaneKept, ...] = ()
     """Every pane at or above ``record.done_through`` that has waiting rows, or ever had an update
     and was not dropped by ``Expire``: one that is not listed counts as closed empty."""
+    failures: tuple[QueryBatch, ...] = ()
+    """Failed batches that are committed and that ``record`` does not know of yet."""

@@ -15,8 +15,12 @@ class QueryBatch(msgspec.Struct, frozen=True):
     """Spark's message when the query failed on this batch: nothing of it was stored."""
     touched: tuple[int, int] | None = None
     """When it failed: the first and last pane that the batch has records for, if that is known."""
+    failure: int = 0
+    """When it failed: the number under which the cube keeps that until a record knows of it."""
     too_late: int = 0
-    """Rows for sealed panes, or for panes before the first: counted, not stored."""
+    """Rows for sealed panes: counted, not stored."""
+    before_begin: int = 0
+    """Rows for panes before the first: counted, not stored."""
 
 
 class BatchReport(msgspec.Struct, frozen=True):
@@ -38,6 +42,12 @@ class BatchReport(msgspec.Struct, frozen=True):
     unparsed: int = 0
     lost_bytes: int = 0
     fenced: int = 0
+    """Records from the future: stored in the panes of their time."""
+    refused: int = 0
+    """Records from too far in the future: not stored."""
     damaged_from_us: int | None = None
     """Record times between which bytes were lost; None with ``lost_bytes``: not known."""
     damaged_to_us: int | None = None
+    loss_through: int = 0
+    """The cube's number of the newest loss in this report, which it tells again after a restart
+    until every query's record knows of it; 0: it has no numbers."""

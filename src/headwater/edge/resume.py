@@ -2,6 +2,7 @@
 
 What that process had marked as sent may or may not have left, so it counts as sent now. The same
 holds for single empty closes, which leave no trace of their sending. What it never sent is backlog.
+A failed batch whose decline it had no time to write is declined now.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from headwater.algebra.interval_set import IntervalSet
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.record import PaneKept, QueryKept
 from headwater.edge.site_word import NEVER_S
+from headwater.edge.take_report import take_batch
 
 
 def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
@@ -17,10 +19,13 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     edge.word.load(record)
     edge.closed_through = record.closed_through
     edge.root_incarnation, edge.failures = record.root_incarnation, record.failures
+    edge.failure_heard, edge.loss_heard = record.failure_heard, record.loss_heard
     edge.reopened = IntervalSet(record.reopened)
     for pane in kept.panes:
         if pane.pane >= record.done_through:
             _resume_pane(edge, pane, now_s=now_s)
+    for failed in kept.failures:
+        take_batch(edge, failed, now_s=now_s)
     edge.doubt_empty(now_s=now_s)
 
 

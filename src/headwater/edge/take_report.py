@@ -25,19 +25,18 @@ def take_report(
     word = edge.word
     if word.status != RUNNING:
         return
-    word.add_tally(
-        Tally(unparsed=report.unparsed, fenced=report.fenced, lost_bytes=report.lost_bytes)
-    )
-    if report.lost_bytes or report.damaged_from_us is not None:
-        _damage(edge, report, now_s=now_s)
+    word.add_tally(Tally(unparsed=report.unparsed, fenced=report.fenced, refused=report.refused))
+    if not 0 < report.loss_through <= edge.loss_heard:
+        _take_loss(edge, report, now_s=now_s)
     if batch is not None:
-        _take_batch(edge, batch, now_s=now_s)
+        take_batch(edge, batch, now_s=now_s)
     if word.catching_up and not edge.query.ends and report.read_through_s is not None:
         word.catching_up, word.has_changed = False, True
 
 
-def _take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
-    edge.word.add_tally(Tally(too_late=batch.too_late))
+def take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
+    """Also after a restart, for failed batches that no record knew of."""
+    edge.word.add_tally(Tally(too_late=batch.too_late, before_begin=batch.before_begin))
     if batch.failed is not None:
         _fail(edge, batch, batch.failed, now_s=now_s)
         return
@@ -54,10 +53,19 @@ def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> 
     _count_updates(edge, first, last)
     edge.word.message = message[:MESSAGE_CHARS_MAX]
     edge.failures += 1
+    edge.failure_heard = max(edge.failure_heard, batch.failure)
     edge.record_changed = edge.word.has_changed = True
     if edge.failures >= edge.config.failures_max:
         edge.word.status = SUSPENDED
         edge.word.decline(edge.lowest_unclosed(), FOREVER, Reason.FAILED)
+
+
+def _take_loss(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
+    edge.word.add_tally(Tally(lost_bytes=report.lost_bytes))
+    if report.lost_bytes or report.damaged_from_us is not None:
+        _damage(edge, report, now_s=now_s)
+    if report.loss_through > edge.loss_heard:
+        edge.loss_heard, edge.record_changed = report.loss_through, True
 
 
 def _damage(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:

@@ -3,6 +3,7 @@
 from headwater.frontend.options import Options
 from headwater.frontend.refusal import choices, refusal
 from headwater.frontend.statements import SourceStatement
+from headwater.plan.durations import EXAMPLES, duration_us
 from headwater.plan.query import Column, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
 
@@ -12,6 +13,7 @@ _ANYWHERE = {
     "time": "the column that places a record in time",
     "timestamp_format": "Spark's datetime pattern for timestamp columns",
     "date_format": "Spark's datetime pattern for date columns",
+    "future_tolerance": "how far ahead of the site's clock records may be, such as '2 minutes'",
 }
 _DELIMITED = {
     "header": "true: the first line of a file names its columns",
@@ -106,6 +108,8 @@ def _format_options(
         for name in sorted(FORMAT_OPTIONS[format_])
         if name not in ("format", "path", "time") and (value := options.text(name)) is not None
     }
+    if "future_tolerance" in found and duration_us(found["future_tolerance"]) is None:
+        raise options.refused("future_tolerance", f"wanted a time, such as {EXAMPLES}")
     if "header" in found:
         found["header"] = options.one_of("header", ("true", "false"), found["header"])
     for name in ("delimiter", "quote", "escape"):

@@ -25,6 +25,63 @@ MILLIS = 1_000.0
 again are higher than those of its former process, which relays remember."""
 
 
+class SpellingList:
+    """The panes that need spelling out, in the order in which they were last spelled out.
+
+    A pane that were apart and not in this order would never be listed and never be repaired, so
+    the two are changed together, here alone.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, None] = {}
+        """All of them; who waits longest comes first."""
+        self._news: set[int] = set()
+        """Those of which something has changed since they were last spelled out."""
+        self.apart = IntervalSet()
+        """All of them, as ranges."""
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def put(self, pane: int) -> None:
+        """There is news of it; one that waits already keeps its place."""
+        self._waiting.setdefault(pane)
+        self._news.add(pane)
+        self.apart.add(pane, pane)
+
+    def drop(self, pane: int) -> None:
+        self._waiting.pop(pane, None)
+        self._news.discard(pane)
+        self.apart.remove(pane, pane)
+
+    def drop_below(self, pane: int) -> None:
+        for first, last in list(self.apart.within(-FOREVER, pane - 1)):
+            for one in range(first, last + 1):
+                self.drop(one)
+
+    def choose(self, count: int) -> list[int]:
+        """News first, the newest pane first; then who waits longest. They go to the end.
+
+        A quarter belongs to the latter: there may be news of newer panes in every
+        acknowledgement, and a pane that is never spelled out is never repaired.
+        """
+        news_count = max(1, count - max(1, count // 4))
+        chosen = dict.fromkeys(sorted(self._news, reverse=True)[:news_count])
+        others = (pane for pane in self._waiting if pane not in chosen)
+        chosen.update(dict.fromkeys(islice(others, count - len(chosen))))
+        for pane in chosen:
+            self._news.discard(pane)
+            del self._waiting[pane]
+            self._waiting[pane] = None
+        return list(chosen)
+
+    def check(self) -> None:
+        """What always holds; for tests."""
+        assert self._news <= self._waiting.keys(), "what has news waits"
+        waiting = IntervalSet((pane, pane) for pane in self._waiting)
+        assert waiting.ranges() == self.apart.ranges(), "what is apart waits, and nothing else"
+
+
 class AckCutter:
     """Keeps, for one query, which panes need spelling out."""
 
@@ -33,10 +90,7 @@ class AckCutter:
         self._incarnation = incarnation
         self._config = config
         self._held = IntervalSet()
-        self._news: dict[int, None] = {}
-        self._turn: dict[int, None] = {}
-        self._apart = IntervalSet()
-        """All panes of ``_news`` and ``_turn``: those that need spelling out."""
+        self._spelling = SpellingList()
         self._number = 0
         self._has_news = False
         self._cut_s = NEVER_S
@@ -47,33 +101,28 @@ class AckCutter:
         pane = board.pane
         if not expected & ~board.first_held() and not board.has_extras():
             self._held.add(pane, pane)
-            self._apart.remove(pane, pane)
-            self._news.pop(pane, None)
-            self._turn.pop(pane, None)
+            self._spelling.drop(pane)
             return
         self._held.remove(pane, pane)
         if board.known:
-            self._apart.add(pane, pane)
-            self._turn.pop(pane, None)
-            self._news[pane] = None
+            self._spelling.put(pane)
 
     def drop_below(self, pane: int) -> None:
-        for first, last in list(self._apart.within(-FOREVER, pane - 1)):
-            for one in range(first, last + 1):
-                self._news.pop(one, None)
-                self._turn.pop(one, None)
+        self._spelling.drop_below(pane)
         self._held.remove(-FOREVER, pane - 1)
-        self._apart.remove(-FOREVER, pane - 1)
 
     def next_deadline_s(self, *, owes_greetings: bool) -> float:
-        has_cause = self._has_news or owes_greetings or self._news or self._turn
+        has_cause = self._has_news or owes_greetings or self._spelling
         pause_s = self._config.ack_every_s if has_cause else self._config.ack_idle_s
         return self._cut_s + pause_s
 
     def cut(self, scoreboard: Scoreboard, *, done_through: int, now_s: float) -> Acknowledgement:
         self._cut_s, self._has_news = now_s, False
         self._number = max(self._number + 1, round(now_s * MILLIS))
-        boards = [scoreboard.boards[pane] for pane in self._choose()]
+        boards = [
+            scoreboard.boards[pane]
+            for pane in self._spelling.choose(self._config.panes_per_ack_max)
+        ]
         spelled, extras = self._spell(boards)
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
         is_cut_short = len(held) < len(self._held)
@@ -90,24 +139,6 @@ class AckCutter:
             listed=self._listed(first_listed, [pane.pane for pane in spelled]),
         )
 
-    def _choose(self) -> list[int]:
-        """News first, the newest pane first; then the others, each in its turn.
-
-        A quarter belongs to the others: there may be news in every acknowledgement, and a pane
-        that is never spelled out is never repaired.
-        """
-        count = self._config.panes_per_ack_max
-        reserved = min(len(self._turn), max(1, count // 4))
-        chosen = sorted(self._news, reverse=True)[: max(1, count - reserved)]
-        turn = list(islice(self._turn, count - len(chosen)))
-        for pane in chosen:
-            del self._news[pane]
-        for pane in turn:
-            del self._turn[pane]
-        chosen += turn
-        self._turn.update(dict.fromkeys(chosen))
-        return chosen
-
     def _spell(
         self, boards: Iterable[PaneBoard]
     ) -> tuple[tuple[PaneHeld, ...], tuple[ExtraHeld, ...]]:
@@ -123,7 +154,7 @@ class AckCutter:
 
     def _listed(self, first: int, spelled: Iterable[int]) -> Ranges:
         """All panes but those that would have to be spelled out and are not, this time."""
-        listed = IntervalSet(self._apart.gaps(first, FOREVER))
+        listed = IntervalSet(self._spelling.apart.gaps(first, FOREVER))
         for pane in spelled:
             listed.add(pane, pane)
         return listed.ranges()[-self._config.ranges_per_ack_max :]

@@ -1,22 +1,30 @@
 """Which windows are answered now, and what became of it: the rule "A revision replaces the whole".
 
 A window is first answered when nothing more is awaited, or at its deadline. Later it is revised at
-most every ``revise_every_s``, newest first, all due windows in one job. A revision that would say
-nothing new is not made. One answer of a query is under way at a time; if it fails, it is tried
-again after a pause that doubles, and the reason is shown.
+most every ``revise_every_s``, all due windows in one job, the newest first. Where a job has not
+places enough, a quarter of them belongs to the oldest: otherwise, under overload, old windows would
+never become final and their panes never go. A revision that would say nothing new is not made.
+
+One answer of a query is under way at a time; if it fails, it is tried again after a pause that
+doubles, and the reason is shown.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
+from headwater.algebra import bitset
 from headwater.plan.query import Query
 from headwater.root.assess import Assessment, assess, signature_of
 from headwater.root.config import RootConfig
 from headwater.root.envelope import Envelope, Trigger
-from headwater.root.outputs import Answer, WindowAnswer, WindowAnswered
+from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.windows import ALWAYS_S, NEVER_S, Window, WindowBook
+
+RESERVED_ONE_IN = 4
+"""One place in so many belongs to the oldest of the windows that are due."""
 
 
 class Answers:
@@ -39,9 +47,12 @@ class Answers:
         self._dirty: dict[int, None] = {}
         self.under_way: Answer | None = None
         self.failure: str | None = None
+        self._jobs = 0
         self._pause_s = 0.0
         self._retry_s = NEVER_S
         self.newest: int | None = None
+        self._mending: dict[int, int] = {}
+        """By pane: sites of which the ledger lost something that was in answers already."""
 
     def mark(self, window: int) -> None:
         """Something that this window shows may have changed."""
@@ -50,24 +61,43 @@ class Answers:
     def forget(self, window: int) -> None:
         self._dirty.pop(window, None)
 
+    def mend(self, lost: KeptSummary) -> None:
+        """The ledger has lost this, and answers of these windows had it in them."""
+        coverage = lost.coverage
+        sites = coverage.whole | coverage.empty | bitset.of(p.ordinal for p in coverage.parts)
+        self._mending[lost.pane] = self._mending.get(lost.pane, 0) | sites
+        for number in self._book.windows_of(lost.pane):
+            window = self._book.windows.get(number)
+            if window is not None and window.revision and lost.number <= window.kept_through:
+                window.is_mending = True
+
     # Asking
 
     def ask(self, *, kept_through: int, now_s: float) -> Answer | None:
-        """The answers that are due, if none is under way; newest first."""
+        """The answers that are due, if none is under way; the newest first, then the oldest."""
         if self.under_way is not None or now_s < self._retry_s:
             return None
         requests: list[WindowAnswer] = []
-        for window in self._due(now_s=now_s):
-            if len(requests) == self._config.windows_per_answer_max:
-                break
+        due = deque(self._due(now_s=now_s))
+        count = self._config.windows_per_answer_max
+        newest_count = count - self._reserved(count)
+        while due and len(requests) < count:
+            window = due.popleft() if len(requests) < newest_count else due.pop()
             request = self._request(window, now_s=now_s)
             self._dirty.pop(window.window, None)
             if request is not None:
                 requests.append(request)
         if not requests:
             return None
+        self._jobs += 1
         self.under_way = Answer(str(self._query.id), tuple(requests), kept_through)
         return self.under_way
+
+    def _reserved(self, count: int) -> int:
+        """Places of a job that belong to the oldest windows; of single places every fourth."""
+        if count == 1:
+            return int(self._jobs % RESERVED_ONE_IN == RESERVED_ONE_IN - 1)
+        return max(1, count // RESERVED_ONE_IN)
 
     def _due(self, *, now_s: float) -> Iterator[Window]:
         for number in sorted(self._dirty, reverse=True):
@@ -98,8 +128,18 @@ class Answers:
     def _is_worth(self, window: Window, found: Assessment) -> bool:
         if not window.revision:
             return self._book.has_begin or bool(found.panes)
+        if found.covered < window.covered or self._is_mending(window):
+            return False
         has_rows = found.rows_number > window.kept_through
         return not window.is_final and (has_rows or found.signature() != window.signature)
+
+    def _is_mending(self, window: Window) -> bool:
+        """Whether it awaits what the ledger lost: a revision would have less in it."""
+        window.is_mending = window.is_mending and any(
+            self._mending.get(pane, 0) & ~self._scoreboard.open(pane).settled
+            for pane in self._book.spec.panes_of(window.window)
+        )
+        return window.is_mending
 
     def assess(self, window: int) -> Assessment:
         missing_max = self._config.missing_listed_max
@@ -171,6 +211,7 @@ class Answers:
     def _take_over(self, window: Window, envelope: Envelope, kept_through: int) -> None:
         window.revision = envelope.revision
         window.is_final = envelope.final
+        window.covered = envelope.covered
         window.signature = signature_of(envelope)
         window.kept_through = kept_through
         window.is_asked = False

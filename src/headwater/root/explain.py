@@ -5,9 +5,24 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.ranges import Ranges
+from headwater.plan.timestamps import timestamp_text
 from headwater.root.envelope import MissingSite
 
 SITES_SHOWN_MAX = 50
+
+
+class SiteAhead(msgspec.Struct, frozen=True):
+    """Records of one site that were beyond the fence, since the query began."""
+
+    site: str
+    fenced: int
+    refused: int
+
+    def text(self) -> str:
+        return (
+            f"{self.site}: a clock there is ahead: {self.fenced} records count when their window "
+            f"comes, {self.refused} were refused"
+        )
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -31,12 +46,14 @@ class Explanation(msgspec.Struct, frozen=True):
     damaged: int = 0
     awaited: tuple[str, ...] = ()
     """What happens next, in sentences."""
+    ahead: tuple[SiteAhead, ...] = ()
+    """Sites that read records from the future, whatever window they are for."""
 
     def text(self) -> str:
         """For a person, at three in the morning."""
         lines = [
-            f"{self.stream} window {self.window} (panes {self.panes[0]} to {self.panes[1]}): "
-            f"{self.status}, revision {self.revision}, "
+            f"{self.stream} window {self.window}, {span_text(self.start_us, self.end_us)} "
+            f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}, revision {self.revision}, "
             f"{self.covered} of {self.expected} sites covered"
         ]
         for one in self.missing[:SITES_SHOWN_MAX]:
@@ -46,6 +63,7 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  and more: {self.missing_count} sites are missing")
         if self.damaged:
             lines.append(f"  input bytes of this window were lost at {self.damaged} sites")
+        lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
         lines += [f"  {sentence}" for sentence in self.awaited]
         return "\n".join(lines)
 
@@ -76,6 +94,15 @@ class RootProgress(msgspec.Struct, frozen=True):
     failure: str | None
     """Why the last answer could not be made; None: it could."""
     has_ended: bool
+
+
+def span_text(start_us: int, end_us: int) -> str:
+    """
+    >>> span_text(0, 10_000_000)
+    'from 1970-01-01 00:00:00 to 1970-01-01 00:00:10 UTC'
+    """
+    start = timestamp_text(start_us).removesuffix(" UTC")
+    return f"from {start} to {timestamp_text(end_us)}"
 
 
 def _panes_text(panes: Ranges) -> str:

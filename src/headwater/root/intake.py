@@ -7,7 +7,7 @@ acknowledgement. Everything that is let in is kept first, under a number that ri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.site_state import FOREVER, SiteState
@@ -91,6 +91,16 @@ class Intake:
         for one in newest_states(kept):
             self._open_awaited(one.state, former_through=-FOREVER, now_s=now_s)
         self._hear_sums(now_s=now_s)
+
+    def await_again(self, lost: Sequence[KeptSummary]) -> None:
+        """These were held and are gone: they are let in again, also where a window that has the
+        pane is final, and windows are not revised to less than they had."""
+        for one in lost:
+            if one.pane >= self.windows.done_through:
+                self.scoreboard.open(one.pane).is_frozen = False
+                self.answers.mend(one)
+        panes = sorted({one.pane for one in lost})
+        self.notice("ledger damaged", f"panes {panes[:8]} are asked for again", count=len(panes))
 
     # What the overlay delivers
 

@@ -8,7 +8,8 @@ outputs, in order. What it has let in is kept (``Keep``) before it is acknowledg
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger, Summary
@@ -17,7 +18,7 @@ from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
 from headwater.root.explain import Explanation, RootProgress
 from headwater.root.intake import Intake
-from headwater.root.outputs import Acknowledge, Ended, Output, RootKept, Trim
+from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, RootKept, Trim
 from headwater.root.view import explain, progress_of
 from headwater.root.windows import Window
 
@@ -37,24 +38,40 @@ class Root:
     ) -> None:
         self.query = query
         self.id = str(query.id)
-        self._intake = Intake(
-            query=query,
-            roster=roster,
-            config=config,
-            merger=merger,
-            incarnation=incarnation,
-            now_s=now_s,
+        self._make_intake = partial(
+            Intake, query=query, roster=roster, config=config, merger=merger
         )
-        self.table = self._intake.table
-        self.scoreboard = self._intake.scoreboard
-        self.windows = self._intake.windows
-        self.parking = self._intake.parking
-        self.answers = self._intake.answers
+        self._open(self._make_intake(incarnation=incarnation, now_s=now_s))
         self.has_ended = False
+
+    def _open(self, intake: Intake) -> None:
+        self._intake = intake
+        self.table = intake.table
+        self.scoreboard = intake.scoreboard
+        self.windows = intake.windows
+        self.parking = intake.parking
+        self.answers = intake.answers
 
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""
         self._intake.restore(kept, now_s=now_s)
+
+    def begin_anew(
+        self, kept: RootKept, *, incarnation: int, lost: Sequence[KeptSummary], now_s: float
+    ) -> None:
+        """The ledger has lost some summaries: take up what it still has.
+
+        As after a restart, but under a new incarnation: what sites know to be acknowledged is in
+        doubt, and what the acknowledgements lack from now on they send again. Nothing may be under
+        way: neither an answer, nor outputs that are not written yet.
+        """
+        assert self.answers.under_way is None, "an answer is under way"
+        assert not self._intake.outputs, "what is let in is written first"
+        counters = self._intake.counters
+        self._open(self._make_intake(incarnation=incarnation, now_s=now_s))
+        self._intake.counters = counters
+        self._intake.restore(kept, now_s=now_s)
+        self._intake.await_again(lost)
 
     def receive(self, summary: Summary, *, now_s: float) -> None:
         self._intake.receive(summary, now_s=now_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.root.explain import Explanation, RootProgress
+from headwater.root.explain import Explanation, RootProgress, SiteAhead
 
 if TYPE_CHECKING:
     from headwater.root.root import Root
@@ -31,6 +31,17 @@ def explain(root: Root, number: int) -> Explanation:
         missing_count=found.missing_count,
         damaged=found.damaged,
         awaited=tuple(_awaited(root, number)),
+        ahead=sites_ahead(root),
+    )
+
+
+def sites_ahead(root: Root) -> tuple[SiteAhead, ...]:
+    """The sites that read records from the future."""
+    tallies = ((root.table.names[o], view.state.tally) for o, view in root.table.views.items())
+    return tuple(
+        SiteAhead(name, tally.fenced, tally.refused)
+        for name, tally in tallies
+        if tally.fenced or tally.refused
     )
 
 

@@ -34,8 +34,8 @@ class Window:
     """One window that is not over."""
 
     __slots__ = (
-        "end_s", "is_asked", "is_final", "is_overdue", "kept_through", "opened_s", "published_s",
-        "revision", "signature", "unsettled", "window",
+        "covered", "end_s", "is_asked", "is_final", "is_mending", "is_overdue", "kept_through",
+        "opened_s", "published_s", "revision", "signature", "unsettled", "window",
     )  # fmt: skip
 
     def __init__(self, window: int, *, end_s: float, opened_s: float) -> None:
@@ -49,12 +49,16 @@ class Window:
         self.is_asked = False
         """An answer of it is under way."""
         self.is_overdue = False
+        self.is_mending = False
+        """The ledger lost something that is in its newest published revision."""
         self.is_final = False
         """Its newest published revision is final."""
         self.published_s = NEVER_S
         self.kept_through = 0
         """Summaries up to this number are in the newest published revision."""
         self.signature = 0
+        self.covered = 0
+        """Sites that are in the newest published revision; a later one never has fewer."""
 
 
 class WindowBook:

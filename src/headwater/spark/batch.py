@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
 from headwater.spark.lines import SITE, linked, read_lines
@@ -47,6 +48,7 @@ class SiteBatch(msgspec.Struct, frozen=True):
     site: str
     chunks: tuple[Chunk, ...]
     queries: tuple[Query, ...]
+    fence: Fence = Fence()
 
 
 class SiteOutcome(msgspec.Struct, frozen=True):
@@ -55,12 +57,17 @@ class SiteOutcome(msgspec.Struct, frozen=True):
     unparsed: int = 0
     samples: tuple[str, ...] = ()
     high_time_us: int | None = None
+    fenced: int = 0
+    refused: int = 0
 
     @classmethod
     def of(
         cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[str, ...]
     ) -> SiteOutcome:
-        return cls(tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us)
+        return cls(
+            tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us,
+            tally.fenced, tally.refused,
+        )  # fmt: skip
 
 
 class Unreadable(Exception):
@@ -112,32 +119,45 @@ class BatchRunner:
         read_lines(session, directory, byte_count=byte_count).createOrReplaceTempView(LINES)
         parser = group.parser(chunks)
         if len(group.queries) == 1 and len(batches) == 1:
-            return [self._run_direct(session, parser, group.queries[0])]
-        return self._run_shared(session, parser, group, site_count=len(batches))
+            return [self._run_direct(session, parser, group.queries[0], batches[0].fence)]
+        fences = [batch.fence for batch in batches]
+        return self._run_shared(session, parser, group, fences=fences)
 
-    def _run_direct(self, session: SparkSession, parser: Parser, query: Query) -> SiteOutcome:
-        """One query at one site."""
+    def _run_direct(
+        self, session: SparkSession, parser: Parser, query: Query, fence: Fence
+    ) -> SiteOutcome:
+        """One query at one site. Where a record lies beyond the fence, the lines are read again to
+        count, and the query runs again without what is refused: that is rare, and costs nothing
+        otherwise."""
+        typed = f"({parser.typed_sql(LINES, keep=[SITE])})"
         records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, is_counted=True)
+        tally: Tally | None = None
         try:
             frame = session.sql(over_records(records, with_high_time(query)))
             table = frame.toArrow()
+            high_us = pc.max(table.column(HIGH)).as_py()
+            if high_us is not None and high_us > fence.tolerated_us:
+                (tally,) = tallies(session, parser, typed, fences=[fence])
+                if high_us >= fence.refused_us:
+                    before = refused_sql([fence], site=SITE)
+                    kept = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
+                    table = session.sql(over_records(kept, with_high_time(query))).toArrow()
         except SPARK_ERRORS as error:
-            tally = _only_tally(session, parser)
+            (tally,) = tallies(session, parser, typed, fences=[fence])
             result = failure(query, error, tally)
         else:
             result = QueryResult(str(query.id), fitted(query, table))
-            counts = scan_counts(frame)
-            if counts is None:
-                tally = _only_tally(session, parser)
-            else:
+            counts = None if tally is not None else scan_counts(frame)
+            if counts is not None:
                 unparsed = counts.candidates - counts.records
-                high_us = pc.max(table.column(HIGH)).as_py()
-                tally = Tally(counts.records, unparsed, high_time_us=high_us)
+                tally = Tally(counts.records, unparsed, high_time_us=high_us, top_time_us=high_us)
+            elif tally is None:
+                (tally,) = tallies(session, parser, typed, fences=[fence])
         (samples,) = self._samples.take(session, parser, LINES, [tally])
         return SiteOutcome.of([result], tally, samples)
 
     def _run_shared(
-        self, session: SparkSession, parser: Parser, group: QueryGroup, *, site_count: int
+        self, session: SparkSession, parser: Parser, group: QueryGroup, *, fences: Sequence[Fence]
     ) -> list[SiteOutcome]:
         """Several queries or sites. The tallies come first: they fill what is kept, and if they
         fail it is the lines that can't be read."""
@@ -145,8 +165,10 @@ class BatchRunner:
         typed.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             typed.createOrReplaceTempView(TYPED)
-            found = tallies(session, parser, TYPED, site_count=site_count)
-            shared = SharedRun(session, parser, TYPED, found)
+            found = tallies(session, parser, TYPED, fences=fences)
+            has_refused = any(one.refused for one in found)
+            before_us = refused_sql(fences, site=SITE) if has_refused else None
+            shared = SharedRun(session, parser, TYPED, found, before_us=before_us)
             by_query = list(
                 self._pool.map(lambda query: shared.results(query, group), group.queries)
             )
@@ -186,12 +208,6 @@ class BatchRunner:
         return None
 
 
-def _only_tally(session: SparkSession, parser: Parser) -> Tally:
-    typed = parser.typed_sql(LINES, keep=[SITE])
-    (tally,) = tallies(session, parser, f"({typed})", site_count=1)
-    return tally
-
-
 def _joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
     """One site's part from several groups. They read the same lines, so counts don't add up."""
     times = [one.high_time_us for one in outcomes if one.high_time_us is not None]
@@ -201,4 +217,6 @@ def _joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
         max(one.unparsed for one in outcomes),
         tuple(sample for one in outcomes for sample in one.samples),
         max(times, default=None),
+        max(one.fenced for one in outcomes),
+        max(one.refused for one in outcomes),
     )

@@ -27,9 +27,12 @@ GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
 
 
 def central_answers(
-    session: SparkSession, query: Query, folders: Sequence[Path]
+    session: SparkSession, query: Query, folders: Sequence[Path], *, before_us: int | None = None
 ) -> dict[int, pa.Table]:
     """The answer's rows for each window that has any; the source's path is below each folder.
+
+    ``before_us`` is the fence of the sites that it is compared with: records from there on are
+    refused. A finite input has none.
 
     Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``.
     """
@@ -40,7 +43,8 @@ def central_answers(
     parser = Parser(query.source, (frozenset(query.columns_used),))
     lines = own.read.text([GLOB_SIGNS.sub(r"\\\1", str(path)) for path in files])
     lines.createOrReplaceTempView(LINES)
-    records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0)
+    before = None if before_us is None else f"{before_us}L"
+    records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
     try:
         answer = own.sql(over_records(records, query.central_sql)).toArrow()
     except ArithmeticException as error:

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.plan.query import Source
+from headwater.spark.fence import Fence
 
 
 class Chunk(Protocol):
@@ -51,6 +52,9 @@ class Inbox(Protocol):
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> Sequence[Any]:
         """``Chunk`` values after the committed cut, oldest first: at least one, if there is any."""
 
+    def fence(self, source: str) -> Fence:
+        """Which records are from the future, by the site's clock; asked when a batch begins."""
+
     def committed_cut(self, source: str) -> int: ...
 
     def new_epoch(self, source: str) -> int:
@@ -71,9 +75,12 @@ class Inbox(Protocol):
         samples: Sequence[str],
         high_time_us: int | None,
         records: int,
+        fenced: int,
+        refused: int,
     ) -> None:
         """Make a batch durable: ``QueryResult`` values of all queries and the cut, or nothing.
 
-        ``high_time_us`` is the time of a record of the batch, as a rule the highest, never higher.
+        ``high_time_us`` is the time of a record of the batch, as a rule the highest within the
+        fence, never higher.
         Raises ``DiskFull`` when there is no room; the host then tries the same again.
         """

@@ -84,10 +84,17 @@ class Parser(msgspec.Struct, frozen=True):
         return _select([*keep, *map(quoted, self.columns), *flags], f"({typed})")
 
     def records_sql(
-        self, typed: str, need: int, *, keep: Sequence[str] = (), is_counted: bool = False
+        self,
+        typed: str,
+        need: int,
+        *,
+        keep: Sequence[str] = (),
+        is_counted: bool = False,
+        before_us: str | None = None,
     ) -> str:
         """SELECT the records for one need, from a view or subquery of what ``typed_sql`` yields.
 
+        ``before_us`` leaves out those that the fence refuses: an SQL expression.
         ``is_counted`` keeps the filter for malformed lines apart from those of a query that uses
         the time column, so that Spark's counters tell how many lines passed it (``scan_counts``).
         """
@@ -96,7 +103,10 @@ class Parser(msgspec.Struct, frozen=True):
         columns = {name: quoted(name) for name in names}
         if is_counted:
             columns[time] = f"if({IS_NEVER}, NULL, {quoted(time)}) AS {quoted(time)}"
-        return _select([*keep, *columns.values()], f"{typed} WHERE NOT {BAD}{need}")
+        condition = f"NOT {BAD}{need}"
+        if before_us is not None:
+            condition += f" AND unix_micros({quoted(time)}) < {before_us}"
+        return _select([*keep, *columns.values()], f"{typed} WHERE {condition}")
 
     def _converted(self, fields: Fields) -> list[str]:
         converted = []

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query, Source
+from headwater.spark.fence import Fence
 from headwater.spark.root_part import RootSpark
 from headwater.spark.site_host import SiteHost
 
@@ -62,6 +63,9 @@ class RehearsedSite:
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Any]:
         return self._chunks[self._committed : self._committed + 1]
+
+    def fence(self, source: str) -> Fence:
+        return Fence()
 
     def committed_cut(self, source: str) -> int:
         return self._committed

@@ -42,12 +42,20 @@ class SharedRun:
     """Queries over the view ``typed``. Safe to use from several threads."""
 
     def __init__(
-        self, session: SparkSession, parser: Parser, typed: str, found: Sequence[Tally]
+        self,
+        session: SparkSession,
+        parser: Parser,
+        typed: str,
+        found: Sequence[Tally],
+        *,
+        before_us: str | None = None,
     ) -> None:
+        """``before_us`` leaves out what the fence refuses."""
         self._session = session
         self._parser = parser
         self._typed = typed
         self._found = found
+        self._before_us = before_us
 
     def results(self, query: Query, group: QueryGroup) -> dict[int, QueryResult]:
         """One result for each site that runs the query, by the site's number."""
@@ -69,7 +77,9 @@ class SharedRun:
 
     def _sql(self, query: Query, numbers: Sequence[int]) -> str:
         need = self._parser.needs.index(need_of(query))
-        records = self._parser.records_sql(self._typed, need, keep=[SITE])
+        records = self._parser.records_sql(
+            self._typed, need, keep=[SITE], before_us=self._before_us
+        )
         if len(numbers) < len(self._found):
             records += f" AND {SITE} IN ({', '.join(map(str, numbers))})"
         return over_records(records, with_site(query))

@@ -216,7 +216,7 @@ class SourceStream:
             chunks = tuple(chunk for chunk in found if chunk.cut <= cut)
             queries = tuple(query for query in installed if inbox.runs(str(query.id)))
             if chunks:
-                batches.append(SiteBatch(site, chunks, queries))
+                batches.append(SiteBatch(site, chunks, queries, inbox.fence(self.source)))
                 boxes[site] = inbox
         return batches, boxes
 
@@ -250,6 +250,8 @@ class SourceStream:
             samples=outcome.samples,
             high_time_us=outcome.high_time_us,
             records=outcome.records,
+            fenced=outcome.fenced,
+            refused=outcome.refused,
         )
 
     def _epoch(self, site: str, inbox: Inbox) -> int:

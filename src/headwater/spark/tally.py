@@ -10,6 +10,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from headwater.plan.query import Query
+from headwater.spark.fence import Fence, refused_sql, tolerated_sql
 from headwater.spark.fields import LINE, quoted
 from headwater.spark.lines import SITE
 from headwater.spark.parse import BAD, Parser
@@ -18,6 +19,7 @@ from headwater.spark.spark_message import SPARK_ERRORS, message_of
 SAMPLES_MAX = 3
 """Malformed lines that are shown, for each site."""
 SAMPLE_CHARACTERS = 200
+NEVER_US = -(1 << 63)
 SAMPLES_EVERY_S = 30.0
 """Finding samples reads lines again, so it is not done for every batch."""
 
@@ -34,33 +36,61 @@ class Tally(msgspec.Struct, frozen=True):
     """Lines that are malformed for at least one of the queries."""
     low_time_us: int | None = None
     high_time_us: int | None = None
-    """The highest of the records', or of those that the only query counts."""
+    """The highest of the records', or of those that the only query counts, within the fence."""
+    top_time_us: int | None = None
+    """The highest, those beyond the fence included."""
+    fenced: int = 0
+    """Records from the future."""
+    refused: int = 0
+    """Records from too far in the future."""
 
     def panes(self, query: Query) -> tuple[int, int] | None:
         """The first and last pane of the query that these records touch."""
-        if self.low_time_us is None or self.high_time_us is None:
+        if self.low_time_us is None or self.top_time_us is None:
             return None
-        return query.window.pane_at(self.low_time_us), query.window.pane_at(self.high_time_us)
+        return query.window.pane_at(self.low_time_us), query.window.pane_at(self.top_time_us)
 
 
-def tallies(session: SparkSession, parser: Parser, typed: str, *, site_count: int) -> list[Tally]:
+def tallies(
+    session: SparkSession, parser: Parser, typed: str, *, fences: Sequence[Fence]
+) -> list[Tally]:
     """For each site by its number, from a view or subquery of ``Parser.typed_sql`` with the site.
 
-    Raises ``ReadFailed``: this reads all lines and evaluates nothing that a query brought.
+    Raises ``ReadFailed``: this reads all lines and evaluates nothing that a query brought. Only
+    where a record lies beyond the fence are they read a second time: the bounds move with the
+    clock, and Spark would compile a text that has them anew for every batch.
     """
+    found = _counted(session, parser, typed, [Fence()] * len(fences))
+    tops = [NEVER_US if tally.top_time_us is None else tally.top_time_us for tally in found]
+    if any(top > fence.tolerated_us for top, fence in zip(tops, fences, strict=True)):
+        return _counted(session, parser, typed, fences)
+    return found
+
+
+def _counted(
+    session: SparkSession, parser: Parser, typed: str, fences: Sequence[Fence]
+) -> list[Tally]:
     is_good = f"NOT ({' AND '.join(_flags(parser))})"
     time_us = f"if({is_good}, unix_micros({quoted(parser.source.time_column)}), NULL)"
+    tolerated, refused = tolerated_sql(fences, site=SITE), refused_sql(fences, site=SITE)
+    timed = (
+        f"SELECT {SITE}, {is_good} AS __good, {' OR '.join(_flags(parser))} AS __bad, "
+        f"{time_us} AS __us FROM {typed}"
+    )
     sql = (
-        f"SELECT {SITE}, count_if({is_good}) AS records, "
-        f"count_if({' OR '.join(_flags(parser))}) AS unparsed, "
-        f"min({time_us}) AS low_time_us, max({time_us}) AS high_time_us FROM {typed} GROUP BY 1"
+        f"SELECT {SITE}, count_if(__good) AS records, count_if(__bad) AS unparsed, "
+        f"min(if(__us < {refused}, __us, NULL)) AS low_time_us, "
+        f"max(if(__us <= {tolerated}, __us, NULL)) AS high_time_us, "
+        f"max(if(__us < {refused}, __us, NULL)) AS top_time_us, "
+        f"count_if(__us > {tolerated} AND __us < {refused}) AS fenced, "
+        f"count_if(__us >= {refused}) AS refused FROM ({timed}) GROUP BY 1"
     )
     try:
         rows = session.sql(sql).toArrow().to_pylist()
     except SPARK_ERRORS as error:
         raise ReadFailed(message_of(error)) from error
     found = {row.pop(SITE): Tally(**row) for row in rows}
-    return [found.get(number, Tally()) for number in range(site_count)]
+    return [found.get(number, Tally()) for number in range(len(fences))]
 
 
 class SampleBudget:

@@ -4,6 +4,10 @@ Spark delivers a batch again when a crash hid its success, so a batch is recogni
 epoch, batch id, query) and stored once. A new checkpoint counts its batches from 0 again, which is
 what epochs are for: a commit of an older epoch is refused, since its cuts may have been given to
 the new one.
+
+Where a query failed on the batch, its records are passed over for good. That is written in the
+same transaction, and stays until the query's record has declined the panes: a crash in between must
+not leave panes that look as if they had been read wholly.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from headwater.algebra.site_state import FOREVER
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import StoreError
 from headwater.store.batch_rows import BatchRows, QueryResult, by_pane
@@ -25,6 +30,8 @@ from headwater.store.source_state import SourceState
 
 BATCHES_KEPT = 16
 """Spark repeats its newest batch only; a few more are kept for people to look at."""
+MESSAGE_CHARS_MAX = 500
+"""Of Spark's message on a failed batch, as much as a site tells."""
 WHOLE_BATCH = ""
 """Stands for the batch itself where query ids stand."""
 
@@ -130,10 +137,15 @@ class BatchCommitter:
         now_s: float,
     ) -> QueryBatch:
         """Name the stretches of one query; what was sealed in between is counted as too late."""
+        if result.failed is not None:
+            return self._store_failure(result.query, result.failed, result.touched)
         if rows is None:
-            return QueryBatch(result.query, failed=result.failed, touched=result.touched)
+            return QueryBatch(result.query)
+        first = self._queries.first_pane(result.query)
+        early = rows.refused_rows(below=first)
+        too_late = rows.refused_rows(at_least=first, below=FOREVER)
         if segment is None:
-            return QueryBatch(result.query, too_late=rows.refused_rows)
+            return QueryBatch(result.query, too_late=too_late, before_begin=early)
         query = self._queries.number(result.query)
         assert query is not None, "only known queries are stored"
         takes = self._queries.takes(result.query)
@@ -153,8 +165,17 @@ class BatchCommitter:
         return QueryBatch(
             result.query,
             panes=tuple((run.pane, run.rows) for run in runs),
-            too_late=rows.refused_rows + late,
+            too_late=too_late + late,
+            before_begin=early,
         )
+
+    def _store_failure(
+        self, query: str, message: str, touched: tuple[int, int] | None
+    ) -> QueryBatch:
+        """The cut moves on without these records: that must be as durable as the cut is."""
+        message = message[:MESSAGE_CHARS_MAX]
+        number = self._queries.add_failure(query, message, touched)
+        return QueryBatch(query, failed=message, touched=touched, failure=number)
 
     @contextlib.contextmanager
     def _undone_if_failed(self, segments: list[Segment]) -> Iterator[None]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.algebra.site_state import FOREVER
 from headwater.store.pane_segments import PANE
 
 
@@ -39,8 +40,11 @@ class BatchRows(msgspec.Struct, frozen=True):
     table: pa.Table
     """In the order of panes."""
     runs: tuple[PaneRun, ...]
-    refused_rows: int = 0
-    """Rows of panes that take no more: counted, not stored."""
+    refused: tuple[tuple[int, int], ...] = ()
+    """(pane, rows) of panes that take none: counted, not stored."""
+
+    def refused_rows(self, *, below: int, at_least: int = -FOREVER) -> int:
+        return sum(rows for pane, rows in self.refused if at_least <= pane < below)
 
 
 def by_pane(table: pa.Table, takes: Callable[[int], bool]) -> BatchRows:
@@ -58,18 +62,19 @@ def by_pane(table: pa.Table, takes: Callable[[int], bool]) -> BatchRows:
         kept = [table.slice(run.first_row, run.rows) for run in runs]
         table = pa.concat_tables(kept) if kept else table.slice(0, 0)
         runs, _ = _runs(table.column(PANE).to_numpy(), takes)
-    return BatchRows(table.combine_chunks(), tuple(runs), refused)
+    return BatchRows(table.combine_chunks(), tuple(runs), tuple(refused))
 
 
 def _runs(
     panes: np.ndarray[tuple[int], np.dtype[np.int64]], takes: Callable[[int], bool]
-) -> tuple[list[PaneRun], int]:
-    """The runs of equal panes that are admitted, and how many rows are not."""
+) -> tuple[list[PaneRun], list[tuple[int, int]]]:
+    """The runs of equal panes that are admitted, and (pane, rows) of those that are not."""
     numbers, firsts, counts = np.unique(panes, return_index=True, return_counts=True)
-    runs, refused = [], 0
+    runs: list[PaneRun] = []
+    refused: list[tuple[int, int]] = []
     for pane, first, count in zip(numbers.tolist(), firsts.tolist(), counts.tolist(), strict=True):
         if takes(pane):
             runs.append(PaneRun(pane, first, count))
         else:
-            refused += count
+            refused.append((pane, count))
     return runs, refused

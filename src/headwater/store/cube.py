@@ -91,7 +91,7 @@ class Cube:
             merger_of=merger_of,
             summary_bytes_max=summary_bytes_max,
         )
-        self.cuts = CutLog(manifest, spool, disk=disk)
+        self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
         self._committer = BatchCommitter(manifest, self.cuts, self._queries, self._rows)
         self._damaged: list[tuple[str, int]] = []
         meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
@@ -157,6 +157,7 @@ class Cube:
         high_time_us: int | None = None,
         unparsed: int = 0,
         fenced: int = 0,
+        refused: int = 0,
     ) -> BatchReport:
         """Store what Spark made of all cuts up to ``through_cut`` for every query, and move the
         committed cut, in one transaction. A batch that comes again adds nothing.
@@ -179,6 +180,7 @@ class Cube:
             high_time_us=high_time_us,
             unparsed=report.unparsed + (0 if stored.is_repeated else unparsed),
             fenced=0 if stored.is_repeated else fenced,
+            refused=0 if stored.is_repeated else refused,
         )
 
     def write(self, writes: Sequence[CubeWrite]) -> list[CutDone]:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from headwater.algebra.site_state import Declined, Reason
-from headwater.edge.record import EdgeRecord
+from headwater.algebra.site_state import FOREVER, Declined, Reason
+from headwater.edge.record import RUNNING, EdgeRecord
+from headwater.edge.report import QueryBatch
 from headwater.store.manifest import Manifest
 
 
@@ -57,6 +58,11 @@ class CubeQueries:
     def done_through(self, query: str) -> int:
         return self._records[query].done_through
 
+    def first_pane(self, query: str) -> int:
+        """The first that it answers for; ``FOREVER``: none."""
+        record = self._records.get(query)
+        return FOREVER if record is None or record.first_pane is None else record.first_pane
+
     def takes(self, query: str) -> Callable[[int], bool]:
         """Whether rows of a pane are stored: not below the first, not sealed, not given up."""
         record = self._records.get(query)
@@ -67,16 +73,58 @@ class CubeQueries:
         return lambda pane: pane >= floor and pane not in over
 
     def write_record(self, query: str, record: EdgeRecord) -> int:
-        """Inside a transaction. Returns the query's number; a new query gets one."""
+        """Inside a transaction. Returns the query's number; a new query gets one.
+
+        Failures that the record knows of are done with, in this same transaction.
+        """
         (number,) = self._manifest.one(
             "INSERT INTO queries (name, record) VALUES (?, ?) "
             "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
             (query, msgspec.msgpack.encode(record)),
         )
+        former = self._records.get(query)
+        if record.failure_heard > (0 if former is None else former.failure_heard):
+            heard = (number, record.failure_heard)
+            self._manifest.run("DELETE FROM failures WHERE query = ? AND id <= ?", heard)
         self._numbers[query] = number
         self._records[query] = record
         self._over.setdefault(query, {})
         return int(number)
+
+    def add_failure(self, query: str, message: str, touched: tuple[int, int] | None) -> int:
+        """Inside a transaction: the query failed on a batch. Returns the failure's number."""
+        first, last = touched or (None, None)
+        (number,) = self._manifest.one(
+            "INSERT INTO failures (query, first_pane, last_pane, message) VALUES (?, ?, ?, ?) "
+            "RETURNING id",
+            (self._numbers[query], first, last, message),
+        )
+        return int(number)
+
+    def failures(self, query: str) -> tuple[QueryBatch, ...]:
+        """Those that the query's record does not know of yet."""
+        rows = self._manifest.all(
+            "SELECT id, first_pane, last_pane, message FROM failures WHERE query = ? ORDER BY id",
+            (self._numbers[query],),
+        )
+        return tuple(
+            QueryBatch(
+                query,
+                failed=message,
+                touched=None if first is None else (first, last),
+                failure=number,
+            )
+            for number, first, last, message in rows
+        )
+
+    def loss_heard(self, source: str) -> int | None:
+        """Up to which loss of the source all its running queries' records know; None: none runs."""
+        heard = [
+            record.loss_heard
+            for record in self._records.values()
+            if record.source == source and record.status == RUNNING
+        ]
+        return min(heard, default=None)
 
     def end_pane(self, query: str, pane: int, reason: Reason) -> None:
         """Inside a transaction: nothing more is taken for this pane, ever."""

@@ -28,7 +28,8 @@ def kept_of(manifest: Manifest, queries: CubeQueries, query: str) -> QueryKept:
         key,
     )
     panes = (_pane(row, unsent.get(row[0], []), waiting.get(row[0], 0)) for row in rows)
-    return QueryKept(query, record, tuple(pane for pane in panes if _is_worth_keeping(pane)))
+    kept = tuple(pane for pane in panes if _is_worth_keeping(pane))
+    return QueryKept(query, record, kept, queries.failures(query))
 
 
 def _pane(row: Row, unsent: list[int], waiting_rows: int) -> PaneKept:

@@ -99,5 +99,24 @@ CUBE_SCHEMA = Schema(
                 reason TEXT NOT NULL,
                 PRIMARY KEY (query, pane)) WITHOUT ROWID""",
         ),
+        # Failed batches, until a record knows of them. Numbers of losses are never used again:
+        # records say up to which one they know.
+        (
+            """CREATE TABLE failures (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                first_pane INTEGER,
+                last_pane INTEGER,
+                message TEXT NOT NULL)""",
+            """CREATE TABLE numbered_losses (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+                bytes INTEGER NOT NULL,
+                lines INTEGER NOT NULL,
+                what TEXT NOT NULL)""",
+            """INSERT INTO numbered_losses SELECT id, source, bytes, lines, what FROM losses""",
+            """DROP TABLE losses""",
+            """ALTER TABLE numbered_losses RENAME TO losses""",
+        ),
     ),
 )

@@ -8,7 +8,7 @@ committed, or when a new epoch (a new checkpoint) begins at the committed cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -29,7 +29,16 @@ PENDING_COUNT_MAX = 1_000
 class CutLog:
     """The cuts of all sources of a cube. Safe to use from several threads."""
 
-    def __init__(self, manifest: Manifest, spool: Spool, *, disk: Disk) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        spool: Spool,
+        *,
+        disk: Disk,
+        loss_heard: Callable[[str], int | None] = lambda source: None,
+    ) -> None:
+        """``loss_heard``: up to which loss of a source all records know; None: nobody reads it."""
+        self._loss_heard = loss_heard
         self.spool = spool
         self._manifest = manifest
         self._disk = disk
@@ -205,10 +214,10 @@ class CutLog:
                 )
                 self._write_files(state, files, gone)
                 loss_number = self._write_loss(state, loss) if loss is not None else 0
-                self._delete_told(state)
+                heard = self._delete_heard(state)
             state.is_begun = True
             state.last_cut = last
-            state.forget_told()
+            state.forget_losses(heard)
             if loss is not None:
                 state.losses[loss_number] = loss
 
@@ -232,12 +241,12 @@ class CutLog:
         freed = self._chunks(state, through=state.committed_cut)
         self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
         self._delete_cuts(state, through=state.committed_cut)
-        self._delete_told(state)
+        self._delete_heard(state)
         return freed
 
     def committed(self, state: SourceState, through: int, freed: Iterable[tuple[str, int]]) -> None:
         """After that transaction: the same in memory and on disk."""
-        state.forget_told()
+        state.forget_losses(self._heard(state))
         state.committed(through)
         self._remove_chunks(freed)
 
@@ -279,6 +288,12 @@ class CutLog:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def _delete_told(self, state: SourceState) -> None:
-        told = ((number,) for number in state.told)
-        self._manifest.run_many("DELETE FROM losses WHERE id = ?", told)
+    def _heard(self, state: SourceState) -> list[int]:
+        """Losses that were told and that every record knows of."""
+        through = self._loss_heard(state.name)
+        return [number for number in state.told if through is None or number <= through]
+
+    def _delete_heard(self, state: SourceState) -> list[int]:
+        heard = self._heard(state)
+        self._manifest.run_many("DELETE FROM losses WHERE id = ?", ((n,) for n in heard))
+        return heard

@@ -7,6 +7,10 @@ small, and a file for each would cost two syncs and an inode.
 
 Merging is left to the reader: the rows of a pane are merged when an answer needs them, and the
 merge is kept in memory, so that the next revision adds only what is new.
+
+A summary whose bytes no longer match their checksum is set aside (``mend``). The ledger then holds
+less than its root has acknowledged, as if its disk had been lost in part; so it begins a new
+incarnation, at which sites compare all that they have with what is acknowledged.
 """
 
 from __future__ import annotations
@@ -67,6 +71,8 @@ class RootLedger:
         self._cache = TableCache(cache_bytes_max)
         self._merged_through: dict[tuple[str, int], int] = {}
         """Up to which number the merge of a pane in the cache goes."""
+        self._damaged: dict[str, set[int]] = {}
+        """By query: the numbers of summaries that turned out to be damaged."""
         self.incarnation = self._claimed()
         """Made with the ledger: acknowledgements of another life of it are not ours."""
 
@@ -118,6 +124,7 @@ class RootLedger:
 
     def _trim(self, trim: Trim) -> None:
         done = (trim.query, trim.done_through)
+        self._manifest.run("DELETE FROM damaged WHERE query = ? AND pane < ?", done)
         self._manifest.run("INSERT OR REPLACE INTO done VALUES (?, ?)", done)
         self._manifest.run("DELETE FROM summaries WHERE query = ? AND pane < ?", done)
         self._manifest.run("DELETE FROM answers WHERE query = ? AND last_pane < ?", done)
@@ -128,7 +135,7 @@ class RootLedger:
     def pane_rows(self, query: str, pane: int, *, kept_through: int) -> pa.Table | None:
         """The rows of all summaries of a pane up to this number, as one; None: there are none.
 
-        Raises ``SegmentDamaged`` when a checksum does not match.
+        Raises ``SegmentDamaged`` when a checksum does not match; ``mend`` takes it out.
         """
         with self._manifest.lock:
             start, parts = self._merged_part(query, pane, kept_through)
@@ -137,7 +144,10 @@ class RootLedger:
                 "AND number > ? AND number <= ? ORDER BY number",
                 (query, pane, start, kept_through),
             )
-            parts += [self._load(query, number) for (number,) in numbers]
+            found = [self._load(query, number) for (number,) in numbers]
+            if None in found:
+                raise SegmentDamaged(self._damage_text(query, pane))
+            parts += [table for table in found if table is not None]
         if not parts:
             return None
         merged = parts[0] if len(parts) == 1 else _merged(self._merger_of(query), parts)
@@ -154,20 +164,64 @@ class RootLedger:
             return -1, []
         return through, [merged]
 
-    def _load(self, query: str, number: int) -> pa.Table:
+    def _load(self, query: str, number: int) -> pa.Table | None:
+        """None: it is damaged."""
         cached = self._cache.get(_summary_key(query, number))
         if cached is not None:
             return cached
-        checksum, data, pane = self._manifest.one(
-            "SELECT checksum, data, pane FROM summaries WHERE query = ? AND number = ?",
+        checksum, data = self._manifest.one(
+            "SELECT checksum, data FROM summaries WHERE query = ? AND number = ?",
             (query, number),
         )
         if checksum_of(data) != checksum:
-            raise SegmentDamaged(
-                f"{self._manifest.path}: summary {number} of {query}, pane {pane}: wanted checksum "
-                f"{checksum.hex()}, got other bytes; it stays where it is"
-            )
+            self._damaged.setdefault(query, set()).add(number)
+            return None
         return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+
+    def _damage_text(self, query: str, pane: int) -> str:
+        numbers = sorted(self._damaged[query])
+        return (
+            f"{self._manifest.path}: summaries {numbers} of {query}, the last of them of pane "
+            f"{pane}: their bytes do not match their checksums; they are asked for again"
+        )
+
+    def mend(self, query: str) -> tuple[KeptSummary, ...]:
+        """Set aside what was found to be damaged and begin a new incarnation, in one transaction.
+
+        Returns what is gone, without its rows; () and nothing changes if nothing is. Nobody
+        may write for this query meanwhile, and its root must be restored from here afterwards.
+        """
+        with self._manifest.lock:
+            numbers = [(query, number) for number in sorted(self._damaged.get(query, ()))]
+            if not numbers:
+                return ()
+            incarnation = self._next_incarnation()
+            lost: list[KeptSummary] = []
+            with self._manifest.transaction():
+                for key in numbers:
+                    self._manifest.run(
+                        "INSERT INTO damaged SELECT query, number, pane, coverage, checksum, data "
+                        "FROM summaries WHERE query = ? AND number = ?",
+                        key,
+                    )
+                    rows = self._manifest.all(
+                        "DELETE FROM summaries WHERE query = ? AND number = ? "
+                        "RETURNING number, pane, coverage",
+                        key,
+                    )
+                    lost += [KeptSummary(n, p, decode_coverage(c), None, True) for n, p, c in rows]
+                self._manifest.run(
+                    "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
+                )
+            self.incarnation = incarnation
+            del self._damaged[query]
+            for one in lost:
+                self._drop_merge(query, one.pane)
+            return tuple(lost)
+
+    def _next_incarnation(self) -> int:
+        chance = secrets.randbits(CHANCE_BITS)
+        return max(self.incarnation + 1, new_incarnation(now_s=self._clock(), chance=chance))
 
     def publish(
         self,
@@ -248,7 +302,7 @@ class RootLedger:
     def forget(self, query: str) -> None:
         """The query was removed; what was published stays."""
         with self._manifest.transaction():
-            for table in ("summaries", "states", "answers", "done"):
+            for table in ("summaries", "states", "answers", "done", "damaged"):
                 self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
         for known, pane in list(self._merged_through):
             if known == query:

@@ -37,5 +37,15 @@ ROOT_SCHEMA = Schema(
             """CREATE TABLE published (
                 stream TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID""",
         ),
+        # Summaries whose bytes do not match their checksum, for people to look at.
+        (
+            """CREATE TABLE damaged (
+                query TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                pane INTEGER NOT NULL,
+                coverage BLOB NOT NULL,
+                checksum BLOB,
+                data BLOB)""",
+        ),
     ),
 )

@@ -4,13 +4,14 @@
 then are committed, everything that was in the logs when that poll began has been counted. That
 knowledge is not written down; the first poll after a start finds it again.
 
-A loss is told at least once: it is removed from the manifest with the first transaction *after*
-the report that carried it, so a crash right after the report tells it again rather than never.
+A loss is told at least once: it stays in the manifest until the record of every query that reads
+the source knows of it, so a crash after the report tells it again rather than never.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -84,9 +85,10 @@ class SourceState:
             ended=self.has_ended,
             unparsed=sum(loss.lines for loss in new),
             lost_bytes=sum(loss.bytes for loss in new),
+            loss_through=max(self.losses, default=0) if new else 0,
         )
 
-    def forget_told(self) -> None:
-        for number in self.told:
+    def forget_losses(self, heard: Iterable[int]) -> None:
+        for number in heard:
             self.losses.pop(number, None)
-        self.told.clear()
+            self.told.discard(number)

@@ -1,0 +1,104 @@
+"""An agent whose ledger is damaged mends it and begins anew, instead of failing for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pyarrow as pa
+
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Summary
+from headwater.net.codec import Codec
+from headwater.net.memory_network import MemoryWorld
+from headwater.plan.command import Install
+from headwater.plan.query import Query, Timing
+from headwater.plan.roster import Roster, Site
+from headwater.spark.root_part import RootSpark
+from headwater.store.table_cache import TableCache
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
+
+from store_kit import query_of, rows_of
+
+LIFE = 77
+
+
+class RowsAsTheyAre:
+    """A root part without Spark: the rows of the window's panes."""
+
+    def finish(self, query: Query, windows: dict[int, Any]) -> dict[int, pa.Table]:
+        return {
+            window: pa.concat_tables([table for _, table in panes])
+            for window, panes in windows.items()
+        }
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not is_so():
+            await asyncio.sleep(0.02)
+
+
+def test_a_damaged_summary_is_dropped_and_asked_for_by_a_new_incarnation(tmp_path: Path) -> None:
+    async def run() -> None:
+        roster = Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home")
+        stores = SiteStores(tmp_path, site="home", clock=time.time)
+        runtime = SiteRuntime(
+            site="home",
+            roster=roster,
+            settings=RuntimeSettings(),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query: None,
+            root_spark=cast(RootSpark, RowsAsTheyAre()),
+        )
+        await runtime.start()
+        try:
+            await _damage(runtime)
+        finally:
+            await runtime.stop()
+
+    asyncio.run(run())
+
+
+async def _damage(runtime: SiteRuntime) -> None:
+    pane = query_of().window.pane_at(round(time.time() * 1e6)) - 10
+    query = msgspec.structs.replace(
+        query_of(), begin_pane=pane, timing=Timing(revise_every_s=0.1, deadline_s=0.1)
+    )
+    id_ = str(query.id)
+    runtime.command(Install(query, runtime.trees, 1))
+    await until(lambda: runtime.node.root(id_))
+    root = runtime.node.root(id_)
+    assert root is not None
+    now_s = time.time()
+    root.receive_states([SiteState(id_, 1, LIFE, 1, first_pane=pane)], now_s=now_s)
+    root.receive(Summary(id_, pane, Coverage.of_whole(1, LIFE), rows_of(("/a", 1))), now_s=now_s)
+    await until(lambda: runtime.answer_count and root.answers.under_way is None)
+    before, ledger = runtime.stores.ledger.incarnation, runtime.stores.ledger
+    with ledger._manifest.transaction():
+        ledger._manifest.run("UPDATE summaries SET checksum = x'00'")
+    ledger._cache = TableCache(0)
+    whole = Summary(id_, pane + 1, Coverage.of_whole(1, LIFE), rows_of(("/b", 1)))
+    root.receive(whole, now_s=time.time())
+    await until(lambda: ledger.incarnation > before)
+    assert pane not in [one.pane for one in ledger.restore(id_).summaries]
+    board = root.scoreboard.peek(pane)
+    assert not board.covered, "it is no longer held, so the acknowledgement asks for it"
+    repair = Coverage.of_part(1, LIFE, updates=((1, 1),), closed_at=1)
+    root.receive(Summary(id_, pane, repair, rows_of(("/a", 1))), now_s=time.time())
+    count = runtime.answer_count
+    await until(lambda: runtime.answer_count > count)
+    assert root.answers.failure is None
+    assert root.scoreboard.peek(pane).covered

@@ -1,0 +1,102 @@
+"""Which panes an acknowledgement spells out: nothing is forgotten, everything has its turn."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.root.ack_cutter import AckCutter, SpellingList
+from headwater.root.config import RootConfig
+from headwater.root.pane_board import PaneBoard, Share
+
+PANES = st.integers(-20, 20)
+STEPS = st.one_of(
+    st.tuples(st.just("put"), PANES),
+    st.tuples(st.just("drop"), PANES),
+    st.tuples(st.just("drop_below"), PANES),
+    st.tuples(st.just("choose"), st.integers(1, 8)),
+)
+
+
+@given(st.lists(STEPS, max_size=60))
+def test_what_is_apart_waits_for_its_turn_whatever_happens(
+    steps: list[tuple[str, int]],
+) -> None:
+    spelling = SpellingList()
+    expected: set[int] = set()
+    for verb, number in steps:
+        getattr(spelling, verb)(number)
+        if verb == "put":
+            expected.add(number)
+        elif verb == "drop":
+            expected.discard(number)
+        elif verb == "drop_below":
+            expected = {pane for pane in expected if pane >= number}
+        spelling.check()
+        assert {p for a, b in spelling.apart.ranges() for p in range(a, b + 1)} == expected
+
+
+@given(st.lists(STEPS, max_size=40), st.integers(1, 6))
+def test_every_pane_that_waits_is_chosen_in_the_end_also_while_there_is_news(
+    steps: list[tuple[str, int]], count: int
+) -> None:
+    spelling = SpellingList()
+    for verb, number in steps:
+        getattr(spelling, verb)(number)
+    waiting = {p for a, b in spelling.apart.ranges() for p in range(a, b + 1)}
+    seen: set[int] = set()
+    for _ in range(4 * len(waiting) + 4):
+        for pane in range(100, 100 + count):
+            spelling.put(pane)
+        seen.update(spelling.choose(max(count, 2)))
+    assert waiting <= seen
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("board"), st.integers(0, 12), st.integers(0, 7)),
+            st.tuples(st.just("cut"), st.integers(0, 12), st.just(0)),
+        ),
+        max_size=50,
+    )
+)
+def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
+    steps: list[tuple[str, int, int]],
+) -> None:
+    """Boards of three sites gain sites; panes go from below. Nothing falls through."""
+    boards: dict[int, PaneBoard] = {}
+
+    class Table:
+        def take_greetings(self, count: int) -> tuple[()]:
+            return ()
+
+    class Boards:
+        table = Table()
+
+    scoreboard = Boards()
+    scoreboard.boards = boards  # type: ignore[attr-defined]
+    cutter = AckCutter("q", 1, RootConfig(panes_per_ack_max=3))
+    done, now_s = 0, 0.0
+    for verb, number, sites in steps:
+        if verb == "board" and number >= done:
+            board = boards.setdefault(number, PaneBoard(number))
+            for ordinal in range(3):
+                if sites >> ordinal & 1:
+                    board.add_part(ordinal, Share(9, ((1, 1),), 1), 9)
+            cutter.note(board, expected=0b111)
+        elif verb == "cut":
+            done = max(done, min(number, done + 2))
+            cutter.drop_below(done)
+            for pane in [pane for pane in boards if pane < done]:
+                del boards[pane]
+            now_s += 1.0
+            cutter.cut(scoreboard, done_through=done, now_s=now_s)  # type: ignore[arg-type]
+        cutter._spelling.check()
+    spelled: set[int] = set()
+    for _ in range(2 * len(boards) + 2):
+        now_s += 1.0
+        ack = cutter.cut(scoreboard, done_through=done, now_s=now_s)  # type: ignore[arg-type]
+        spelled.update(held.pane for held in ack.panes)
+    lacking = {pane for pane, board in boards.items() if board.known and board.whole != 0b111}
+    assert lacking <= spelled
