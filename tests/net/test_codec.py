@@ -112,6 +112,7 @@ states = st.builds(
     damaged=pane_ranges,
     counts=st.lists(st.tuples(panes, numbers), max_size=3).map(tuple),
     tally=st.builds(Tally, *(numbers,) * 6),
+    offset_s=st.none() | st.floats(-1e12, 1e12),
 )
 acks = st.builds(
     Acknowledgement,

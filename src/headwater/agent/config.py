@@ -107,6 +107,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many neighbours a member of a tree has below it, about."""
     trees: int = 4
     """Trees of a query, and of the federation: more survive more failures, for more heartbeats."""
+    replan_every_s: float = 600.0
+    """How often the root of a query looks whether its trees still fit the network."""
     metrics_port: int | None = None
     """Prometheus metrics on this port of loopback; absent: none."""
 

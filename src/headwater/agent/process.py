@@ -25,6 +25,7 @@ from headwater.agent.clock import SiteClock
 from headwater.agent.config import AgentConfig, load_roster
 from headwater.agent.control import ControlDesk
 from headwater.agent.metrics import serve_metrics
+from headwater.agent.replanning import keep_planned
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
@@ -151,6 +152,7 @@ async def _serve(
     watches = [
         asyncio.create_task(_end_with(runtime, spark)),
         asyncio.create_task(certificates.run()),
+        asyncio.create_task(keep_planned(runtime)),
     ]
     await ends.wait()
     for watch in watches:

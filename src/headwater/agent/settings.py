@@ -15,6 +15,7 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
     node: NodeConfig = NodeConfig()
     branching: int = 8
     trees: int = 4
+    replan_every_s: float = 600.0
 
     @classmethod
     def of(cls, config: AgentConfig) -> RuntimeSettings:
@@ -29,4 +30,5 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
             ),
             branching=config.branching,
             trees=config.trees,
+            replan_every_s=config.replan_every_s,
         )

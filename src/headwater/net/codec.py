@@ -111,6 +111,7 @@ class WireCoordinates(msgspec.Struct, frozen=True, array_like=True):
 class WireCommandsKnown(msgspec.Struct, frozen=True, array_like=True):
     vector: Annotated[dict[Name, int], Meta(max_length=ORDINALS_MAX)]
     live: Names
+    plans: Annotated[dict[Name, int], Meta(max_length=1 << 16)] = {}
 
 
 class WireAskInstall(msgspec.Struct, frozen=True, array_like=True):
@@ -265,8 +266,8 @@ _LAYOUTS = (
         6,
         CommandsKnown,
         msgspec.msgpack.Decoder(WireCommandsKnown),
-        lambda _, known: WireCommandsKnown(known.vector, known.live),
-        lambda _, wire: CommandsKnown(wire.vector, wire.live),
+        lambda _, known: WireCommandsKnown(known.vector, known.live, known.plans),
+        lambda _, wire: CommandsKnown(wire.vector, wire.live, wire.plans),
     ),
     _Layout(
         7,

@@ -95,6 +95,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     damaged: WireRanges
     counts: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
     tally: tuple[Number, Number, Number, Number, Number, Number]
+    offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
 
 
 class WireAck(msgspec.Struct, frozen=True, array_like=True):
@@ -189,6 +190,7 @@ def wire_state(state: SiteState) -> WireState:
             state.tally.before_begin,
             state.tally.refused,
         ),
+        state.offset_s,
     )
 
 
@@ -209,6 +211,7 @@ def checked_state(wire: WireState) -> SiteState:
         damaged=_normal(wire.damaged),
         counts=wire.counts,
         tally=Tally(*wire.tally),
+        offset_s=wire.offset_s,
     )
 
 

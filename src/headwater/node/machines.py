@@ -76,6 +76,7 @@ class Machines:
         self.loading_bytes = 0
         """Of rows that are being loaded to be sent."""
         self.effects: list[Effect] = []
+        self._installed: set[str] = set()
 
     def pass_on(self, *, now_s: float) -> None:
         """Hand over what machines say to each other until none has more to say."""
@@ -86,7 +87,9 @@ class Machines:
             of_edge = [] if self.edge is None else self.edge.take()
             for output in of_edge:
                 self._from_edge(output, now_s=now_s)
-            of_roots = [output for root in self.roots.values() for output in root.take()]
+            of_roots: list[root_out.Output] = []
+            for root in self.roots.values():
+                of_roots += root.take()
             for word in of_roots:
                 self._from_root(word, now_s=now_s)
             if not (said or of_edge or of_roots):
@@ -156,6 +159,15 @@ class Machines:
             )
             self.peer.originate(summary, now_s=now_s)
 
+    def tell_clocks(self, *, now_s: float) -> None:
+        """What the peer has learned of the roots' clocks, to the edge."""
+        if self.edge is None:
+            return
+        for query_id, install in self.peer.live_queries().items():
+            clock = self.peer.root_clock(install.query.root)
+            if clock is not None:
+                self.edge.root_clock(query_id, clock.offset_s, now_s=now_s)
+
     def room_bytes(self, query_id: str) -> int:
         """What is being loaded will need room too."""
         return self.peer.room_bytes(query_id) - self.loading_bytes
@@ -170,12 +182,17 @@ class Machines:
 
     def install(self, query: Query, *, now_s: float) -> None:
         query_id = str(query.id)
+        if query_id in self._installed:
+            return  # planned anew: its trees are the peer's business
+        self._installed.add(query_id)
         if query.root == self.site and query_id not in self.roots:
             self.effects.append(AnswersBegun(query))
             self._begin_root(query, now_s=now_s)
         if self.edge is not None and (not query.sites or self.site in query.sites):
             refused = self._admit(query)
-            is_new = self.edge.install(query, now_s=now_s, refused=refused)
+            clock = self.peer.root_clock(query.root)
+            offset_s = None if clock is None else clock.offset_s
+            is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
             if refused is not None:
                 self.notice("edge", "refused", f"{query_id}: {refused}")
             elif self.edge.is_running(query_id):
@@ -196,6 +213,7 @@ class Machines:
         self.roots[str(query.id)] = root
 
     def _remove(self, query_id: str) -> None:
+        self._installed.discard(query_id)
         if self.edge is not None:
             if self.edge.is_running(query_id):
                 self.effects.append(Withdrawn(query_id))

@@ -116,6 +116,11 @@ class Node:
         self._machines.peer.command(command, now_s=now_s)
         self._machines.pass_on(now_s=now_s)
 
+    def replan(self, install: Install, *, now_s: float) -> None:
+        """New trees for a query that is answered here."""
+        self._machines.peer.replan(install, now_s=now_s)
+        self._machines.pass_on(now_s=now_s)
+
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
         if self._machines.edge is not None:
             self._machines.edge.batch_committed(report, now_s=now_s)
@@ -169,6 +174,7 @@ class Node:
         self._machines.peer.tick(now_s=now_s)
         self._machines.pass_on(now_s=now_s)
         if self._machines.edge is not None and self._machines.edge.next_deadline_s() <= now_s:
+            self._machines.tell_clocks(now_s=now_s)
             self._machines.edge.tick(now_s=now_s, room=self._machines.room_bytes)
         for root in self._machines.roots.values():
             if root.next_deadline_s() <= now_s:
@@ -180,7 +186,9 @@ class Node:
         due_s = self._machines.peer.next_deadline_s()
         if self._machines.edge is not None:
             due_s = min(due_s, self._machines.edge.next_deadline_s())
-        return min([due_s, *(root.next_deadline_s() for root in self._machines.roots.values())])
+        for root in self._machines.roots.values():
+            due_s = min(due_s, root.next_deadline_s())
+        return due_s
 
     def take(self) -> list[Effect]:
         """What is to be done, in order; each effect is given once."""

@@ -36,6 +36,8 @@ class Verdict(Enum):
     ACCEPTED = "accepted"
     KNOWN = "known"
     """Nothing new: installed already, or removed since."""
+    REPLANNED = "replanned"
+    """A query that is live, on new trees."""
     BEHIND = "behind"
     """It can't be taken before other commands are known: reconcile with the sender."""
 
@@ -55,10 +57,18 @@ class CommandLog:
     def digest(self) -> int:
         """64 bits that are equal where live queries and vectors are."""
         if self._digest is None:
-            state = repr((sorted(self.vector.items()), sorted(self.live)))
+            state = repr((sorted(self.vector.items()), sorted(self.live), sorted(self.plans())))
             digest = hashlib.blake2b(state.encode(), digest_size=8).digest()
             self._digest = int.from_bytes(digest, "little")
         return self._digest
+
+    def plans(self) -> list[tuple[str, int]]:
+        """The plan versions of live queries, where they are not the first."""
+        return [
+            (id_text, install.plan_version)
+            for id_text, install in self.live.items()
+            if install.plan_version
+        ]
 
     def knows(self, installer: str, counter: int) -> bool:
         return counter <= self.vector.get(installer, 0)
@@ -76,6 +86,10 @@ class CommandLog:
     def take(self, command: Command, *, is_own: bool = False) -> Verdict:
         """A command by itself: from the network, or (``is_own``) given at this peer."""
         installer, counter = number_of(command)
+        if isinstance(command, Install) and self._is_newer_plan(command):
+            self.live[str(command.query.id)] = command
+            self._digest = None
+            return Verdict.REPLANNED
         if self.knows(installer, counter):
             return Verdict.KNOWN
         is_next = is_own or counter == self.vector.get(installer, 0) + 1
@@ -86,6 +100,18 @@ class CommandLog:
         self.live.pop(str(command.id), None)
         self._advance(installer, counter)
         return Verdict.ACCEPTED
+
+    def _is_newer_plan(self, install: Install) -> bool:
+        known = self.live.get(str(install.query.id))
+        return known is not None and known.plan_version < install.plan_version
+
+    def outdated_by(self, plans: Mapping[str, int]) -> list[str]:
+        """The live queries of which there is a newer plan than ours."""
+        return [
+            id_text
+            for id_text, version in plans.items()
+            if id_text in self.live and self.live[id_text].plan_version < version
+        ]
 
     def _take_install(self, install: Install, *, is_next: bool) -> Verdict:
         query_id = install.query.id
@@ -123,11 +149,14 @@ class CommandLog:
         self._digest = None
         return removed
 
-    def is_ahead_of(self, vector: Mapping[str, int], live: Iterable[str]) -> bool:
+    def is_ahead_of(
+        self, vector: Mapping[str, int], live: Iterable[str], plans: Mapping[str, int]
+    ) -> bool:
         """True where the other log has something to learn from this one."""
         theirs = set(live)
         return (
-            any(counter > vector.get(name, 0) for name, counter in self.vector.items())
+            any(version > plans.get(id_text, 0) for id_text, version in self.plans())
+            or any(counter > vector.get(name, 0) for name, counter in self.vector.items())
             or any(self.is_removed(id_text) for id_text in theirs)
             or any(
                 install.query.id.counter > vector.get(install.query.id.installer, 0)

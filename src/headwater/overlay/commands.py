@@ -71,6 +71,19 @@ class Commands:
         else:
             self._tray.note("refused", f"command {installer}#{counter}: its query is unknown here")
 
+    def replan(self, install: Install, *, now_s: float) -> None:
+        """The root of a live query gives it new trees. One peer alone does, so plans have an
+        order without any number of the installer's."""
+        problem = problem_with_command(install, self._roster)
+        if install.query.root != self._site:
+            problem = f"plan of {install.query.id}: its root is {install.query.root}"
+        if problem is not None:
+            self._tray.note("refused", problem)
+        elif self.log.take(install) is Verdict.REPLANNED:
+            self._accepted(install, sender=None, now_s=now_s)
+        else:
+            self._tray.note("refused", f"plan of {install.query.id}: it is not newer")
+
     def receive(self, sender: str, command: Command, *, one_way_s: float, now_s: float) -> None:
         problem = problem_with_command(command, self._roster) or self._no_room_for(command)
         if problem is not None:
@@ -79,7 +92,7 @@ class Commands:
         if isinstance(command, Install):
             command = msgspec.structs.replace(command, age_s=command.age_s + one_way_s)
         verdict = self.log.take(command)
-        if verdict is Verdict.ACCEPTED:
+        if verdict in (Verdict.ACCEPTED, Verdict.REPLANNED):
             self._accepted(command, sender=sender, now_s=now_s)
         if verdict is Verdict.BEHIND or not self.log.knows(*number_of(command)):
             self._tray.put(*self.reconciliation.tell(sender, now_s=now_s))

@@ -81,6 +81,8 @@ class CommandsKnown(msgspec.Struct, frozen=True, tag=True):
 
     vector: dict[str, int]
     live: tuple[str, ...]
+    plans: dict[str, int] = {}
+    """Plan versions of live queries that have been planned again."""
 
 
 class AskInstall(msgspec.Struct, frozen=True, tag=True):

@@ -161,8 +161,10 @@ class Neighbours:
         return outputs
 
     def next_deadline_s(self) -> float:
-        dials_s = (self._backoff(site).next_s for site in self._missing())
-        return min(self._next_beat_s, min(dials_s, default=float("inf")))
+        due_s = self._next_beat_s
+        for site in self._missing():
+            due_s = min(due_s, self._backoff(site).next_s)
+        return due_s
 
     def _forgive_own_sleep(self, now_s: float) -> None:
         """A peer that was stopped for a while must not accuse all its neighbours at once."""
@@ -178,8 +180,12 @@ class Neighbours:
             self._backoff(site).dialled(now_s=now_s)
         return [Dial(site) for site in due]
 
-    def _missing(self) -> Iterator[str]:
-        return (site for site in self._diallable if not self.is_up(site))
+    def _missing(self) -> list[str]:
+        links = self._links
+        return [
+            site for site in self._diallable
+            if (link := links.get(site)) is None or not link.is_up
+        ]  # fmt: skip
 
     def _backoff(self, site: str) -> Backoff:
         backoff = self._backoffs.get(site)

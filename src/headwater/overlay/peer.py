@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.site_state import SiteState
@@ -56,6 +58,11 @@ from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 
 PLACE_EVERY_BEATS = 4
+DRAIN_LIVES = 2
+"""Lives of a summary for which the former trees of a query are kept after a re-plan."""
+
+UNSAID = BeatWord(0)
+"""Handed over where no heartbeat is due: a word is made only when it is said."""
 
 
 class Peer:
@@ -72,9 +79,14 @@ class Peer:
         self.site = site
         self._roster = RosterIndex(roster)
         self._ordinal = self._roster.ordinal_of[site]
+        self._home = self._roster.ordinal_of[roster.home]
         self._merger_of = merger_of
         self._tray = Tray(notice_every_s=config.notice_every_s)
+        self._is_restoring = False
         self._word_count = 0
+        self._summary_life_s = config.summary_life_s
+        self._drained_s: dict[str, float] = {}
+        """By query that was planned anew: when nothing can be under way by its former trees."""
         federation = tuple(
             find_place(tree, self._ordinal, roster=self._roster, node_set=0) for tree in trees
         )
@@ -137,7 +149,9 @@ class Peer:
 
     def restore(self, commands: Iterable[Install], vector: Mapping[str, int]) -> None:
         """What was durable when the agent ended; before anything else."""
+        self._is_restoring = True
         self._commands.restore(commands, vector)
+        self._is_restoring = False
         self._relate()
 
     def link_up(self, site: str, *, now_s: float) -> None:
@@ -202,7 +216,8 @@ class Peer:
         self._tray.now_s = now_s
         is_beat_due = self._neighbours.is_beat_due(now_s)
         note = self._tray.note
-        self._tray.put(*self._neighbours.tick(word=self._word(), now_s=now_s, note=note))
+        word = self._word() if is_beat_due else UNSAID
+        self._tray.put(*self._neighbours.tick(word=word, now_s=now_s, note=note))
         if is_beat_due:
             self._look_for_ways(now_s=now_s)
             self._coordinates.tick(now_s=now_s)
@@ -227,6 +242,12 @@ class Peer:
         """Given by a local operator, numbered by this site: accept it and flood it."""
         self._tray.now_s = now_s
         self._commands.give(command, now_s=now_s)
+
+    def replan(self, install: Install, *, now_s: float) -> None:
+        """This peer is the root of the query: new trees for it, under a higher plan version. What
+        is under way goes on by the former trees; everything new goes by these."""
+        self._tray.now_s = now_s
+        self._commands.replan(install, now_s=now_s)
 
     def next_counter(self) -> int:
         """The number of this site's next command, also after its own count was lost."""
@@ -333,7 +354,9 @@ class Peer:
         link = self._neighbours.link(sender)
         is_first = not link.has_beat
         reconciliation = self._commands.reconciliation
-        answer = self._neighbours.receive(sender, beat, word=self._word(), now_s=now_s)
+        is_answered = is_first and beat.echo_s is None
+        word = self._word() if is_answered else UNSAID
+        answer = self._neighbours.receive(sender, beat, word=word, now_s=now_s)
         self._signs.hear(
             beat.roots,
             sender=self._roster.ordinal_of[sender],
@@ -361,6 +384,7 @@ class Peer:
     def _look_for_ways(self, *, now_s: float) -> None:
         """With every heartbeat: a query that no tree leads on from here looks for a host, and what
         waits goes, for ways open also without a word from anybody."""
+        self._retire_plans(now_s=now_s)
         for query in self._router.queries():
             if query.is_root or not query.is_member:
                 continue
@@ -375,6 +399,15 @@ class Peer:
         self._neighbours.hosts = hosts
         self._carrier.way_opened(now_s=now_s)
         self._states.flush_waiting()
+
+    def _retire_plans(self, *, now_s: float) -> None:
+        """Former trees cost heartbeats; they go when all that was sent by them has come or died."""
+        for query_id in [one for one, at_s in self._drained_s.items() if at_s <= now_s]:
+            del self._drained_s[query_id]
+            query = self._router.query(query_id)
+            if query is not None:
+                self._router.add(msgspec.structs.replace(query, plans=query.plans[:1]))
+                self._relate()
 
     def _way_opened(self, site: str, *, now_s: float) -> None:
         """The link to this site can take messages (again): what waited for it goes."""
@@ -396,10 +429,20 @@ class Peer:
         )
         if problem is not None:
             self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}")
+        if len(query.plans) > 1:
+            self._drained_s[query.id] = self._tray.now_s + DRAIN_LIVES * self._summary_life_s
         self._router.add(query)
         self._relate()
+        if install.root_clock_s is not None and not self._is_restoring:
+            self._signs.seed(
+                self._roster.ordinal_of[query.root],
+                install.root_clock_s,
+                age_s=install.age_s,
+                now_s=self._tray.now_s,
+            )
 
     def _removed(self, query_id: str) -> None:
+        self._drained_s.pop(query_id, None)
         self._router.discard(query_id)
         self._carrier.list.discard_query(query_id)
         self._states.batch.take(query_id)
@@ -413,7 +456,7 @@ class Peer:
             parents=parents, children=children, level=self._router.level_max()
         )
         ordinal_of = self._roster.ordinal_of
-        roots = (ordinal_of[query.root] for query in self._router.queries())
+        roots = {ordinal_of[query.root] for query in self._router.queries()} | {self._home}
         self._signs.set_roots(roots, own=self._ordinal)
         unreachable = self._neighbours.unreachable()
         if unreachable:

@@ -69,7 +69,8 @@ class Reconciliation:
         if told_s is not None and 0.0 <= now_s - told_s < self._every_s:
             return []
         self._told_s[site] = now_s
-        known = CommandsKnown(dict(self._log.vector), tuple(sorted(self._log.live)))
+        live = tuple(sorted(self._log.live))
+        known = CommandsKnown(dict(self._log.vector), live, dict(self._log.plans()))
         return [Transmit(site, known, CONTROL)]
 
     def receive(
@@ -79,10 +80,11 @@ class Reconciliation:
         missing = self._log.missing_from(known.live)
         self._offers[site] = _Offer(known, missing)
         replies = []
-        if missing:
-            replies.append(Transmit(site, AskInstall(tuple(missing[:ASK_IDS_MAX])), CONTROL))
+        wanted = missing + self._log.outdated_by(known.plans)
+        if wanted:
+            replies.append(Transmit(site, AskInstall(tuple(wanted[:ASK_IDS_MAX])), CONTROL))
         removed = self._join_complete()
-        if self._log.is_ahead_of(known.vector, known.live):
+        if self._log.is_ahead_of(known.vector, known.live, known.plans):
             replies += self.tell(site, now_s=now_s)
         return replies, removed
 

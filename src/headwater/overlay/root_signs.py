@@ -24,6 +24,8 @@ ROOTS_MAX = 16
 DRIFT_MAX = 200e-6
 """How far clocks run apart, in seconds a second: twice what quartz is allowed (100 ppm)."""
 STEP_MIN_S = 0.001
+SEED_SPREAD_S = 0.1
+"""An installer does not know the root's clock better than this."""
 
 
 class RootSign(msgspec.Struct, frozen=True, array_like=True):
@@ -87,6 +89,12 @@ class RootSigns:
             if sign.clock_s is not None and rtt_s is not None:
                 offset_s = sign.clock_s + one_way_s - now_s
                 self._learn(sign.root, RootClock(offset_s, sign.spread_s + one_way_s, now_s))
+
+    def seed(self, root: int, clock_s: float, *, age_s: float, now_s: float) -> None:
+        """A message of this age told what the root's clock showed when it left. Its age is made of
+        half round trips, so that is about as far as it can be trusted."""
+        if root in self._seen_s and root not in self._own:
+            self._learn(root, RootClock(clock_s + age_s - now_s, SEED_SPREAD_S + age_s, now_s))
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
         """For the next heartbeat; roots of which nothing was ever heard are left out."""

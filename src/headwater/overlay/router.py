@@ -98,7 +98,8 @@ class Router:
         down, and ends."""
         if route.downs >= ASTRAY_MAX:
             return None
-        return self._by_trees(query, query.plan, Route(route.tree, (), route.downs + 1))
+        hop = self._by_trees(query, query.plan, Route(route.tree, (), route.downs + 1))
+        return hop and msgspec.structs.replace(hop, version=query.plan.version)
 
     def went(self, query_id: str, site: str) -> None:
         """A summary of this query was handed to this site."""

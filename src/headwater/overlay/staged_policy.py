@@ -34,6 +34,8 @@ class Hop(msgspec.Struct, frozen=True):
     route: Route
     """As the summary is to carry it from there on."""
     stage: str
+    version: int | None = None
+    """The plan that the route speaks of, where it has changed on the way."""
 
 
 def choose_hop(

@@ -10,6 +10,7 @@ from headwater.algebra.coverage import Coverage
 from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Lane, Rows, Summary
 from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.staged_policy import Hop
 
 Key = tuple[str, Lane, int, int]
 """(query, lane, pane, plan version): the index of an entry."""
@@ -59,10 +60,14 @@ class SummaryEntry:
             self.parts = [_merge_all(self.parts, self.query)]
             self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
 
-    def leave(self, route: Route, *, now_s: float) -> list[Summary]:
-        """The parts with the age of the oldest, on their way as ``route`` says."""
+    def leave(self, hop: Hop, *, now_s: float) -> list[Summary]:
+        """The parts with the age of the oldest, on their way as ``hop`` says."""
         age_s = max(0.0, now_s - self.birth_s)
-        return [msgspec.structs.replace(part, age_s=age_s, route=route) for part in self.parts]
+        version = self.key[3] if hop.version is None else hop.version
+        return [
+            msgspec.structs.replace(part, age_s=age_s, route=hop.route, plan_version=version)
+            for part in self.parts
+        ]
 
     def __str__(self) -> str:
         query_id, lane, pane, _ = self.key

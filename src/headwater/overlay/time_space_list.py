@@ -179,7 +179,7 @@ class TimeSpaceList:
         if hop is not None:
             self._compact(entry, note)
             self._remove(entry)
-            return [(hop, summary) for summary in entry.leave(hop.route, now_s=now_s)]
+            return [(hop, summary) for summary in entry.leave(hop, now_s=now_s)]
         if not entry.is_due:
             entry.is_due = True
             self._waiting_count += 1

@@ -112,6 +112,10 @@ def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
             return f"install of {text}: a tree with another root than {query.root}"
         if not tree.members() <= roster.name_of.keys():
             return f"install of {text}: a tree with members beyond the roster"
+    if install.root_clock_s is not None and not abs(install.root_clock_s) < 1e12:
+        return f"install of {text}: a root's clock that no clock shows"
+    if not 0 <= install.plan_version <= COUNTER_MAX:
+        return f"install of {text}: plan version {install.plan_version}"
     if not 0.0 <= install.age_s <= AGE_MAX_S:
         return f"install of {text}: age {install.age_s} s"
     return None
@@ -125,6 +129,8 @@ def problem_with_known(
     for installer, counter in known.vector.items():
         if installer not in roster.ordinal_of or not 0 < counter <= COUNTER_MAX:
             return f"commands known: {installer[:80]!r} #{counter} is not of this federation"
+    if any(not 0 <= version <= COUNTER_MAX for version in known.plans.values()):
+        return "commands known: a plan version out of range"
     problems = (_problem_with_id(id_text, roster) for id_text in known.live)
     return next((problem for problem in problems if problem is not None), None)
 

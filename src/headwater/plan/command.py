@@ -14,7 +14,10 @@ class Install(msgspec.Struct, frozen=True, tag=True):
     roster_version: int
     plan_version: int = 0
     age_s: float = 0.0
-    """Since the installer gave it; grows on the way, so that sites can estimate their offset."""
+    """Since the installer gave it; grows on the way."""
+    root_clock_s: float | None = None
+    """What the root's clock showed then. With the age it tells a site that hears nothing else how
+    far its own clock is off (Mortar, section 5)."""
 
 
 class Remove(msgspec.Struct, frozen=True, tag=True):
