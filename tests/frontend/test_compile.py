@@ -88,8 +88,9 @@ def test_a_file_with_sources_alone_has_no_queries() -> None:
 def test_options_become_timing_and_places() -> None:
     query = compiled(
         options="deadline = '4s', disorder = '500ms', lateness = '1h', revise_every = '2s', "
-        "revise_for = '7d', root = 'oslo', sites = 'a, b ,a'"
+        "revise_for = '7d', root = 'oslo', sites = 'a, b ,a', time = 'age'"
     )
+    assert (query.time, compiled().time) == ("age", "event")
     assert query.timing == Timing(
         deadline_s=4.0, disorder_s=0.5, lateness_s=3600.0, revise_every_s=2.0, revise_for_s=604800.0
     )

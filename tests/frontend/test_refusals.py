@@ -229,6 +229,7 @@ def test_a_source_that_can_t_be_read_says_why(columns: str, options: str, messag
     [
         ("dedline = '4s'", "no option `dedline`; did you mean `deadline`? options: deadline,"),
         ("deadline = '4 parsecs'", "`4 parsecs` is no length of time; write deadline = '10s'"),
+        ("time = 'arrival'", "wanted 'event' or 'age', got 'arrival'"),
         ("lateness = '1s'", "lateness is shorter than disorder"),
         ("begin = 'soon'", "`soon` is no point in time; write '2026-05-01'"),
         ("root = 'rome'", "no site `rome`; sites: hub, paris"),

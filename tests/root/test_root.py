@@ -7,7 +7,7 @@ from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, w
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import FOREVER, Declined, PaneState, Reason, Tally
+from headwater.algebra.site_state import FOREVER, Declined, PaneState, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane, Summary
 from headwater.root.config import RootConfig
 from headwater.root.envelope import MissingSite, Trigger
@@ -88,6 +88,20 @@ def test_a_deadline_runs_from_the_first_news_where_only_rows_make_windows():
     assert root.published == {}
     root.work(now_s=60.0)
     assert root.newest(0).rows == (1,)
+
+
+def test_deadlines_go_by_the_clocks_of_the_sites():
+    """Two of three sites are 30 s behind the root: their window ends so much later."""
+    query = make_query(deadline_s=5.0)
+    root = desk(query, sites=3, hears=False)
+    for ordinal, offset_s in enumerate((0.0, 30.0, 30.0)):
+        heard = SiteState(str(query.id), ordinal, A, 1, first_pane=0, offset_s=offset_s)
+        root.hear(heard, now_s=1.0 + 3.0 * ordinal)
+    root.work(now_s=11.0)
+    root.work(now_s=44.9)
+    assert root.published == {}
+    root.work(now_s=45.0)
+    assert 0 in root.published
 
 
 def test_windows_without_rows_are_not_answered_where_only_rows_make_windows():

@@ -123,6 +123,9 @@ class ListInbox:
     def fence(self, source: str) -> Fence:
         return self.the_fence
 
+    def offset_us(self, query_id: str) -> int:
+        return 0
+
     def committed_cut(self, source: str) -> int:
         return self.committed
 

@@ -40,8 +40,10 @@ class Federation:
         data: Mapping[str, Path],
         now_s: Callable[[], float],
         batch_bytes_max: int | None = None,
+        clocks: Mapping[str, Callable[[], float]] | None = None,
     ) -> None:
-        """``data`` maps each site with data to the directory that its sources are below."""
+        """``data`` maps each site with data to the directory that its sources are below; sites
+        with an entry in ``clocks`` go by that instead of ``now_s``."""
         self.directory = directory
         self.roster = roster
         self.world = world
@@ -49,6 +51,7 @@ class Federation:
         self._settings = settings
         self._data = data
         self._now_s = now_s
+        self._clocks = clocks or {}
         self._host = SiteHost(
             spark.session,
             directory / "spark",
@@ -63,6 +66,7 @@ class Federation:
     async def start_site(self, name: str) -> SiteRuntime:
         """A new life of this site, on the directory that it had."""
         site = self.roster.site(name)
+        now_s = self._clocks.get(name, self._now_s)
         sources = msgspec.structs.replace(
             self._settings.sources, data=str(self._data.get(name, self.directory / "none"))
         )
@@ -70,7 +74,7 @@ class Federation:
             SiteStores,
             self.directory / "sites" / name,
             site=name,
-            clock=self._now_s,
+            clock=now_s,
             retention=self._settings.retention,
         )
         runtime = SiteRuntime(
@@ -79,7 +83,7 @@ class Federation:
             settings=msgspec.structs.replace(self._settings, sources=sources),
             stores=stores,
             network=self.world.network(name, Codec(stores.book.schema)),
-            now_s=self._now_s,
+            now_s=now_s,
             admit=admit_with(PolicyConfig(), sources),
             host=self._host if site.has_data else None,
             root_spark=self._root_spark,

@@ -71,6 +71,7 @@ class Feeder:
         now_s: Callable[[], float],
         report: Callable[[BatchReport], None],
         read_from: Callable[[str, float], None],
+        offset_us: Callable[[str], int],
         begin_late: Callable[[str, float], None],
         future_tolerance_s: float,
         future_keep_s: float,
@@ -85,6 +86,8 @@ class Feeder:
         self._now_s = now_s
         self._report = report
         self._read_from = read_from
+        self.offset_us = offset_us
+        """Of an ``Inbox``: what is added to the times of a query's records."""
         self._begin_late = begin_late
         self._future_tolerance_s = future_tolerance_s
         self._future_keep_s = future_keep_s

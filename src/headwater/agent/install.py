@@ -40,12 +40,19 @@ def compile_here(
         root=runtime.roster.home,
         installer=runtime.site,
         next_counter=next_counter,
-        now_us=int(runtime.now_s() * 1e6),
+        now_us=int((runtime.now_s() + _home_offset_s(runtime)) * 1e6),
         begin=begin,
         slack_us=slack_us,
         ends=ends,
         known_sites=[site.name for site in runtime.roster.sites],
     )
+
+
+def _home_offset_s(runtime: SiteRuntime) -> float:
+    """Begins are on the clock of the home, where answers are made unless a query says otherwise:
+    an installer whose clock is wrong does not shift them."""
+    clock = runtime.node.peer.root_clock(runtime.roster.home)
+    return 0.0 if clock is None else clock.offset_s
 
 
 def install(
@@ -69,7 +76,16 @@ def install(
     )
     for query in queries:
         trees = plan_here(runtime, query)
-        runtime.command(Install(query=query, trees=trees, roster_version=runtime.roster.version))
+        clock = runtime.node.peer.root_clock(query.root)
+        root_clock_s = None if clock is None else runtime.now_s() + clock.offset_s
+        runtime.command(
+            Install(
+                query=query,
+                trees=trees,
+                roster_version=runtime.roster.version,
+                root_clock_s=root_clock_s,
+            )
+        )
     return queries
 
 

@@ -104,7 +104,7 @@ class SiteRuntime:
         )  # fmt: skip
         self.feeder = Feeder(
             site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported,
-            read_from=self._read_from, begin_late=self._begin_late,
+            read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
         )  # fmt: skip
@@ -175,6 +175,11 @@ class SiteRuntime:
         if isinstance(command, Install):
             self.stores.book.add(command.query)
         self.node.command(command, now_s=self.now_s())
+        self._wake.set()
+
+    def replan(self, install: Install) -> None:
+        """New trees for a query that is answered here."""
+        self.node.replan(install, now_s=self.now_s())
         self._wake.set()
 
     def next_counter(self) -> int:
@@ -294,6 +299,11 @@ class SiteRuntime:
             await self.feeder.install(query, is_new=installed.is_new)
         except HeadwaterError as error:
             log.warning("source refused", site=self.site, query=str(query.id), error=str(error))
+
+    def _offset_us(self, query_id: str) -> int:
+        """Asked by Spark's threads; one number, so nothing can be half changed."""
+        edge = self.node.edge
+        return 0 if edge is None else edge.offset_us(query_id)
 
     def _read_from(self, query_id: str, at_s: float) -> None:
         self.node.read_from(query_id, at_s=at_s, now_s=self.now_s())

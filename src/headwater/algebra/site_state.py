@@ -97,3 +97,6 @@ class SiteState(msgspec.Struct, frozen=True):
     """(pane, updates) of panes with two or more updates, or whose first came after an empty close
     (an acknowledgement's bit alone could not tell the two apart); until the root is done."""
     tally: Tally = Tally()
+    offset_s: float | None = None
+    """How far the root's clock was ahead of the site's when it last said something; None: not
+    known. A change of it alone is no news."""

@@ -81,10 +81,18 @@ class Edge:
         """What the cube has, before anything else; ``install`` takes it up query by query."""
         self._kept = {one.query: one for one in kept}
 
-    def install(self, query: Query, *, now_s: float, refused: str | None = None) -> bool:
+    def install(
+        self,
+        query: Query,
+        *,
+        now_s: float,
+        refused: str | None = None,
+        offset_s: float | None = None,
+    ) -> bool:
         """Answer for this query from now on, or decline all of it because it is ``refused``.
 
-        True when it is new here: the cube has no record of it.
+        ``offset_s``: how far the clock of the query's root is ahead, where that is known. True
+        when it is new here: the cube has no record of it.
         """
         query_id = str(query.id)
         if query_id in self._edges:
@@ -97,6 +105,8 @@ class Edge:
             retention_s=self._retention_s,
         )
         kept = self._kept.pop(query_id, None)
+        if offset_s is not None:
+            edge.time.hear(offset_s, now_s=now_s)
         if kept is not None:
             resume(edge, kept, now_s=now_s)
         elif refused is None and len(self._edges) >= self._config.queries_max:
@@ -130,6 +140,17 @@ class Edge:
         edge = self._edges.get(query_id)
         if edge is not None:
             edge.begin_late(at_s)
+
+    def root_clock(self, query_id: str, offset_s: float, *, now_s: float) -> None:
+        """The clock of the query's root is ahead of this site's by this much."""
+        edge = self._edges.get(query_id)
+        if edge is not None:
+            edge.time.hear(offset_s, now_s=now_s)
+
+    def offset_us(self, query_id: str) -> int:
+        """What is added to the times of this query's records. Holds for a batch."""
+        edge = self._edges.get(query_id)
+        return 0 if edge is None else edge.time.offset_us
 
     def remove(self, query_id: str) -> None:
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
@@ -194,7 +215,7 @@ class Edge:
             self._outputs += edge.settle(clock, now_s=now_s, has_room=has_room)
             if edge.word.is_due(now_s=now_s):
                 edge.word.told(now_s=now_s)
-                states.append(edge.word.snapshot())
+                states.append(edge.word.snapshot(offset_s=edge.time.known_s))
         self._send(left, states, now_s=now_s)
 
     def _send(self, left: Room, states: list[SiteState], *, now_s: float) -> None:
@@ -209,9 +230,11 @@ class Edge:
         self._outputs += sending.sends
 
     def next_deadline_s(self) -> float:
-        due_s = min((edge.next_deadline_s() for edge in self._edges.values()), default=ALWAYS_S)
-        if any(_waits_for_room(edge) for edge in self._edges.values()):
-            due_s = min(due_s, self._sent_s + SEND_EVERY_S)
+        due_s = ALWAYS_S
+        for edge in self._edges.values():
+            due_s = min(due_s, edge.next_deadline_s())
+            if _waits_for_room(edge):
+                due_s = min(due_s, self._sent_s + SEND_EVERY_S)
         return due_s
 
     def take(self) -> list[Output]:

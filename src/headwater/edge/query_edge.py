@@ -20,8 +20,9 @@ from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
 from headwater.edge.pane_book import EMPTY_CLOSE, PaneBook
 from headwater.edge.record import REFUSED, RUNNING, SUSPENDED, EdgeRecord
+from headwater.edge.root_time import RootTime
 from headwater.edge.site_word import ALWAYS_S, NEVER_S, SiteWord
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 
 EMPTY_RUN_MIN = 8
 """Runs of empty panes that are closed at once and are this long go into the state."""
@@ -57,6 +58,7 @@ class QueryEdge:
         self.cutting: dict[int, float] = {}
         """Panes of the cut that is under way, and when they were closed."""
         self.cutting_sent = False
+        self.time = RootTime(is_used=query.time is TimeKind.AGE)
         self.doubtful = IntervalSet()
         """Empty closes of which it isn't known whether the root has them; see ``read_ack``."""
         self.doubtful_s = NEVER_S
@@ -75,11 +77,12 @@ class QueryEdge:
 
     def begin(self, *, now_s: float, born_s: float) -> None:
         tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
-        first = first_pane_of(self.query, now_s=now_s, future_tolerance_s=tolerance_s)
+        begun_s = self.time.of(now_s)
+        first = first_pane_of(self.query, now_s=begun_s, future_tolerance_s=tolerance_s)
         self.word.first_pane = self.closed_through = first
         self.word.status = RUNNING
         self.word.catching_up = self.query.begin_pane is None or self.query.ends
-        for declined in missed(self.query, first_pane=first, born_s=born_s):
+        for declined in missed(self.query, first_pane=first, born_s=self.time.of(born_s)):
             self.word.decline(declined.first, declined.last, declined.reason)
         self.word.has_changed = True
 
@@ -88,7 +91,7 @@ class QueryEdge:
         first = self.word.first_pane
         if self.query.begin_pane is None or first is None:
             return
-        readable = pane_from(self.query, at_s)
+        readable = pane_from(self.query, self.time.of(at_s))
         if readable > first:
             self.word.decline(first, readable - 1, Reason.NOT_INSTALLED)
             self.word.first_pane = readable
@@ -100,7 +103,7 @@ class QueryEdge:
         if self.query.begin_pane is not None or self.word.first_pane != -FOREVER:
             return
         tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
-        first = pane_from(self.query, at_s + tolerance_s)
+        first = pane_from(self.query, self.time.of(at_s) + tolerance_s)
         self.word.decline(-FOREVER, first - 1, Reason.NOT_INSTALLED)
         self.word.first_pane = first
         self.closed_through = max(self.closed_through, first)
@@ -143,6 +146,7 @@ class QueryEdge:
     def settle(self, clock: SourceClock, *, now_s: float, has_room: bool) -> list[Write]:
         """Close, cut, seal and number what is due; the writes, in order."""
         self.has_work = False
+        clock = self.time.of_source(clock)
         writes = self._tell_suspension() + self._expire(now_s=now_s)
         panes: list[int] = []
         if not self.cutting:
@@ -162,7 +166,9 @@ class QueryEdge:
     def _close(self, clock: SourceClock, *, now_s: float) -> list[int]:
         """Move ``closed_through`` as far as one cut reaches; the panes with rows in between."""
         is_running = self.word.status == RUNNING
-        through = closable_through(self.query, clock, now_s=now_s) if is_running else FOREVER
+        through = FOREVER
+        if is_running:
+            through = closable_through(self.query, clock, now_s=self.time.of(now_s))
         if through <= self.closed_through:
             return []
         panes = self.book.take_open(through, self.config.panes_per_cut_max)
@@ -205,7 +211,9 @@ class QueryEdge:
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
         """A pane with rows that are in no update yet is not sealed."""
         if self.word.status == RUNNING:
-            through = sealable_through(self.query, clock, lateness_s=self._lateness_s, now_s=now_s)
+            through = sealable_through(
+                self.query, clock, lateness_s=self._lateness_s, now_s=self.time.of(now_s)
+            )
         else:
             through = FOREVER
         through = min([through, self.closed_through, *self.cutting, *self.book.late])
@@ -246,7 +254,7 @@ class QueryEdge:
     def lane_of(self, done: CutDone, *, now_s: float) -> Lane:
         """A late update of an old pane would be held on the way for partners that never come."""
         is_first_close = done.first_update == 1 and done.pane not in self.reopened
-        age_s = now_s - self.query.window.pane_end_us(done.pane) / MICROS
+        age_s = self.time.of(now_s) - self.query.window.pane_end_us(done.pane) / MICROS
         is_recent = is_first_close or age_s <= self.config.live_for_s
         return Lane.LIVE if self._is_live and is_recent else Lane.BACKLOG
 
@@ -313,6 +321,7 @@ class QueryEdge:
             failure_heard=self.failure_heard,
             source=self.query.source.name,
             loss_heard=self.loss_heard,
+            offset_s=self.time.known_s,
         )
 
     def drop_below(self, done_through: int) -> None:

@@ -53,6 +53,8 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     failure_heard: int = 0
     """The newest failed batch that this record knows of, by its number in the cube."""
     source: str = ""
+    offset_s: float | None = None
+    """How far the root's clock is ahead, as last known."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
 

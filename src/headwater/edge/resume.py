@@ -20,6 +20,7 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     edge.closed_through = record.closed_through
     edge.root_incarnation, edge.failures = record.root_incarnation, record.failures
     edge.failure_heard, edge.loss_heard = record.failure_heard, record.loss_heard
+    edge.time.resume(record.offset_s)
     edge.reopened = IntervalSet(record.reopened)
     for pane in kept.panes:
         if pane.pane >= record.done_through:

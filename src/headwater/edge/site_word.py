@@ -187,7 +187,7 @@ class SiteWord:
             for pane in [pane for pane in known if pane < done_through]:
                 del known[pane]
 
-    def snapshot(self) -> SiteState:
+    def snapshot(self, *, offset_s: float | None = None) -> SiteState:
         return SiteState(
             query=self.query,
             ordinal=self.ordinal,
@@ -204,6 +204,7 @@ class SiteWord:
             damaged=self.damaged(),
             counts=tuple(sorted(self._counts.items())),
             tally=self.tally,
+            offset_s=offset_s,
         )
 
     def empty(self) -> Ranges:

@@ -71,9 +71,9 @@ def _take_loss(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
 def _damage(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
     first, last = _open_panes(edge, now_s=now_s)
     if report.damaged_from_us is not None:
-        first = edge.query.window.pane_at(report.damaged_from_us)
+        first = edge.query.window.pane_at(report.damaged_from_us + edge.time.offset_us)
     if report.damaged_to_us is not None:
-        last = max(first, edge.query.window.pane_at(report.damaged_to_us))
+        last = max(first, edge.query.window.pane_at(report.damaged_to_us + edge.time.offset_us))
     first = max(first, edge.lowest())
     edge.word.damage(first, last)
     _count_updates(edge, first, last)
@@ -89,4 +89,4 @@ def _count_updates(edge: QueryEdge, first: int, last: int) -> None:
 def _open_panes(edge: QueryEdge, *, now_s: float) -> Range:
     """What a loss of unknown extent may touch: all that is not closed, up to now."""
     first = edge.lowest_unclosed()
-    return first, max(first, edge.query.window.pane_at(round(now_s * MICROS)))
+    return first, max(first, edge.query.window.pane_at(round(edge.time.of(now_s) * MICROS)))

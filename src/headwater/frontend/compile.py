@@ -29,6 +29,7 @@ from headwater.frontend.streams import (
     INSTALL_SLACK_US,
     read_begin_pane,
     read_places,
+    read_time,
     read_timing,
     stream_options,
 )
@@ -104,6 +105,7 @@ def compile_statements(
             ),
             ends=ends,
             unit_last=next_counter + len(program.streams) - 1,
+            time=read_time(options),
             timing=read_timing(options),
         )
         _check(query, stream, text)

@@ -9,7 +9,7 @@ from headwater.errors import ConfigurationError
 from headwater.frontend.options import Options
 from headwater.frontend.refusal import choices
 from headwater.frontend.statements import StreamStatement
-from headwater.plan.query import Timing
+from headwater.plan.query import TimeKind, Timing
 from headwater.plan.timestamps import EXAMPLES, timestamp_us
 
 STREAM_OPTIONS = {
@@ -19,6 +19,7 @@ STREAM_OPTIONS = {
     "revise_every": "how often an answer is revised at most",
     "revise_for": "how long answers are revised",
     "begin": "the first window: earliest, now, or a point in time",
+    "time": "what places a record: its timestamp (event), or its age (age)",
     "root": "the site that answers",
     "sites": "the sites that are asked, with commas between them",
 }
@@ -52,6 +53,14 @@ def read_timing(options: Options) -> Timing:
             "lateness", "lateness is shorter than disorder; nothing could be late"
         )
     return timing
+
+
+def read_time(options: Options) -> TimeKind:
+    """Raises ``QueryRefused``."""
+    word = (options.text("time") or TimeKind.EVENT).strip().lower()
+    if word not in set(TimeKind):
+        raise options.refused("time", f"wanted 'event' or 'age', got '{word[:60]}'")
+    return TimeKind(word)
 
 
 def read_places(options: Options, *, root: str, known: Collection[str]) -> Places:

@@ -23,6 +23,7 @@ __all__ = [
     "QueryId",
     "Source",
     "SourceFormat",
+    "TimeKind",
     "Timing",
 ]
 
@@ -50,6 +51,16 @@ class SourceFormat(StrEnum):
     TSV = "tsv"
     JSON = "json"
     REGEX = "regex"
+
+
+class TimeKind(StrEnum):
+    """What places a record in time."""
+
+    EVENT = "event"
+    """Its own timestamp."""
+    AGE = "age"
+    """Its age: its timestamp is taken for the site's clock, and the record is placed where that
+    was on the root's clock. So clocks that are wrong do no harm (Mortar's syncless operation)."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -115,6 +126,7 @@ class Query(msgspec.Struct, frozen=True):
     """The first pane; None: from the earliest record on."""
     ends: bool = False
     """The input is finite: sites close and seal when it is exhausted (``headwater try``)."""
+    time: TimeKind = TimeKind.EVENT
     unit_last: int = 0
     """The number of the last statement of the file that this one came with. A file is installed as
     one unit: a site that begins with a source reads nothing before it has all of them."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Lane, Merger, Summary
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.ack_cutter import AckCutter
 from headwater.root.answers import Answers
@@ -33,6 +33,8 @@ from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.root.windows import WindowBook
 
+FOLLOW_CLOCKS_EVERY_S = 5.0
+"""How often the median of the sites' clocks is taken."""
 
 class Intake:
     """The books of one query at its root. ``Root`` drives it and decides when to answer."""
@@ -52,6 +54,8 @@ class Intake:
         self.table = SiteTable(query, roster)
         self.scoreboard = Scoreboard(self.table)
         self.windows = WindowBook(query, config, now_s=now_s)
+        self._goes_by_site_clocks = query.time is TimeKind.EVENT
+        self._followed_s = float("-inf")
         self.parking = Parking(config, merger)
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, roster_version=roster.version
@@ -188,11 +192,18 @@ class Intake:
         since = self.table.views[state.ordinal].since
         self.outputs.append(KeepState(self.id, state, since))
         self.table.greet(state.ordinal)
+        self._follow_clocks(now_s=now_s)
         for board in boards:
             self.touch(board, now_s=now_s)
         is_same = former is not None and former.state.incarnation == state.incarnation
         former_through = former.state.sealed_through if former and is_same else -FOREVER
         self._open_awaited(state, former_through=former_through, now_s=now_s)
+
+    def _follow_clocks(self, *, now_s: float) -> None:
+        """Deadlines go by the sites' clocks. By ``time = 'age'`` these are the root's own."""
+        if self._goes_by_site_clocks and abs(now_s - self._followed_s) >= FOLLOW_CLOCKS_EVERY_S:
+            self._followed_s = now_s
+            self.windows.lag_s = self.table.lag_s()
 
     def _keep_empty_closes(self, state: SiteState) -> None:
         """A pane closed empty has an update after all: the state that said so is replaced now,

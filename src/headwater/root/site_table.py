@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 
 import msgspec
 
@@ -72,6 +73,12 @@ class SiteTable:
         self._spoken = 0
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
+
+    def lag_s(self) -> float:
+        """By how much the clocks of the sites are behind the root's, in the median."""
+        told = (view.state.offset_s for view in self.views.values())
+        known = [offset_s for offset_s in told if offset_s is not None]
+        return median(known) if known else 0.0
 
     # States
 

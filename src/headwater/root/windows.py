@@ -5,7 +5,8 @@ root's clock when it passes the window's end, so that silence is answered too. A
 with the earliest record has the windows that have rows; otherwise a record from 1970 would bring
 millions of empty answers.
 
-A window's deadline runs from the later of its end and its opening::
+A window's deadline runs from the later of its opening and its end, by the sites' clocks where they
+differ from ours in the median::
 
     window      |----------|
     news           ^        ·          deadline = end + deadline_s
@@ -74,6 +75,9 @@ class WindowBook:
         self._timing = query.timing
         self._config = config
         self._begun_s = now_s
+        self.lag_s = 0.0
+        """How far the sites' clocks are behind ours, in the middle: by their clocks a window ends
+        so much later."""
         self._first = -FOREVER
         if query.begin_pane is not None:
             self._first = -(-query.begin_pane // self.spec.panes_per_slide)
@@ -123,7 +127,7 @@ class WindowBook:
         insort(self._order, window)
         if self._ends:
             return opened
-        deadline_s = max(end_s, now_s) + self._timing.deadline_s
+        deadline_s = max(end_s + self.lag_s, now_s) + self._timing.deadline_s
         heappush(self._history if end_s < self._begun_s else self._deadlines, (deadline_s, window))
         return opened
 

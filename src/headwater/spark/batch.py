@@ -10,7 +10,7 @@ If the lines themselves can't be read, a chunk is to blame, and ``Unreadable`` s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
@@ -31,6 +31,7 @@ from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, Settings, groups_of
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
+from headwater.spark.shift import Shift
 from headwater.spark.site_part import SharedRun, failure, fitted, over_records
 from headwater.spark.site_sql import HIGH, with_high_time
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
@@ -49,6 +50,8 @@ class SiteBatch(msgspec.Struct, frozen=True):
     chunks: tuple[Chunk, ...]
     queries: tuple[Query, ...]
     fence: Fence = Fence()
+    offsets_us: Mapping[str, int] = {}
+    """By query: what is added to the times of its records at this site."""
 
 
 class SiteOutcome(msgspec.Struct, frozen=True):
@@ -119,32 +122,34 @@ class BatchRunner:
         read_lines(session, directory, byte_count=byte_count).createOrReplaceTempView(LINES)
         parser = group.parser(chunks)
         if len(group.queries) == 1 and len(batches) == 1:
-            return [self._run_direct(session, parser, group.queries[0], batches[0].fence)]
-        fences = [batch.fence for batch in batches]
-        return self._run_shared(session, parser, group, fences=fences)
+            return [self._run_direct(session, parser, group.queries[0], batches[0])]
+        return self._run_shared(session, parser, group, batches)
 
     def _run_direct(
-        self, session: SparkSession, parser: Parser, query: Query, fence: Fence
+        self, session: SparkSession, parser: Parser, query: Query, batch: SiteBatch
     ) -> SiteOutcome:
         """One query at one site. Where a record lies beyond the fence, the lines are read again to
         count, and the query runs again without what is refused: that is rare, and costs nothing
         otherwise."""
+        fence, offset_us = batch.fence, batch.offsets_us.get(str(query.id), 0)
+        shift = Shift(query, [offset_us])
         typed = f"({parser.typed_sql(LINES, keep=[SITE])})"
         records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, is_counted=True)
         tally: Tally | None = None
         try:
-            frame = session.sql(over_records(records, with_high_time(query)))
+            frame = session.sql(over_records(shift.over(records), with_high_time(query)))
             table = frame.toArrow()
-            high_us = pc.max(table.column(HIGH)).as_py()
+            high_us = shift.back(pc.max(table.column(HIGH)).as_py())
             if high_us is not None and high_us > fence.tolerated_us:
                 (tally,) = tallies(session, parser, typed, fences=[fence])
                 if high_us >= fence.refused_us:
                     before = refused_sql([fence], site=SITE)
                     kept = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
-                    table = session.sql(over_records(kept, with_high_time(query))).toArrow()
+                    sql = over_records(shift.over(kept), with_high_time(query))
+                    table = session.sql(sql).toArrow()
         except SPARK_ERRORS as error:
             (tally,) = tallies(session, parser, typed, fences=[fence])
-            result = failure(query, error, tally)
+            result = failure(query, error, tally, offset_us=offset_us)
         else:
             result = QueryResult(str(query.id), fitted(query, table))
             counts = None if tally is not None else scan_counts(frame)
@@ -157,18 +162,26 @@ class BatchRunner:
         return SiteOutcome.of([result], tally, samples)
 
     def _run_shared(
-        self, session: SparkSession, parser: Parser, group: QueryGroup, *, fences: Sequence[Fence]
+        self,
+        session: SparkSession,
+        parser: Parser,
+        group: QueryGroup,
+        batches: Sequence[SiteBatch],
     ) -> list[SiteOutcome]:
         """Several queries or sites. The tallies come first: they fill what is kept, and if they
         fail it is the lines that can't be read."""
         typed = session.sql(parser.typed_sql(LINES, keep=[SITE]))
         typed.persist(StorageLevel.MEMORY_AND_DISK)
+        fences = [batch.fence for batch in batches]
+        offsets_us = [batch.offsets_us for batch in batches]
         try:
             typed.createOrReplaceTempView(TYPED)
             found = tallies(session, parser, TYPED, fences=fences)
             has_refused = any(one.refused for one in found)
             before_us = refused_sql(fences, site=SITE) if has_refused else None
-            shared = SharedRun(session, parser, TYPED, found, before_us=before_us)
+            shared = SharedRun(
+                session, parser, TYPED, found, before_us=before_us, offsets_us=offsets_us
+            )
             by_query = list(
                 self._pool.map(lambda query: shared.results(query, group), group.queries)
             )

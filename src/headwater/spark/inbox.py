@@ -55,6 +55,10 @@ class Inbox(Protocol):
     def fence(self, source: str) -> Fence:
         """Which records are from the future, by the site's clock; asked when a batch begins."""
 
+    def offset_us(self, query_id: str) -> int:
+        """What is added to the times of this query's records; asked when a batch begins. Not 0
+        only where records are placed by their age, in the root's time."""
+
     def committed_cut(self, source: str) -> int: ...
 
     def new_epoch(self, source: str) -> int:

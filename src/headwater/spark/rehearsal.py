@@ -67,6 +67,9 @@ class RehearsedSite:
     def fence(self, source: str) -> Fence:
         return Fence()
 
+    def offset_us(self, query_id: str) -> int:
+        return 0
+
     def committed_cut(self, source: str) -> int:
         return self._committed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,7 @@ from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, need_of
+from headwater.spark.shift import Shift
 from headwater.spark.site_sql import with_site
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.tally import Tally
@@ -34,8 +35,9 @@ def fitted(query: Query, table: pa.Table) -> pa.Table | None:
     return table.select(schema.names).cast(schema)
 
 
-def failure(query: Query, error: Exception, tally: Tally) -> QueryResult:
-    return QueryResult(str(query.id), failed=message_of(error), touched=tally.panes(query))
+def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
+    touched = tally.panes(query, offset_us=offset_us)
+    return QueryResult(str(query.id), failed=message_of(error), touched=touched)
 
 
 class SharedRun:
@@ -49,13 +51,15 @@ class SharedRun:
         found: Sequence[Tally],
         *,
         before_us: str | None = None,
+        offsets_us: Sequence[Mapping[str, int]] = (),
     ) -> None:
-        """``before_us`` leaves out what the fence refuses."""
+        """``before_us`` leaves out what the fence refuses; ``offsets_us`` are by site and query."""
         self._session = session
         self._parser = parser
         self._typed = typed
         self._found = found
         self._before_us = before_us
+        self._offsets_us = offsets_us or [{}] * len(found)
 
     def results(self, query: Query, group: QueryGroup) -> dict[int, QueryResult]:
         """One result for each site that runs the query, by the site's number."""
@@ -63,12 +67,12 @@ class SharedRun:
         try:
             frame = self._session.sql(self._sql(query, numbers))
         except SPARK_ERRORS as error:
-            return {number: failure(query, error, self._found[number]) for number in numbers}
+            return {number: self._failure(query, error, number) for number in numbers}
         try:
             table = frame.toArrow()
         except SPARK_ERRORS as error:
             if len(numbers) == 1:
-                return {numbers[0]: failure(query, error, self._found[numbers[0]])}
+                return {numbers[0]: self._failure(query, error, numbers[0])}
             return {number: self._alone(query, number, frame) for number in numbers}
         return {
             number: QueryResult(str(query.id), fitted(query, _of_site(table, number)))
@@ -82,7 +86,12 @@ class SharedRun:
         )
         if len(numbers) < len(self._found):
             records += f" AND {SITE} IN ({', '.join(map(str, numbers))})"
-        return over_records(records, with_site(query))
+        shift = Shift(query, [offsets.get(str(query.id), 0) for offsets in self._offsets_us])
+        return over_records(shift.over(records), with_site(query))
+
+    def _failure(self, query: Query, error: Exception, number: int) -> QueryResult:
+        offset_us = self._offsets_us[number].get(str(query.id), 0)
+        return failure(query, error, self._found[number], offset_us=offset_us)
 
     def _alone(self, query: Query, number: int, frame: DataFrame) -> QueryResult:
         """One site's records broke the query for all; the others shall not suffer.
@@ -92,7 +101,7 @@ class SharedRun:
         try:
             table = frame.where(F.col(SITE) == number).toArrow()
         except SPARK_ERRORS as error:
-            return failure(query, error, self._found[number])
+            return self._failure(query, error, number)
         return QueryResult(str(query.id), fitted(query, table))
 
 

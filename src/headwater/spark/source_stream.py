@@ -216,7 +216,9 @@ class SourceStream:
             chunks = tuple(chunk for chunk in found if chunk.cut <= cut)
             queries = tuple(query for query in installed if inbox.runs(str(query.id)))
             if chunks:
-                batches.append(SiteBatch(site, chunks, queries, inbox.fence(self.source)))
+                offsets_us = {str(one.id): inbox.offset_us(str(one.id)) for one in queries}
+                fence = inbox.fence(self.source)
+                batches.append(SiteBatch(site, chunks, queries, fence, offsets_us))
                 boxes[site] = inbox
         return batches, boxes
 

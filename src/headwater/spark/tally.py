@@ -44,11 +44,12 @@ class Tally(msgspec.Struct, frozen=True):
     refused: int = 0
     """Records from too far in the future."""
 
-    def panes(self, query: Query) -> tuple[int, int] | None:
-        """The first and last pane of the query that these records touch."""
+    def panes(self, query: Query, *, offset_us: int = 0) -> tuple[int, int] | None:
+        """The first and last pane of the query that these records touch, ``offset_us`` later."""
         if self.low_time_us is None or self.top_time_us is None:
             return None
-        return query.window.pane_at(self.low_time_us), query.window.pane_at(self.top_time_us)
+        pane_at = query.window.pane_at
+        return pane_at(self.low_time_us + offset_us), pane_at(self.top_time_us + offset_us)
 
 
 def tallies(

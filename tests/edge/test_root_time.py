@@ -1,0 +1,64 @@
+"""Records by their age: panes are numbered, closed and sealed in the root's time."""
+
+import msgspec
+import pytest
+from pane_kit import SiteDesk, SiteDisk, make_query
+
+from headwater.edge.root_time import SLEW, RootTime
+from headwater.plan.query import TimeKind
+
+QUERY = msgspec.structs.replace(make_query(), time=TimeKind.AGE)
+ID = str(QUERY.id)
+HOUR_S = 3_600.0
+
+
+def desk(*, offset_s, query=QUERY, now_s=0.0, disk=None):
+    """A site whose clock shows ``now_s`` and is behind the root's by ``offset_s``."""
+    site = SiteDesk(0, [], now_s=now_s, disk=disk)
+    site.queries = {str(query.id): query}
+    site.edge.install(query, now_s=now_s, offset_s=offset_s)
+    site.work(now_s=now_s)
+    return site
+
+
+def test_a_pane_closes_by_the_roots_clock():
+    """The site's clock is an hour ahead: its 3,605 s are the root's 5 s."""
+    site = desk(offset_s=-HOUR_S, now_s=HOUR_S)
+    site.commit({0: [1]}, now_s=HOUR_S + 5.0)
+    site.commit(now_s=HOUR_S + 10.9, read_through_s=HOUR_S + 10.9)
+    assert site.said == []
+    site.commit(now_s=HOUR_S + 11.0, read_through_s=HOUR_S + 11.0)
+    assert [(one.pane, one.rows) for one in site.said] == [(0, (1,))]
+
+
+def test_a_site_that_is_ahead_is_not_late():
+    site = desk(offset_s=-HOUR_S, now_s=HOUR_S - 1.0)
+    assert site.edge.progress()[0].first_pane == 0
+    by_timestamps = desk(offset_s=-HOUR_S, now_s=HOUR_S - 1.0, query=make_query())
+    assert by_timestamps.edge.progress()[0].first_pane > 350
+
+
+def test_queries_by_timestamp_know_the_offset_and_do_not_use_it():
+    site = desk(offset_s=7.0, query=make_query())
+    assert site.edge.offset_us(ID) == 0
+    assert site.told[-1].offset_s == 7.0
+
+
+def test_the_offset_survives_a_restart():
+    disk = SiteDisk(1000)
+    site = desk(offset_s=-HOUR_S, now_s=HOUR_S, disk=disk)
+    site.commit({0: [1]}, now_s=HOUR_S + 5.0)
+    site.start(now_s=HOUR_S + 6.0)
+    assert site.edge.offset_us(ID) == round(-HOUR_S * 1e6)
+
+
+def test_small_changes_are_slewed_and_large_ones_taken_at_once():
+    time = RootTime(is_used=True)
+    time.hear(10.0, now_s=0.0)
+    time.hear(10.1, now_s=2.0)
+    assert time.offset_s == pytest.approx(10.0 + 2.0 * SLEW)
+    for second in range(3, 60):
+        time.hear(10.1, now_s=float(second))
+    assert time.offset_s == pytest.approx(10.1)
+    time.hear(-500.0, now_s=61.0)
+    assert time.offset_s == -500.0
