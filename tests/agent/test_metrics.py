@@ -34,6 +34,14 @@ class LoopOnly:
         return Counter({"edge: expired": 3})
 
     @property
+    def node(self) -> Any:
+        self._require_owner()
+        peer = SimpleNamespace(
+            heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"]
+        )
+        return SimpleNamespace(peer=peer)
+
+    @property
     def feeder(self) -> Any:
         self._require_owner()
         return SimpleNamespace(fenced_count=5, refused_count=1)

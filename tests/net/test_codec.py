@@ -164,7 +164,7 @@ signs = st.lists(
         st.integers(0, 10**9).map(lambda n: n / 1e3),
         st.none() | moments,
         st.integers(0, 10**9).map(lambda n: n / 1e6),
-        ordinals,
+        st.lists(ordinals, max_size=8).map(tuple),
     ),
     max_size=3,
 ).map(tuple)
@@ -200,7 +200,8 @@ FULL = [
         (Greeting(2, 9, 4),), ((101, 111),), 1.5,
     ),
     Heartbeat(
-        1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, 4),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)
+        1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),
+        Coordinate(1.0, 2.0, 3.0, 4.0, 0.5),
     ),
 ]  # fmt: skip
 

@@ -155,3 +155,36 @@ def test_heartbeats_keep_to_their_budget(overlay):
     world.run(60.0)
     assert world.peers["a"].heartbeat_count() - before == pytest.approx(3 * 60 / 2, rel=0.1)
     assert not any("silent" in world.peers[name].counts() for name in world.peers)
+
+
+def test_two_that_have_only_each_other_left_do_not_believe_each_other(overlay):
+    """c and d are each other's only living parent, and x, an ancestor of both, leads to the root:
+    one of them takes x as its host and keeps it, the other goes by the first."""
+    first = """
+    root
+      a
+        c
+          d
+      b
+        x
+    """
+    second = """
+    root
+      b
+        d
+          c
+      x
+        a
+    """
+    world = overlay.World(first, second)
+    world.query = world.install()
+    world.run(10.0)
+    kill(world, "a", "b")
+    world.run(30.0)
+    for pane in range(4, 34):
+        for site in ("c", "d", "x"):
+            world.originate(site, pane, query=world.query)
+        world.run(2.0)
+    world.run(10.0)
+    lacking = [pane for pane in range(4, 34) if counted(world, pane) != {"c", "d", "x"}]
+    assert lacking == []

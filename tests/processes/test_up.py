@@ -125,7 +125,8 @@ def test_streams_and_sites_and_why_describe_what_runs(
     assert stream["answered"] >= 1
     sites = {site["site"]: site for site in headwater("sites", "--federation", federation)}
     assert (sites["site1"]["link"], sites["relay1"]["link"]) == ("here", "up")
-    assert sites["relay1"]["parent"] == "site1"
+    assert sites["relay1"]["parents"] == "site1"
+    assert abs(sites["site1"]["clock_ms"]) < 1.0
     (why,) = headwater("why", "pages")
     assert why["stream"] == "pages"
     assert why["expected"] == 1

@@ -30,7 +30,7 @@ from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
 from headwater.plan.timestamps import timestamp_us
 from headwater.root.envelope import Envelope
-from headwater.root.view import sites_ahead
+from headwater.root.view import site_offsets_s, sites_ahead
 from headwater.store.results import ResultsReader
 
 T = TypeVar("T")
@@ -137,7 +137,7 @@ def _sites(runtime: SiteRuntime) -> api.SitesReply:
     stats = runtime.network.stats().links
     peer = runtime.node.peer
     places = peer.coordinates()
-    home = runtime.roster.home
+    clocks = _clocks_ms(runtime)
     fenced = _fenced(runtime)
     lines = []
     for site in runtime.roster.sites:
@@ -157,7 +157,7 @@ def _sites(runtime: SiteRuntime) -> api.SitesReply:
                 rtt_ms=None if rtt_s is None else round(rtt_s * 1e3, 1),
                 parents=_parents(runtime, site.ordinal),
                 place=_place_text(places.get(site.name)),
-                clock_ms=_clock_ms(runtime, home) if site.name == runtime.site else None,
+                clock_ms=clocks.get(site.name),
                 fenced=fenced.get(site.name, 0),
             )
         )
@@ -189,9 +189,17 @@ def _place_text(place: Coordinate | None) -> str:
     return f"{position}+{place.height:.0f} ±{place.error:.0%}"
 
 
-def _clock_ms(runtime: SiteRuntime, root: str) -> float | None:
-    clock = runtime.node.peer.root_clock(root)
-    return None if clock is None else round(clock.offset_s * 1e3, 1)
+def _clocks_ms(runtime: SiteRuntime) -> dict[str, float]:
+    """How far clocks are off: of this site against the home's, and of sites against this one's,
+    as they told the roots here."""
+    told: dict[str, float] = {}
+    for query_id in runtime.node.progress().queries:
+        root = runtime.node.root(query_id)
+        told |= site_offsets_s(root) if root is not None else {}
+    clock = runtime.node.peer.root_clock(runtime.roster.home)
+    if clock is not None:
+        told[runtime.site] = clock.offset_s
+    return {site: round(offset_s * 1e3, 1) for site, offset_s in told.items()}
 
 
 def _fenced(runtime: SiteRuntime) -> dict[str, int]:

@@ -79,7 +79,7 @@ class SiteLine(msgspec.Struct, frozen=True):
     place: str = ""
     """Its network coordinate, in milliseconds."""
     clock_ms: float | None = None
-    """How far the home's clock is ahead of it; known here for the agent that answers."""
+    """How far the root's clock is ahead of it, as far as is known here."""
     fenced: int = 0
     """Records from the future that the site read, as far as is known here."""
 

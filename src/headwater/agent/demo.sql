@@ -13,7 +13,7 @@ CREATE SOURCE access (
 ) WITH (format = 'csv', path = 'access-*.log*', time = 'ts');
 
 -- The ten busiest domains of every five seconds.
-CREATE STREAM top_domains WITH (deadline = '4 seconds') AS
+CREATE STREAM top_domains WITH (deadline = '6 seconds', disorder = '1 second') AS
 SELECT domain, count(*) AS requests, sum(bytes) AS bytes
 FROM access
 GROUP BY window(ts, '5 seconds'), domain
@@ -21,7 +21,7 @@ ORDER BY requests DESC, domain
 LIMIT 10;
 
 -- How each answer and each cache result behaves, over ten seconds, anew every five.
-CREATE STREAM quality WITH (deadline = '4 seconds') AS
+CREATE STREAM quality WITH (deadline = '6 seconds', disorder = '1 second') AS
 SELECT
   status, cache,
   count(*) AS requests,

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.net.network import NetworkStats
+from headwater.overlay.neighbours import BEAT_BYTES
 
 SNAPSHOT_S_MAX = 5.0
 """How long a busy loop is waited for; Prometheus gives up after ten seconds by default."""
@@ -30,6 +31,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     publications: int
     fenced: int
     refused: int
+    heartbeats: int = 0
+    stages: Mapping[str, int] = {}
+    guests: int = 0
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -95,10 +99,31 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         publications=runtime.answer_count,
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
+        heartbeats=runtime.node.peer.heartbeat_count(),
+        stages=runtime.node.peer.stages(),
+        guests=len(runtime.node.peer.guests()),
     )
 
 
+def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
+    beats = snapshot.heartbeats
+    yield CounterMetricFamily("headwater_heartbeats", "Heartbeats sent", value=beats)
+    yield CounterMetricFamily(
+        "headwater_heartbeat_bytes", "About what they took on the wire", value=beats * BEAT_BYTES
+    )
+    yield GaugeMetricFamily(
+        "headwater_guests", "Peers that turned to this one as a last resort", value=snapshot.guests
+    )
+    stages = CounterMetricFamily(
+        "headwater_summaries_sent", "By the stage of the routing policy", labels=["stage"]
+    )
+    for stage, count in snapshot.stages.items():
+        stages.add_metric([stage], count)
+    yield stages
+
+
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
+    yield from _of_the_overlay(snapshot)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
     received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
     up = GaugeMetricFamily("headwater_link_up", "1 while the link is up", labels=["to"])

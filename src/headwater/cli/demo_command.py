@@ -23,8 +23,9 @@ def demo(
     """
     from headwater.agent.demo import run_demo
     from headwater.cli.demo_view import DemoView, summary_table
-    from headwater.cli.output import console_on
+    from headwater.cli.output import console_on, log_warnings_only
 
+    log_warnings_only()
     console = console_on(sys.stdout)
     with DemoView(console) as view:
         summary = run_demo(seconds=seconds, seed=seed, show=view.show)

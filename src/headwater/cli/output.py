@@ -55,6 +55,18 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def log_warnings_only() -> None:
+    """For commands whose own words are for people: what agents note for operators is left out."""
+    import logging
+
+    import structlog
+
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
 def print_listing(
     listing: Listing, wanted: OutputFormat | None, out: IO[str] | None = None
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli.operator_commands import read_sql
-from headwater.cli.output import OutputFormat, chosen, say
+from headwater.cli.output import OutputFormat, chosen, log_warnings_only, say
 from headwater.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def try_files(
     """
     from headwater.cli.answers import write_answers
 
+    log_warnings_only()
     form = _form(output, out)
     if central and compare:
         raise ConfigurationError("try: --compare computes both; leave --central away")

@@ -61,7 +61,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
     aged,
 )
-from headwater.overlay.root_signs import ROOTS_MAX, RootSign
+from headwater.overlay.root_signs import ROOTS_MAX, VIA_MAX, RootSign
 from headwater.plan.command import Command, Install
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
@@ -86,7 +86,7 @@ class WireRootSign(msgspec.Struct, frozen=True, array_like=True):
     age_ms: int
     clock_s: Moment | None
     spread_us: int
-    via: int = -1
+    via: Annotated[tuple[int, ...], Meta(max_length=VIA_MAX)] = ()
 
 
 class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):

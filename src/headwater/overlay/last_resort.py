@@ -30,11 +30,13 @@ UNCLES_MAX = 16
 class _Search:
     """One query's search for a host, and the host that was found."""
 
-    __slots__ = ("candidates", "dialled_s", "host", "lost_s", "served_s", "tried")
+    __slots__ = ("candidates", "dialled_s", "host", "is_needed", "lost_s", "served_s", "tried")
 
     def __init__(self, lost_s: float) -> None:
         self.lost_s = lost_s
         """Since when no tree leads on."""
+        self.is_needed = True
+        """No tree leads on now."""
         self.served_s = lost_s
         """When the host was last needed."""
         self.candidates: Iterator[str] = iter(())
@@ -73,6 +75,11 @@ class LastResort:
         search = self._searches.get(query_id)
         return None if search is None else search.host
 
+    def is_used(self, site: str) -> bool:
+        """Whether summaries go to this host now. One that is kept in reserve, or only tried, is
+        not on their way, and what it knows of a root says nothing about that way."""
+        return any(search.host == site and search.is_needed for search in self._searches.values())
+
     def hosts(self) -> set[str]:
         """All with whom a link is wanted beside the trees' links."""
         return {
@@ -88,6 +95,8 @@ class LastResort:
     def step(self, query: LiveQuery, *, has_tree: bool, now_s: float) -> str | None:
         """Called with every heartbeat for every query not answered here; whom to dial now."""
         search = self._searches.get(query.id)
+        if search is not None:
+            search.is_needed = not has_tree
         if has_tree:
             if search is not None and now_s - search.served_s > self._config.resort_keep_s:
                 del self._searches[query.id]

@@ -22,9 +22,9 @@ DEVIATION_WEIGHT = 1 / 4
 DEVIATIONS_ALLOWED = 4.0
 BEATS_ALLOWED = 2.0
 """Whole intervals that may go missing before a neighbour is silent: one lost, one late."""
-PROGRESS_BEATS = 4
-PROGRESS_BEATS_PER_LEVEL = 2
-"""News of a root take up to one heartbeat for each level, and may miss one on each."""
+PROGRESS_BEATS = 3
+PROGRESS_BEATS_PER_LEVEL = 1
+"""News of a root take up to one heartbeat for each level, and some may be missed."""
 RTT_MAX_S = 60.0
 """A longer round trip is a clock that was set, not a network."""
 
@@ -129,7 +129,7 @@ class Link:
                 self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
                 self.last_rtt_s = rtt_s
         for sign in beat.roots:
-            if sign.via != own:
+            if own not in sign.via:
                 self._root_seen_s[sign.root] = now_s - sign.age_s
 
     def makes_progress(self, root: int, *, level: int, now_s: float) -> bool:

@@ -91,7 +91,7 @@ class Peer:
             find_place(tree, self._ordinal, roster=self._roster, node_set=0) for tree in trees
         )
         self._neighbours = Neighbours(site, roster=self._roster, config=config)
-        self._signs = RootSigns()
+        self._signs = RootSigns(self._ordinal)
         self._resort = LastResort(
             self._ordinal,
             roster=self._roster,
@@ -360,7 +360,7 @@ class Peer:
         self._signs.hear(
             beat.roots,
             sender=self._roster.ordinal_of[sender],
-            is_above=sender in self._neighbours.parents or sender in self._neighbours.hosts,
+            is_above=sender in self._neighbours.parents or self._resort.is_used(sender),
             rtt_s=link.last_rtt_s,
             now_s=now_s,
         )
@@ -457,7 +457,7 @@ class Peer:
         )
         ordinal_of = self._roster.ordinal_of
         roots = {ordinal_of[query.root] for query in self._router.queries()} | {self._home}
-        self._signs.set_roots(roots, own=self._ordinal)
+        self._signs.set_roots(roots)
         unreachable = self._neighbours.unreachable()
         if unreachable:
             self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")

@@ -24,6 +24,8 @@ ROOTS_MAX = 16
 DRIFT_MAX = 200e-6
 """How far clocks run apart, in seconds a second: twice what quartz is allowed (100 ppm)."""
 STEP_MIN_S = 0.001
+VIA_MAX = 8
+"""Peers that a sign names: more than trees are high, so that a ring is seen for what it is."""
 SEED_SPREAD_S = 0.1
 """An installer does not know the root's clock better than this."""
 
@@ -37,8 +39,9 @@ class RootSign(msgspec.Struct, frozen=True, array_like=True):
     """What the root's clock shows now; None: not known."""
     spread_s: float = 0.0
     """By how much that may be wrong."""
-    via: int = -1
-    """From whom the sender has the sign, so that nobody takes heart from an echo of itself."""
+    via: tuple[int, ...] = ()
+    """Through whom the sender has the sign, the nearest first: nobody shall take heart from an
+    echo of itself, however many have passed it on."""
 
 
 class RootClock(msgspec.Struct, frozen=True):
@@ -53,17 +56,18 @@ class RootClock(msgspec.Struct, frozen=True):
 
 
 class RootSigns:
-    def __init__(self) -> None:
+    def __init__(self, ordinal: int) -> None:
+        self._ordinal = ordinal
         self._seen_s: dict[int, float] = {}
         """By root: when the newest sign was given, on our clock."""
         self._clocks: dict[int, RootClock] = {}
         self._own: frozenset[int] = frozenset()
-        self._via: dict[int, int] = {}
+        self._via: dict[int, tuple[int, ...]] = {}
 
-    def set_roots(self, roots: Iterable[int], *, own: int) -> None:
-        """The roots of the queries that are live here; ``own`` is this peer."""
+    def set_roots(self, roots: Iterable[int]) -> None:
+        """The roots of the queries that are live here."""
         wanted = sorted(set(roots))[:ROOTS_MAX]
-        self._own = frozenset(wanted) & {own}
+        self._own = frozenset(wanted) & {self._ordinal}
         self._seen_s = {root: self._seen_s.get(root, float("-inf")) for root in wanted}
         self._clocks = {root: clock for root, clock in self._clocks.items() if root in self._seen_s}
 
@@ -83,9 +87,10 @@ class RootSigns:
             if sign.root not in self._seen_s or sign.root in self._own:
                 continue
             seen_s = now_s - sign.age_s - one_way_s
-            if is_above and seen_s > self._seen_s[sign.root]:
+            is_echo = self._ordinal in sign.via
+            if is_above and not is_echo and seen_s > self._seen_s[sign.root]:
                 self._seen_s[sign.root] = seen_s
-                self._via[sign.root] = sender
+                self._via[sign.root] = (sender, *sign.via)[:VIA_MAX]
             if sign.clock_s is not None and rtt_s is not None:
                 offset_s = sign.clock_s + one_way_s - now_s
                 self._learn(sign.root, RootClock(offset_s, sign.spread_s + one_way_s, now_s))
@@ -120,7 +125,7 @@ class RootSigns:
     def _sign_of(self, root: int, now_s: float) -> RootSign:
         clock = self.clock_of(root, now_s=now_s)
         age_s = 0.0 if root in self._own else max(0.0, now_s - self._seen_s[root])
-        via = self._via.get(root, -1)
+        via = self._via.get(root, ())
         if clock is None:
             return RootSign(root, age_s, via=via)
         return RootSign(root, age_s, now_s + clock.offset_s, clock.spread_at(now_s), via)

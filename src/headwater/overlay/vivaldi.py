@@ -138,11 +138,9 @@ class Vivaldi:
 
     def _move(self, other: Coordinate, *, rtt_ms: float) -> None:
         """Vivaldi's figure 3, with a bound on the push, and with heights (section 5.4)."""
-        away = [
-            mine - theirs
-            for mine, theirs in zip(self._position, (other.x, other.y, other.z), strict=True)
-        ]
-        apart_ms = sqrt(sum(part * part for part in away))
+        x, y, z = self._position
+        away = [x - other.x, y - other.y, z - other.z]
+        apart_ms = _length(away)
         heights_ms = self._height + other.height
         predicted_ms = apart_ms + heights_ms
         excess_ms = rtt_ms - predicted_ms
@@ -153,9 +151,8 @@ class Vivaldi:
         along = apart_ms if apart_ms > 0.0 else rtt_ms
         share = step_ms / (along + heights_ms)
         self._height = min(max(HEIGHT_MIN_MS, self._height + share * heights_ms), POSITION_MAX_MS)
-        self._position = [
-            mine + share * along * part for mine, part in zip(self._position, unit, strict=True)
-        ]
+        push = share * along
+        self._position = [x + push * unit[0], y + push * unit[1], z + push * unit[2]]
         self._sink(weight)
 
     def _weight_of(self, other: Coordinate) -> float:
@@ -181,15 +178,21 @@ class Vivaldi:
         """Away from the other; any direction from one that stands where we stand."""
         while apart_ms <= 1e-6:
             away = [self._chance.random() - 0.5 for _ in self._position]
-            apart_ms = sqrt(sum(part * part for part in away))
-        return [part / apart_ms for part in away]
+            apart_ms = _length(away)
+        return [away[0] / apart_ms, away[1] / apart_ms, away[2] / apart_ms]
 
     def _sink(self, weight: float) -> None:
-        far_ms = sqrt(sum(part * part for part in self._position))
+        far_ms = _length(self._position)
         if far_ms > 0.0:
             pull_ms = min(far_ms, weight * (far_ms / GRAVITY_MS) ** 2)
             kept = min(1.0 - pull_ms / far_ms, POSITION_MAX_MS / far_ms)
-            self._position = [part * kept for part in self._position]
+            x, y, z = self._position
+            self._position = [x * kept, y * kept, z * kept]
+
+
+def _length(of: list[float]) -> float:
+    x, y, z = of
+    return sqrt(x * x + y * y + z * z)
 
 
 class _Neighbour:

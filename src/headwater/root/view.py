@@ -72,6 +72,13 @@ def progress_of(root: Root) -> RootProgress:
     )
 
 
+def site_offsets_s(root: Root) -> dict[str, float]:
+    """By site: how far the root's clock is ahead of it, as it last told."""
+    views = root.table.views.items()
+    told = ((root.table.names[ordinal], view.state.offset_s) for ordinal, view in views)
+    return {name: offset_s for name, offset_s in told if offset_s is not None}
+
+
 def _status(root: Root, number: int, *, is_exact: bool) -> str:
     window = root.windows.windows.get(number)
     if window is None:
