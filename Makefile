@@ -7,10 +7,10 @@ READY  := $(VENV)/.ready
 SEEDS  ?= 3000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench sim fuzz chaos clean
+.PHONY: help setup demo test check format bench sim fuzz chaos namespaces clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make the virtual environment, install pinned packages, find or install a Java
 
@@ -18,7 +18,8 @@ demo: $(READY) ## Run a federation of 12 sites for about a minute, with failures
 	$(BIN)/headwater demo
 
 test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest --ignore=tests/processes/test_chaos.py
+	$(BIN)/python -m pytest --ignore=tests/processes/test_chaos.py \
+		--ignore=tests/processes/test_namespaces.py
 
 check: $(READY) ## Lint, check types and layers
 	$(BIN)/ruff check
@@ -40,6 +41,9 @@ fuzz: $(READY) ## Throw mutated bytes at every decoder
 chaos: $(READY) ## Kill, cut and fill the disks of real agents
 	$(BIN)/python -m pytest tests/processes/test_chaos.py
 	$(BIN)/python -m chaos
+
+namespaces: $(READY) ## Lose inner nodes of eight agents on slow links (two minutes, needs root)
+	$(BIN)/python -m pytest -s tests/processes/test_namespaces.py
 
 clean: ## Remove the environment and everything that was built
 	rm -rf $(VENV) .java .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache \

@@ -24,7 +24,6 @@ from benchmarks.log_lines import lines, write_files
 SETTINGS: dict[str, dict[str, str]] = {
     "512m, archive": {},
     "512m, no archive": {"HEADWATER_ARCHIVE": "/nowhere"},
-    "320m, archive": {"BENCH_MEMORY": "320m"},
     "512m, archive, brief": {"BENCH_BRIEF": "1"},
 }
 IDLE_S = 15.0
@@ -61,7 +60,7 @@ def measure() -> dict[str, object]:
         running = start_session(
             SparkConfig(
                 master="local[*]",
-                memory=os.environ.get("BENCH_MEMORY", "512m"),
+                memory="512m",
                 is_brief="BENCH_BRIEF" in os.environ,
                 directory=text,
                 log=f"{text}/jvm.log",

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chaos.truth import WINDOW_US, Record, Truth
+from chaos.truth import Record, Truth
 from headwater.algebra.site_state import PaneState
 from headwater.root.envelope import Envelope
 
@@ -97,16 +97,21 @@ class Checker:
         """Whether every window of the span has a final answer."""
         return all(
             start_us in self._newest and self._newest[start_us][0].final
-            for start_us in _windows(first_us, until_us)
+            for start_us in self._windows(first_us, until_us)
         )
 
     def settle(self, *, first_us: int, until_us: int) -> Verdict:
         """The verdict when the faults are over and the time to recover is up."""
-        for start_us in _windows(first_us, until_us):
+        for start_us in self._windows(first_us, until_us):
             trouble = self._unsettled(start_us)
             if trouble:
                 self.verdict.unsettled.append(f"window {start_us}: {trouble}")
         return self.verdict
+
+    def _windows(self, first_us: int, until_us: int) -> range:
+        """The starts of the windows from ``first_us`` on that end by ``until_us``."""
+        window_us = self._truth.window_us
+        return range(first_us, until_us - window_us + 1, window_us)
 
     def _unsettled(self, start_us: int) -> str:
         if start_us not in self._newest:
@@ -184,11 +189,6 @@ class Checker:
     def _untrue(self, envelope: Envelope, text: str) -> None:
         where = f"window {envelope.start_us} revision {envelope.revision}"
         self.verdict.untrue.append(f"{where}: {text}")
-
-
-def _windows(first_us: int, until_us: int) -> range:
-    """The starts of the windows from ``first_us`` on that end by ``until_us``."""
-    return range(first_us, until_us - WINDOW_US + 1, WINDOW_US)
 
 
 def _some(numbers: Iterable[int]) -> str:

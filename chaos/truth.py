@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 WINDOW_US = 5_000_000
-"""The query's windows; one pane each."""
+"""The query's windows, unless a truth says otherwise; one pane each."""
 NEVER_S = float("inf")
 
 
@@ -23,16 +23,13 @@ class Record:
     written_s: float = NEVER_S
     """After its last byte was written."""
 
-    @property
-    def window_us(self) -> int:
-        """The start of the window that it lies in."""
-        return self.ts_us - self.ts_us % WINDOW_US
-
 
 @dataclass
 class Truth:
     """Filled by the writers while the checker reads; numbers are given once, over all sites."""
 
+    window_us: int = WINDOW_US
+    """How long a window is."""
     records: dict[int, Record] = field(default_factory=dict)
     _by_window: defaultdict[int, dict[int, Record]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -44,7 +41,8 @@ class Truth:
         with self._lock:
             number = len(self.records) + 1
             self.records[number] = record
-            self._by_window[record.window_us][number] = record
+            start_us = record.ts_us - record.ts_us % self.window_us
+            self._by_window[start_us][number] = record
             return number
 
     def window(self, start_us: int) -> Mapping[int, Record]:

@@ -185,6 +185,12 @@ class World:
         self.barred.add(frozenset((left, right)))
         self._link_down(left, right, unsent or {})
 
+    def part(self, *away: str) -> None:
+        """Cut these off from all others."""
+        for name in away:
+            for other in self.peers.keys() - set(away):
+                self.cut(name, other)
+
     def run(self, seconds: float) -> None:
         until_s = self.now_s + seconds
         for _ in range(EVENTS_MAX):

@@ -135,7 +135,7 @@ def test_there_is_no_room_for_a_query_that_is_unknown(world):
 def test_foreign_summaries_wait_for_the_link_and_go_on_merging(world):
     query = world.install()
     world.run(1.0)
-    world.cut("a", "root")
+    world.part("a", "c", "d")
     world.originate("c", 5, query=query)
     world.run(8.0)
     world.originate("d", 5, query=query)
@@ -150,7 +150,7 @@ def test_foreign_summaries_wait_for_the_link_and_go_on_merging(world):
 def test_what_waits_longer_than_its_life_is_dropped_and_counted(world):
     query = world.install()
     world.run(1.0)
-    world.cut("a", "root")
+    world.part("a", "c", "d")
     world.originate("c", 5, query=query)
     world.run(world.config.summary_life_s + 1.0)
     world.connect("a", "root")
@@ -288,7 +288,7 @@ def test_states_are_batched_and_only_the_newest_of_a_site_travels(world):
 def test_states_wait_while_the_way_is_down(world):
     query = world.install()
     world.run(1.0)
-    world.cut("a", "root")
+    world.part("a", "c", "d")
     world.report("c", query)
     world.run(40.0)
     world.connect("a", "root")

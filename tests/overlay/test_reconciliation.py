@@ -56,10 +56,7 @@ def test_peers_that_know_the_same_compare_nothing(world):
 def test_a_peer_that_was_away_catches_up_with_installs_and_removals(world):
     kept, gone = world.install("kept"), world.install("gone")
     world.run(1.0)
-    away = ("a", "c", "d")
-    for name in away:
-        for other in world.peers.keys() - set(away):
-            world.cut(name, other)
+    world.part("a", "c", "d")
     world.remove(gone)
     new = world.install("new")
     passed_by = world.install("passed_by")
@@ -88,7 +85,7 @@ def test_a_query_that_came_and_went_moves_only_the_vector(world):
 def test_a_removal_never_comes_back_from_a_peer_that_was_away_for_long(world):
     query = world.install()
     world.run(1.0)
-    world.cut("b", "root")
+    world.part("b")
     world.remove(query)
     world.run(100.0)
     assert world.live("b") == {query}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from headwater.algebra.route import NEVER, START, Route
 from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.staged_policy import DOWN, DOWNS_MAX, FLEX, SAME, UP, choose_hop
+from headwater.overlay.staged_policy import DOWN, DOWNS_MAX, FLEX, SAME, UP, choose_down, choose_up
 from headwater.overlay.tree_place import TreePlace, find_place
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -19,7 +19,7 @@ def hop(route, places, *, down=()):
     def leads(site):
         return site not in down
 
-    return choose_hop(route, places, leads_up=leads, leads_down=leads)
+    return choose_up(route, places, leads) or choose_down(route, places, leads)
 
 
 PLACES = (place("p0", 3), place("p1", 2), place("p2", 4, "c2"))

@@ -132,10 +132,13 @@ class Link:
             if own not in sign.via:
                 self._root_seen_s[sign.root] = now_s - sign.age_s
 
-    def makes_progress(self, root: int, *, level: int, now_s: float) -> bool:
+    def makes_progress(self, root: int, *, level: int, is_above: bool, now_s: float) -> bool:
         """False where its news of the root are too old for a peer on this level: it is up, and
-        yet it is cut off. What was never heard counts from when the link came up."""
-        seen_s = max(self._root_seen_s.get(root, self._up_s), self._up_s)
+        yet it is cut off. What was never heard from somebody above us counts from when the link
+        came up; somebody below must have a way of its own, so its word is needed."""
+        seen_s = self._root_seen_s.get(root, float("-inf"))
+        if is_above:
+            seen_s = max(seen_s, self._up_s)
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
         return now_s - seen_s <= beats * max(self._interval_s, self._config.heartbeat_every_s)
 

@@ -87,15 +87,16 @@ class Neighbours:
         link = self._links.get(site)
         return link is not None and link.is_open
 
-    def leads_to(self, site: str, root: str, *, now_s: float) -> bool:
-        """A summary for this root may be put on the link, and would get on from there."""
+    def leads_to(self, site: str, root: str, *, now_s: float, is_above: bool = True) -> bool:
+        """A summary for this root may be put on the link, and would get on from there.
+        ``is_above``: the site is nearer to the root than we are, by some tree."""
         link = self._links.get(site)
         if link is None or not link.is_open:
             return False
         if site == root:
             return True
         ordinal = self._roster.ordinal_of.get(root, -1)
-        return link.makes_progress(ordinal, level=self._level, now_s=now_s)
+        return link.makes_progress(ordinal, level=self._level, is_above=is_above, now_s=now_s)
 
     def guests(self) -> list[str]:
         return [
@@ -137,7 +138,10 @@ class Neighbours:
 
     def is_beat_due(self, now_s: float) -> bool:
         """Also when the clock was set back and the time for it is out of reach."""
-        return now_s >= self._next_beat_s or self._next_beat_s - now_s > self.beat_every_s()
+        left_s = self._next_beat_s - now_s
+        if 0.0 < left_s <= self._config.heartbeat_every_s:
+            return False
+        return left_s <= 0.0 or left_s > self.beat_every_s()
 
     def beat_every_s(self) -> float:
         links = sum(1 for _ in self.links_up())

@@ -46,7 +46,7 @@ from headwater.overlay.messages import (
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Dial, Hangup, Output
 from headwater.overlay.root_signs import RootClock, RootSigns
-from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.roster_index import index_of
 from headwater.overlay.router import Router, Way
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
@@ -77,12 +77,14 @@ class Peer:
     ) -> None:
         """``trees`` are the federation's own; queries bring theirs with them."""
         self.site = site
-        self._roster = RosterIndex(roster)
+        self._roster = index_of(roster)
         self._ordinal = self._roster.ordinal_of[site]
         self._home = self._roster.ordinal_of[roster.home]
         self._merger_of = merger_of
         self._tray = Tray(notice_every_s=config.notice_every_s)
         self._is_restoring = False
+        self._goes_down = False
+        """No parent and no host leads on for some query: what goes, goes by a child."""
         self._word_count = 0
         self._summary_life_s = config.summary_life_s
         self._drained_s: dict[str, float] = {}
@@ -360,7 +362,7 @@ class Peer:
         self._signs.hear(
             beat.roots,
             sender=self._roster.ordinal_of[sender],
-            is_above=sender in self._neighbours.parents or self._resort.is_used(sender),
+            is_onward=self._is_onward(sender),
             rtt_s=link.last_rtt_s,
             now_s=now_s,
         )
@@ -378,17 +380,29 @@ class Peer:
         own = self._coordinates.own if has_place else None
         return BeatWord(self._commands.log.digest, roots, own)
 
-    def _leads_to(self, site: str, root: str) -> bool:
-        return self._neighbours.leads_to(site, root, now_s=self._tray.now_s)
+    def _leads_to(self, site: str, root: str, is_above: bool = True) -> bool:
+        now_s = self._tray.now_s
+        return self._neighbours.leads_to(site, root, now_s=now_s, is_above=is_above)
+
+    def _is_onward(self, site: str) -> bool:
+        """Whether summaries may take the way by this site: only then do its news of a root count,
+        for what we say of a root is what those believe who send by us."""
+        return (
+            site in self._neighbours.parents
+            or self._resort.is_used(site)
+            or (self._goes_down and site in self._neighbours.names)
+        )
 
     def _look_for_ways(self, *, now_s: float) -> None:
         """With every heartbeat: a query that no tree leads on from here looks for a host, and what
         waits goes, for ways open also without a word from anybody."""
         self._retire_plans(now_s=now_s)
+        self._goes_down = False
         for query in self._router.queries():
             if query.is_root or not query.is_member:
                 continue
             has_tree = self._router.has_tree(query)
+            self._goes_down |= not has_tree and self._resort.has_failed(query.id)
             wanted = self._resort.step(query, has_tree=has_tree, now_s=now_s)
             if wanted is not None:
                 self._tray.put(Dial(wanted))

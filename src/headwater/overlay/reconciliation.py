@@ -48,17 +48,23 @@ class Reconciliation:
         self._told_s: dict[str, float] = {}
         self._asked_s: dict[tuple[str, str], float] = {}
         self._accepted_s: dict[str, float] = {}
+        self._digest = 0
+        self._changed_s = float("-inf")
 
     def compare(self, site: str, digest: int, *, is_first: bool, now_s: float) -> list[Transmit]:
         """A heartbeat came with this digest.
 
-        A difference must be seen twice in a row, since a command and a heartbeat may have crossed
-        on the way; on a link that has just come up it counts at once.
+        While commands are spreading, a command and a heartbeat may have crossed on the way; so
+        after a change here a difference must be seen twice. Else it counts at once.
         """
-        if digest == self._log.digest:
+        own = self._log.digest
+        if own != self._digest:
+            self._digest, self._changed_s = own, now_s
+        if digest == own:
             self._differed.discard(site)
             return []
-        if is_first or site in self._differed:
+        is_settled = now_s - self._changed_s > self._every_s
+        if is_first or is_settled or site in self._differed:
             return self.tell(site, now_s=now_s)
         self._differed.add(site)
         return []

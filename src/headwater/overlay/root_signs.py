@@ -76,11 +76,11 @@ class RootSigns:
         signs: Iterable[RootSign],
         *,
         sender: int,
-        is_above: bool,
+        is_onward: bool,
         rtt_s: float | None,
         now_s: float,
     ) -> None:
-        """``is_above``: the sender is one to whom we would hand summaries. Only such a one's news
+        """``is_onward``: the sender is one to whom we would hand summaries. Only such a one's news
         count as signs of life; a clock may be learned from anybody."""
         one_way_s = 0.0 if rtt_s is None else rtt_s / 2
         for sign in signs:
@@ -88,7 +88,7 @@ class RootSigns:
                 continue
             seen_s = now_s - sign.age_s - one_way_s
             is_echo = self._ordinal in sign.via
-            if is_above and not is_echo and seen_s > self._seen_s[sign.root]:
+            if is_onward and not is_echo and seen_s > self._seen_s[sign.root]:
                 self._seen_s[sign.root] = seen_s
                 self._via[sign.root] = (sender, *sign.via)[:VIA_MAX]
             if sign.clock_s is not None and rtt_s is not None:

@@ -6,6 +6,19 @@ from headwater.algebra import bitset
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 
+_LAST: list[tuple[Roster, RosterIndex]] = []
+"""The roster that was asked for last, with its index."""
+
+
+def index_of(roster: Roster) -> RosterIndex:
+    """The index of this roster; peers in one process (a simulator's thousands) share it."""
+    for known, index in _LAST:
+        if known is roster:
+            return index
+    index = RosterIndex(roster)
+    _LAST[:] = [(roster, index)]
+    return index
+
 
 class RosterIndex:
     """Made once for a roster; every lookup is one step."""

@@ -13,7 +13,7 @@ import msgspec
 
 from headwater.algebra.route import START, Route
 from headwater.overlay.live_query import LiveQuery, Plan
-from headwater.overlay.staged_policy import RESORT, Hop, choose_hop
+from headwater.overlay.staged_policy import RESORT, Hop, choose_down, choose_up
 from headwater.overlay.tree_place import TreePlace
 
 ASTRAY_MAX = 6
@@ -37,11 +37,12 @@ class Router:
         federation: Federation,
         *,
         is_open: Callable[[str], bool],
-        leads_to: Callable[[str, str], bool],
+        leads_to: Callable[[str, str, bool], bool],
         resort: Callable[[LiveQuery, Route], Hop | None],
     ) -> None:
         """``is_open`` says whether a summary may be put on the link to a site now, ``leads_to``
-        whether it would get on from there to a root, ``resort`` who takes what no tree takes."""
+        whether it would get on from there to a root, from above or from below us, ``resort`` who
+        takes what no tree takes."""
         self.federation = federation
         self._is_open = is_open
         self._leads_to = leads_to
@@ -83,14 +84,17 @@ class Router:
         if query is None or not query.is_member:
             return self._up_the_federation(route)
         plan = query.plan if version is None else query.plan_of(version)
-        hop = None if plan is None else self._by_trees(query, plan, route)
-        return hop or self._resort(query, route) or self._anew(query, route)
+        hop = None if plan is None else self._up(query, plan, route)
+        hop = hop or self._resort(query, route)
+        if hop is None and plan is not None:
+            hop = choose_down(route, plan.places, self._from_below(query))
+        return hop or self._anew(query, route)
 
-    def _by_trees(self, query: LiveQuery, plan: Plan, route: Route) -> Hop | None:
-        def leads_on(site: str) -> bool:
-            return self._leads_to(site, query.root)
+    def _up(self, query: LiveQuery, plan: Plan, route: Route) -> Hop | None:
+        return choose_up(route, plan.places, lambda site: self._leads_to(site, query.root, True))
 
-        return choose_hop(route, plan.places, leads_up=leads_on, leads_down=leads_on)
+    def _from_below(self, query: LiveQuery) -> Callable[[str], bool]:
+        return lambda site: self._leads_to(site, query.root, False)
 
     def _anew(self, query: LiveQuery, route: Route) -> Hop | None:
         """It went astray while ways opened and closed, and may enter no tree any more: it begins
@@ -98,7 +102,7 @@ class Router:
         down, and ends."""
         if route.downs >= ASTRAY_MAX:
             return None
-        hop = self._by_trees(query, query.plan, Route(route.tree, (), route.downs + 1))
+        hop = self._up(query, query.plan, Route(route.tree, (), route.downs + 1))
         return hop and msgspec.structs.replace(hop, version=query.plan.version)
 
     def went(self, query_id: str, site: str) -> None:
@@ -113,7 +117,7 @@ class Router:
         """True where a parent leads on, on whatever tree."""
         return any(
             place is not None and place.parent is not None
-            and self._leads_to(place.parent, query.root)
+            and self._leads_to(place.parent, query.root, True)
             for place in query.places
         )  # fmt: skip
 

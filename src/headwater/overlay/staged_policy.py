@@ -8,7 +8,8 @@ Each stage allows more than the one before, and may lengthen the way::
     flex-down    to a child on such a tree, at most ``DOWNS_MAX`` times
 
 A tree is entered again only nearer to the root than it was left, so the first three stages can't
-go in circles, and the fourth is counted. What finds no way here is for the last resort.
+go in circles, and the fourth is counted. Where a peer has a host (the last resort), that comes
+before a step down: it is one hop, and it leads on.
 """
 
 from __future__ import annotations
@@ -38,34 +39,43 @@ class Hop(msgspec.Struct, frozen=True):
     """The plan that the route speaks of, where it has changed on the way."""
 
 
-def choose_hop(
-    route: Route, places: Sequence[TreePlace | None], *, leads_up: Leads, leads_down: Leads
-) -> Hop | None:
-    """``places`` are this peer's in all trees. None: no tree leads on from here."""
+def choose_up(route: Route, places: Sequence[TreePlace | None], leads: Leads) -> Hop | None:
+    """The first three stages. ``places`` are this peer's in all trees."""
     own = places[route.tree] if route.tree < len(places) else None
     if (
         own is not None
         and own.parent is not None
         and own.level <= route.level_on(route.tree)
-        and leads_up(own.parent)
+        and leads(own.parent)
     ):
         return Hop(own.parent, route.moved(route.tree, own.level), SAME)
-    enterable = sorted(
+    for level, tree, place in _enterable(route, places):
+        assert place.parent is not None, "the root has no next hop"
+        if tree != route.tree and leads(place.parent):
+            stage = UP if own is not None and level <= own.level else FLEX
+            return Hop(place.parent, route.moved(tree, level), stage)
+    return None
+
+
+def choose_down(route: Route, places: Sequence[TreePlace | None], leads: Leads) -> Hop | None:
+    """The fourth stage: to a child that has a way of its own."""
+    if route.downs >= DOWNS_MAX:
+        return None
+    for level, tree, place in _enterable(route, places):
+        child = next((child for child in place.children if leads(child)), None)
+        if child is not None:
+            return Hop(child, route.moved(tree, level, is_down=True), DOWN)
+    return None
+
+
+def _enterable(
+    route: Route, places: Sequence[TreePlace | None]
+) -> list[tuple[int, int, TreePlace]]:
+    """(level, tree, place) of the trees that may be entered here, nearest to the root first."""
+    return sorted(
         (place.level, tree, place)
         for tree, place in enumerate(places)
         if place is not None
-        and tree != route.tree
         and place.parent is not None
         and place.level < route.level_on(tree)
     )
-    for level, tree, place in enterable:
-        assert place.parent is not None, "the root has no next hop"
-        if leads_up(place.parent):
-            stage = UP if own is not None and level <= own.level else FLEX
-            return Hop(place.parent, route.moved(tree, level), stage)
-    if route.downs < DOWNS_MAX:
-        for level, tree, place in enterable:
-            child = next((child for child in place.children if leads_down(child)), None)
-            if child is not None:
-                return Hop(child, route.moved(tree, level, is_down=True), DOWN)
-    return None

@@ -1,0 +1,187 @@
+"""An agent that originates without Spark: ``python -m chaos.generator agent.toml``.
+
+The product reads with Spark, and a machine with two cores has room for one. All else of an agent is
+real here: files are followed and cut, batches are committed to the cube, the node closes panes and
+sends summaries over TLS. Only what Spark does between a cut and a commit is done by a few lines of
+Python, for the one query of the namespace run; every other query fails, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+
+from headwater.agent.admission import admit_with
+from headwater.agent.clock import SiteClock
+from headwater.agent.config import AgentConfig, load_roster
+from headwater.agent.control import ControlDesk
+from headwater.agent.metrics import serve_metrics
+from headwater.agent.process import READY
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
+from headwater.algebra.types import site_schema
+from headwater.net.certs import CertFiles
+from headwater.net.codec import Codec
+from headwater.net.tls import Credentials
+from headwater.net.tls_network import TlsNetwork
+from headwater.plan.query import Query
+from headwater.spark.inbox import Chunk, Inbox, QueryResult
+from headwater.spark.site_host import SiteHost
+
+LOOK_EVERY_S = 0.1
+BATCH_BYTES_MAX = 1 << 20
+EPOCH = datetime.fromtimestamp(0, UTC)
+SITE_COLUMNS = ("pane", "id", "count_1", "sum_2")
+"""Of ``SELECT id, count(*), sum(id) … GROUP BY window(…), id``, as the site part names them."""
+
+
+class PlainHost:
+    """Stands where a ``SiteHost`` stands, for one site."""
+
+    def __init__(self) -> None:
+        self._queries: dict[str, Query] = {}
+        self._inbox: Inbox | None = None
+        self._epochs: dict[str, int] = {}
+        self._batch_id = 0
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self.failure: Exception | None = None
+        threading.Thread(target=self._keep, name="plain-host", daemon=True).start()
+
+    def install(self, query: Query) -> None:
+        self._queries = {**self._queries, str(query.id): query}
+
+    def serve(self, site: str, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._wake.set()
+
+    def notice(self, source: str) -> None:
+        self._wake.set()
+
+    def withdraw(self, site: str) -> None:
+        """When this has returned, nothing is committed any more."""
+        with self._lock:
+            self._inbox = None
+
+    def _keep(self) -> None:
+        try:
+            while True:
+                self._wake.wait(LOOK_EVERY_S)
+                self._wake.clear()
+                with self._lock:
+                    if self._inbox is not None:
+                        self._step(self._inbox)
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _step(self, inbox: Inbox) -> None:
+        for source in inbox.sources():
+            chunks = inbox.pending(source.name, after_cut=None, bytes_max=BATCH_BYTES_MAX)
+            if chunks:
+                self._batch(inbox, source.name, chunks)
+
+    def _batch(self, inbox: Inbox, source: str, chunks: Sequence[Chunk]) -> None:
+        records = [record for chunk in chunks for record in _records(chunk)]
+        if source not in self._epochs:
+            self._epochs[source] = inbox.new_epoch(source)
+        self._batch_id += 1
+        inbox.commit(
+            source,
+            epoch=self._epochs[source],
+            batch_id=self._batch_id,
+            through_cut=chunks[-1].cut,
+            results=[
+                _reduced(query, records)
+                for query in self._queries.values()
+                if query.source.name == source and inbox.runs(str(query.id))
+            ],
+            unparsed=0,
+            samples=(),
+            high_time_us=max((ts_us for _, ts_us in records), default=None),
+            records=len(records),
+            fenced=0,
+            refused=0,
+        )
+
+
+def _records(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """(number, time in microseconds) of each line."""
+    for line in chunk.path.read_text().splitlines():
+        number, time_text, _ = line.split(",")
+        yield int(number), (datetime.fromisoformat(time_text) - EPOCH) // timedelta(microseconds=1)
+
+
+def _reduced(query: Query, records: Sequence[tuple[int, int]]) -> QueryResult:
+    """The site part of the run's query."""
+    schema = site_schema(query)
+    if tuple(schema.names) != SITE_COLUMNS:
+        return QueryResult(str(query.id), failed=f"a generator can't run {query.site_sql}")
+    counts = Counter((query.window.pane_at(ts_us), number) for number, ts_us in records)
+    if not counts:
+        return QueryResult(str(query.id))
+    columns = [
+        pa.array([pane for pane, _ in counts]),
+        pa.array([number for _, number in counts]),
+        pa.array(counts.values()),
+        pa.array([number * count for (_, number), count in counts.items()]),
+    ]
+    return QueryResult(str(query.id), pa.table(columns, SITE_COLUMNS).cast(schema))
+
+
+async def _run(config: AgentConfig) -> None:
+    """As ``headwater.agent.process`` does it, with another host."""
+    _, roster = load_roster(Path(config.roster))
+    clock = SiteClock()
+    stores = SiteStores(Path(config.directory), site=config.site, clock=clock.now_s)
+    (stores.directory / READY).unlink(missing_ok=True)
+    desk = ControlDesk()
+    files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
+    host = PlainHost()
+    runtime = SiteRuntime(
+        site=config.site,
+        roster=roster,
+        settings=RuntimeSettings.of(config),
+        stores=stores,
+        network=TlsNetwork(
+            site=config.site,
+            roster=roster,
+            credentials=Credentials(files, deny=Path(config.tls.deny)),
+            codec=Codec(stores.book.schema),
+            listen=(config.listen.host, config.listen.port),
+            control=desk.handle,
+            notify=lambda kind, text: print(f"network {kind}: {text}", file=sys.stderr),
+        ),
+        now_s=clock.now_s,
+        admit=admit_with(config.policy, config.sources),
+        host=cast(SiteHost, cast(Any, host)),
+    )
+    desk.open(runtime)
+    ends = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.set)
+    await runtime.start()
+    if config.metrics_port is not None:
+        serve_metrics(runtime, config.metrics_port)
+    (stores.directory / READY).write_text(f"{os.getpid()}\n")
+    while not ends.is_set() and not runtime.failure and host.failure is None:
+        try:
+            async with asyncio.timeout(LOOK_EVERY_S):
+                await ends.wait()
+        except TimeoutError:
+            continue
+    await runtime.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(_run(AgentConfig.load(Path(sys.argv[1]))))
