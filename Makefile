@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 SEEDS  ?= 3000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench sim fuzz chaos namespaces clean
+.PHONY: help setup demo test check format bench sim experiments fuzz chaos namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ bench: $(READY) ## Measure, and compare with plain Spark in the same run
 sim: $(READY) ## Thousands of seeded fault schedules in virtual time
 	$(BIN)/python -m headwater.sim --seeds $(SEEDS) --jobs $$(nproc)
 
+experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence anew (about an hour)
+	$(BIN)/python -m experiments
+
 fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz
 
@@ -59,6 +62,10 @@ $(READY): $(VENV)/.packages pyproject.toml scripts/setup_java.sh
 $(VENV)/.packages: requirements.lock | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
 		--requirement $<
+	@touch $@
+
+$(VENV)/.experiments: requirements-experiments.lock $(VENV)/.packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 # Some systems ship Python without ensurepip; there the system's pip fills the environment.

@@ -1,10 +1,11 @@
-"""The last resort: when no tree leads on, straight to somebody nearer to the root.
+"""The last resort: when no tree leads on, straight to somebody from where the root can be reached.
 
 Trees are static, so a site all of whose parents are down is cut off in all of them, though the
 network may be fine. It then looks for a *host* outside its trees' links: its ancestors first,
-nearest first, then others that are nearer to the root than itself, the root itself, and in the
-end anybody who says that the root can be reached from there. It dials one after the other until one takes it. A peer takes a limited number of such
-*guests*, the root among them, and hangs up on more, so that the search spreads::
+nearest first, then others that are nearer to the root than itself, the root itself, and in the end
+anybody who says that the root can be reached from there. It dials one after the other until one
+takes it. A peer takes a limited number of such *guests*, the root among them, and hangs up on more,
+so that the search spreads::
 
     root ── a ✗── b ✗── c      c's parent is down, and so on every tree:
       └──── d ── e             c dials a (no answer), d (taken): c's summaries go by d

@@ -8,7 +8,7 @@ the simulator::
         edge ── originate, report ──►┌──────────────────────┐── Delivered, StatesDelivered ──► root
         root ── acknowledge ────────►│ commands   carrier   │── AckDelivered ──► edge
     operator ── command ────────────►│ states     acks      │── CommandAccepted ──► disk
-                                     │ neighbours           │
+                                     │ neighbours paths     │
     children ── receive ────────────►└──────────────────────┘── Transmit, Dial ──► parent, children
 
 Nothing that a message says can raise out of here: what breaks the rules is dropped with a notice.
@@ -17,8 +17,6 @@ Nothing that a message says can raise out of here: what breaks the rules is drop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-
-import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import Coordinate
@@ -29,7 +27,6 @@ from headwater.overlay.carrier import Carrier
 from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates import Coordinates
-from headwater.overlay.last_resort import LastResort
 from headwater.overlay.live_query import open_query
 from headwater.overlay.messages import (
     AckMessage,
@@ -44,10 +41,11 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.neighbours import Neighbours
-from headwater.overlay.outputs import Dial, Hangup, Output
-from headwater.overlay.root_signs import RootClock, RootSigns
+from headwater.overlay.outputs import Output
+from headwater.overlay.pathfinder import Pathfinder
+from headwater.overlay.root_signs import RootClock
 from headwater.overlay.roster_index import index_of
-from headwater.overlay.router import Router, Way
+from headwater.overlay.router import Way
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
 from headwater.overlay.tree_place import find_place
@@ -58,9 +56,7 @@ from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 
 PLACE_EVERY_BEATS = 4
-DRAIN_LIVES = 2
-"""Lives of a summary for which the former trees of a query are kept after a re-plan."""
-
+"""Coordinates move slowly, so most heartbeats go without."""
 UNSAID = BeatWord(0)
 """Handed over where no heartbeat is due: a word is made only when it is said."""
 
@@ -79,34 +75,24 @@ class Peer:
         self.site = site
         self._roster = index_of(roster)
         self._ordinal = self._roster.ordinal_of[site]
-        self._home = self._roster.ordinal_of[roster.home]
         self._merger_of = merger_of
         self._tray = Tray(notice_every_s=config.notice_every_s)
         self._is_restoring = False
-        self._goes_down = False
-        """No parent and no host leads on for some query: what goes, goes by a child."""
         self._word_count = 0
-        self._summary_life_s = config.summary_life_s
-        self._drained_s: dict[str, float] = {}
-        """By query that was planned anew: when nothing can be under way by its former trees."""
         federation = tuple(
             find_place(tree, self._ordinal, roster=self._roster, node_set=0) for tree in trees
         )
         self._neighbours = Neighbours(site, roster=self._roster, config=config)
-        self._signs = RootSigns(self._ordinal)
-        self._resort = LastResort(
+        self._paths = Pathfinder(
             self._ordinal,
+            home=self._roster.ordinal_of[roster.home],
             roster=self._roster,
             config=config,
-            leads_to=self._leads_to,
-            is_up=self._neighbours.is_up,
+            federation=federation,
+            neighbours=self._neighbours,
+            tray=self._tray,
         )
-        self._router = Router(
-            federation,
-            is_open=self._neighbours.is_open,
-            leads_to=self._leads_to,
-            resort=self._resort.hop,
-        )
+        self._router = self._paths.router
         self._coordinates = Coordinates(
             site,
             roster=self._roster,
@@ -145,7 +131,6 @@ class Peer:
         self._states = StateRelay(
             config=config, router=self._router, tray=self._tray, came=self._acks.came
         )
-        self._relate()
 
     # What the driver tells.
 
@@ -154,7 +139,6 @@ class Peer:
         self._is_restoring = True
         self._commands.restore(commands, vector)
         self._is_restoring = False
-        self._relate()
 
     def link_up(self, site: str, *, now_s: float) -> None:
         """A link to this site is open, whoever opened it."""
@@ -221,7 +205,9 @@ class Peer:
         word = self._word() if is_beat_due else UNSAID
         self._tray.put(*self._neighbours.tick(word=word, now_s=now_s, note=note))
         if is_beat_due:
-            self._look_for_ways(now_s=now_s)
+            self._paths.look(now_s=now_s)
+            self._carrier.way_opened(now_s=now_s)
+            self._states.flush_waiting()
             self._coordinates.tick(now_s=now_s)
         self._carrier.tick(now_s=now_s)
         self._states.tick(now_s=now_s)
@@ -307,23 +293,11 @@ class Peer:
 
     def root_clock(self, root: str) -> RootClock | None:
         """How the clock of a root differs from this peer's; None: not known."""
-        ordinal = self._roster.ordinal_of.get(root, -1)
-        return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
+        return self._paths.root_clock(root)
 
     def ways(self, query_id: str) -> list[Way]:
         """This peer's parents on each tree of a query, and the host of the last resort."""
-        query = self._router.query(query_id)
-        if query is None or query.is_root:
-            return []
-        found = [
-            Way(f"tree {tree}", place.level, place.parent, self._leads_to(place.parent, query.root))
-            for tree, place in enumerate(query.places)
-            if place is not None and place.parent is not None
-        ]
-        host = self._resort.host_of(query_id)
-        if host is not None:
-            found.append(Way("last resort", 0, host, self._leads_to(host, query.root)))
-        return found
+        return self._paths.ways(query_id)
 
     def stages(self) -> dict[str, int]:
         """How many summaries left by each stage of the routing policy."""
@@ -359,13 +333,7 @@ class Peer:
         is_answered = is_first and beat.echo_s is None
         word = self._word() if is_answered else UNSAID
         answer = self._neighbours.receive(sender, beat, word=word, now_s=now_s)
-        self._signs.hear(
-            beat.roots,
-            sender=self._roster.ordinal_of[sender],
-            is_onward=self._is_onward(sender),
-            rtt_s=link.last_rtt_s,
-            now_s=now_s,
-        )
+        self._paths.hear(sender, beat, now_s=now_s)
         self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s)
         self._tray.put(
             *answer,
@@ -373,55 +341,10 @@ class Peer:
         )
 
     def _word(self) -> BeatWord:
-        """Coordinates move slowly, so most heartbeats go without."""
         self._word_count += 1
-        roots = self._signs.say(now_s=self._tray.now_s)
         has_place = self._word_count % PLACE_EVERY_BEATS == 1
         own = self._coordinates.own if has_place else None
-        return BeatWord(self._commands.log.digest, roots, own)
-
-    def _leads_to(self, site: str, root: str, is_above: bool = True) -> bool:
-        now_s = self._tray.now_s
-        return self._neighbours.leads_to(site, root, now_s=now_s, is_above=is_above)
-
-    def _is_onward(self, site: str) -> bool:
-        """Whether summaries may take the way by this site: only then do its news of a root count,
-        for what we say of a root is what those believe who send by us."""
-        return (
-            site in self._neighbours.parents
-            or self._resort.is_used(site)
-            or (self._goes_down and site in self._neighbours.names)
-        )
-
-    def _look_for_ways(self, *, now_s: float) -> None:
-        """With every heartbeat: a query that no tree leads on from here looks for a host, and what
-        waits goes, for ways open also without a word from anybody."""
-        self._retire_plans(now_s=now_s)
-        self._goes_down = False
-        for query in self._router.queries():
-            if query.is_root or not query.is_member:
-                continue
-            has_tree = self._router.has_tree(query)
-            self._goes_down |= not has_tree and self._resort.has_failed(query.id)
-            wanted = self._resort.step(query, has_tree=has_tree, now_s=now_s)
-            if wanted is not None:
-                self._tray.put(Dial(wanted))
-        hosts = self._resort.hosts()
-        for left in self._neighbours.hosts - hosts - self._neighbours.names:
-            if self._neighbours.is_up(left):
-                self._tray.put(Hangup(left))
-        self._neighbours.hosts = hosts
-        self._carrier.way_opened(now_s=now_s)
-        self._states.flush_waiting()
-
-    def _retire_plans(self, *, now_s: float) -> None:
-        """Former trees cost heartbeats; they go when all that was sent by them has come or died."""
-        for query_id in [one for one, at_s in self._drained_s.items() if at_s <= now_s]:
-            del self._drained_s[query_id]
-            query = self._router.query(query_id)
-            if query is not None:
-                self._router.add(msgspec.structs.replace(query, plans=query.plans[:1]))
-                self._relate()
+        return BeatWord(self._commands.log.digest, self._paths.say(), own)
 
     def _way_opened(self, site: str, *, now_s: float) -> None:
         """The link to this site can take messages (again): what waited for it goes."""
@@ -439,39 +362,18 @@ class Peer:
         query, problem = open_query(
             install,
             former=self._router.query(str(install.query.id)),
-            ordinal=self._ordinal, roster=self._roster, merger_of=self._merger_of
+            ordinal=self._ordinal,
+            roster=self._roster,
+            merger_of=self._merger_of,
         )
         if problem is not None:
             self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}")
-        if len(query.plans) > 1:
-            self._drained_s[query.id] = self._tray.now_s + DRAIN_LIVES * self._summary_life_s
-        self._router.add(query)
-        self._relate()
+        self._paths.add(query)
         if install.root_clock_s is not None and not self._is_restoring:
-            self._signs.seed(
-                self._roster.ordinal_of[query.root],
-                install.root_clock_s,
-                age_s=install.age_s,
-                now_s=self._tray.now_s,
-            )
+            self._paths.seed_clock(query.root, install.root_clock_s, age_s=install.age_s)
 
     def _removed(self, query_id: str) -> None:
-        self._drained_s.pop(query_id, None)
-        self._router.discard(query_id)
+        self._paths.discard(query_id)
         self._carrier.list.discard_query(query_id)
         self._states.batch.take(query_id)
-        self._resort.discard_query(query_id)
         self._acks.discard_query(query_id)
-        self._relate()
-
-    def _relate(self) -> None:
-        parents, children = self._router.neighbours()
-        self._neighbours.set_relations(
-            parents=parents, children=children, level=self._router.level_max()
-        )
-        ordinal_of = self._roster.ordinal_of
-        roots = {ordinal_of[query.root] for query in self._router.queries()} | {self._home}
-        self._signs.set_roots(roots)
-        unreachable = self._neighbours.unreachable()
-        if unreachable:
-            self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")

@@ -1,0 +1,171 @@
+"""Which ways lead on from a peer: its trees, the roots' signs of life, and the last resort.
+
+Knows for every query which of its neighbours a summary may be handed to, and says in turn what
+others may believe of this peer. It is looked after with every heartbeat, for ways close by silence
+and open without a word from anybody.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.last_resort import LastResort
+from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.messages import Heartbeat
+from headwater.overlay.neighbours import Neighbours
+from headwater.overlay.outputs import Dial, Hangup
+from headwater.overlay.root_signs import RootClock, RootSign, RootSigns
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.router import Router, Way
+from headwater.overlay.tray import Tray
+from headwater.overlay.tree_place import TreePlace
+
+DRAIN_LIVES = 2
+"""Lives of a summary for which the former trees of a query are kept after a re-plan."""
+
+
+class Pathfinder:
+    def __init__(
+        self,
+        ordinal: int,
+        *,
+        home: int,
+        roster: RosterIndex,
+        config: OverlayConfig,
+        federation: tuple[TreePlace | None, ...],
+        neighbours: Neighbours,
+        tray: Tray,
+    ) -> None:
+        """``home`` is a root whether or not a query is answered there: its clock is shown."""
+        self._home = home
+        self._roster = roster
+        self._summary_life_s = config.summary_life_s
+        self._neighbours = neighbours
+        self._tray = tray
+        self._signs = RootSigns(ordinal)
+        self._resort = LastResort(
+            ordinal, roster=roster, config=config, leads_to=self._leads_to, is_up=neighbours.is_up
+        )
+        self.router = Router(
+            federation,
+            is_open=neighbours.is_open,
+            leads_to=self._leads_to,
+            resort=self._resort.hop,
+        )
+        self._goes_down = False
+        """No parent and no host leads on for some query: what goes, goes by a child."""
+        self._drained_s: dict[str, float] = {}
+        """By query that was planned anew: when nothing can be under way by its former trees."""
+        self.relate()
+
+    # Queries come and go
+
+    def add(self, query: LiveQuery) -> None:
+        """Also for a query that has new trees."""
+        if len(query.plans) > 1:
+            self._drained_s[query.id] = self._tray.now_s + DRAIN_LIVES * self._summary_life_s
+        self.router.add(query)
+        self.relate()
+
+    def discard(self, query_id: str) -> None:
+        self._drained_s.pop(query_id, None)
+        self.router.discard(query_id)
+        self._resort.discard_query(query_id)
+        self.relate()
+
+    def relate(self) -> None:
+        """Keep links with the parents and children of all trees there are."""
+        parents, children = self.router.neighbours()
+        level = self.router.level_max()
+        self._neighbours.set_relations(parents=parents, children=children, level=level)
+        roots = {self._roster.ordinal_of[query.root] for query in self.router.queries()}
+        self._signs.set_roots(roots | {self._home})
+        unreachable = self._neighbours.unreachable()
+        if unreachable:
+            self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")
+
+    # The roots
+
+    def hear(self, sender: str, beat: Heartbeat, *, now_s: float) -> None:
+        self._signs.hear(
+            beat.roots,
+            sender=self._roster.ordinal_of[sender],
+            is_onward=self._is_onward(sender),
+            rtt_s=self._neighbours.link(sender).last_rtt_s,
+            now_s=now_s,
+        )
+
+    def say(self) -> tuple[RootSign, ...]:
+        """What a heartbeat tells of the roots."""
+        return self._signs.say(now_s=self._tray.now_s)
+
+    def seed_clock(self, root: str, clock_s: float, *, age_s: float) -> None:
+        """A message of this age told what the clock of this root showed."""
+        ordinal = self._roster.ordinal_of[root]
+        self._signs.seed(ordinal, clock_s, age_s=age_s, now_s=self._tray.now_s)
+
+    def root_clock(self, root: str) -> RootClock | None:
+        ordinal = self._roster.ordinal_of.get(root, -1)
+        return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
+
+    def _is_onward(self, site: str) -> bool:
+        """Whether summaries may take the way by this site: only then do its news of a root count,
+        for what we say of a root is what those believe who send by us."""
+        return (
+            site in self._neighbours.parents
+            or self._resort.is_used(site)
+            or (self._goes_down and site in self._neighbours.names)
+        )
+
+    # The ways
+
+    def look(self, *, now_s: float) -> None:
+        """A query that no tree leads on from here looks for a host; one that is not needed any
+        more is left, and so are trees that have drained."""
+        self._retire_plans(now_s=now_s)
+        self._goes_down = False
+        for query in self.router.queries():
+            if not query.is_root and query.is_member:
+                self._look_for(query, now_s=now_s)
+        hosts = self._resort.hosts()
+        for left in self._neighbours.hosts - hosts - self._neighbours.names:
+            if self._neighbours.is_up(left):
+                self._tray.put(Hangup(left))
+        self._neighbours.hosts = hosts
+
+    def ways(self, query_id: str) -> list[Way]:
+        """This peer's parents on each tree of a query, and the host of the last resort."""
+        query = self.router.query(query_id)
+        if query is None or query.is_root:
+            return []
+        found = [
+            Way(f"tree {tree}", place.level, place.parent, self._leads_to(place.parent, query.root))
+            for tree, place in enumerate(query.places)
+            if place is not None and place.parent is not None
+        ]
+        host = self._resort.host_of(query_id)
+        if host is not None:
+            leads_on = self._leads_to(host, query.root, False)
+            found.append(Way("last resort", 0, host, leads_on))
+        return found
+
+    def _look_for(self, query: LiveQuery, *, now_s: float) -> None:
+        has_tree = self.router.has_tree(query)
+        self._goes_down |= not has_tree and self._resort.has_failed(query.id)
+        wanted = self._resort.step(query, has_tree=has_tree, now_s=now_s)
+        if wanted is not None:
+            self._tray.put(Dial(wanted))
+
+    def _retire_plans(self, *, now_s: float) -> None:
+        """Former trees cost heartbeats; they go when all that was sent by them has come or died."""
+        for query_id in [one for one, at_s in self._drained_s.items() if at_s <= now_s]:
+            del self._drained_s[query_id]
+            query = self.router.query(query_id)
+            if query is not None:
+                self.router.add(msgspec.structs.replace(query, plans=query.plans[:1]))
+                self.relate()
+
+    def _leads_to(self, site: str, root: str, is_above: bool = True) -> bool:
+        now_s = self._tray.now_s
+        return self._neighbours.leads_to(site, root, now_s=now_s, is_above=is_above)
