@@ -33,10 +33,12 @@ class _Search:
     """One query's search for a host, and the host that was found."""
 
     __slots__ = (
-        "candidates", "dialled_s", "host", "is_needed", "lost_s", "rounds", "served_s", "tried",
+        "candidates", "dialled_s", "host", "is_needed", "lost_s", "root", "rounds", "served_s",
+        "tried",
     )  # fmt: skip
 
-    def __init__(self, lost_s: float) -> None:
+    def __init__(self, root: str, lost_s: float) -> None:
+        self.root = root
         self.lost_s = lost_s
         """Since when no tree leads on."""
         self.is_needed = True
@@ -81,10 +83,13 @@ class LastResort:
         search = self._searches.get(query_id)
         return None if search is None else search.host
 
-    def is_used(self, site: str) -> bool:
-        """Whether summaries go to this host now. One that is kept in reserve, or only tried, is
-        not on their way, and what it knows of a root says nothing about that way."""
-        return any(search.host == site and search.is_needed for search in self._searches.values())
+    def is_used(self, site: str, root: str) -> bool:
+        """Whether summaries for this root go to this host now. One that is kept in reserve, or
+        only tried, is not on their way, and what it knows of a root says nothing about it."""
+        return any(
+            search.host == site and search.is_needed and search.root == root
+            for search in self._searches.values()
+        )
 
     def has_failed(self, query_id: str) -> bool:
         """Everybody has been tried and nobody took us, or nobody is to be tried."""
@@ -118,7 +123,7 @@ class LastResort:
                 del self._searches[query.id]
             return None
         if search is None:
-            self._searches[query.id] = _Search(now_s)
+            self._searches[query.id] = _Search(query.root, now_s)
             return None
         search.served_s = now_s
         if search.host is not None and self._leads(search.host, query):

@@ -35,7 +35,6 @@ class Neighbours:
         self._links: dict[str, Link] = {}
         self._backoffs: dict[str, Backoff] = {}
         self._diallable: list[str] = []
-        self.parents: set[str] = set()
         self.hosts: set[str] = set()
         """Wanted beside the neighbours."""
         self.beat_count = 0
@@ -47,7 +46,6 @@ class Neighbours:
     def set_relations(self, *, parents: set[str], children: set[str], level: int = 0) -> None:
         """Called whenever a tree comes or goes; ``level`` is the farthest from a root."""
         self._level = level
-        self.parents = parents
         self.names = parents | children
         self._diallable = [
             other

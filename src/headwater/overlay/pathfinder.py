@@ -53,8 +53,10 @@ class Pathfinder:
             leads_to=self._leads_to,
             resort=self._resort.hop,
         )
-        self._goes_down = False
-        """No parent and no host leads on for some query: what goes, goes by a child."""
+        self._above: dict[int, set[str]] = {}
+        """By root: the parents in all trees of its queries."""
+        self._goes_down: set[int] = set()
+        """Roots for which no parent and no host leads on: what goes, goes by a child."""
         self._drained_s: dict[str, float] = {}
         """By query that was planned anew: when nothing can be under way by its former trees."""
         self.relate()
@@ -79,8 +81,11 @@ class Pathfinder:
         parents, children = self.router.neighbours()
         level = self.router.level_max()
         self._neighbours.set_relations(parents=parents, children=children, level=level)
-        roots = {self._roster.ordinal_of[query.root] for query in self.router.queries()}
-        self._signs.set_roots(roots | {self._home})
+        self._above = {}
+        for query in self.router.queries():
+            above = self._above.setdefault(self._roster.ordinal_of[query.root], set())
+            above.update(place.parent for place in query.all_places() if place.parent is not None)
+        self._signs.set_roots(self._above.keys() | {self._home})
         unreachable = self._neighbours.unreachable()
         if unreachable:
             self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")
@@ -91,7 +96,7 @@ class Pathfinder:
         self._signs.hear(
             beat.roots,
             sender=self._roster.ordinal_of[sender],
-            is_onward=self._is_onward(sender),
+            is_onward=lambda root: self._is_onward(sender, root),
             rtt_s=self._neighbours.link(sender).last_rtt_s,
             now_s=now_s,
         )
@@ -109,13 +114,13 @@ class Pathfinder:
         ordinal = self._roster.ordinal_of.get(root, -1)
         return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
 
-    def _is_onward(self, site: str) -> bool:
-        """Whether summaries may take the way by this site: only then do its news of a root count,
-        for what we say of a root is what those believe who send by us."""
+    def _is_onward(self, site: str, root: int) -> bool:
+        """Whether summaries for this root may take the way by this site: only then do its news of
+        the root count, for what we say of a root is what those believe who send by us."""
         return (
-            site in self._neighbours.parents
-            or self._resort.is_used(site)
-            or (self._goes_down and site in self._neighbours.names)
+            site in self._above.get(root, ())
+            or self._resort.is_used(site, self._roster.name_of[root])
+            or (root in self._goes_down and site in self._neighbours.names)
         )
 
     # The ways
@@ -124,7 +129,7 @@ class Pathfinder:
         """A query that no tree leads on from here looks for a host; one that is not needed any
         more is left, and so are trees that have drained."""
         self._retire_plans(now_s=now_s)
-        self._goes_down = False
+        self._goes_down = set()
         for query in self.router.queries():
             if not query.is_root and query.is_member:
                 self._look_for(query, now_s=now_s)
@@ -152,7 +157,8 @@ class Pathfinder:
 
     def _look_for(self, query: LiveQuery, *, now_s: float) -> None:
         has_tree = self.router.has_tree(query)
-        self._goes_down |= not has_tree and self._resort.has_failed(query.id)
+        if not has_tree and self._resort.has_failed(query.id):
+            self._goes_down.add(self._roster.ordinal_of[query.root])
         wanted = self._resort.step(query, has_tree=has_tree, now_s=now_s)
         if wanted is not None:
             self._tray.put(Dial(wanted))

@@ -15,7 +15,7 @@ have made it worse than a newer one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -76,19 +76,20 @@ class RootSigns:
         signs: Iterable[RootSign],
         *,
         sender: int,
-        is_onward: bool,
+        is_onward: Callable[[int], bool],
         rtt_s: float | None,
         now_s: float,
     ) -> None:
-        """``is_onward``: the sender is one to whom we would hand summaries. Only such a one's news
-        count as signs of life; a clock may be learned from anybody."""
+        """``is_onward``: of a root, whether the sender is one to whom we would hand summaries for
+        it. Only such a one's news count as signs of life; a clock may be learned from anybody."""
         one_way_s = 0.0 if rtt_s is None else rtt_s / 2
         for sign in signs:
             if sign.root not in self._seen_s or sign.root in self._own:
                 continue
             seen_s = now_s - sign.age_s - one_way_s
             is_echo = self._ordinal in sign.via
-            if is_onward and not is_echo and seen_s > self._seen_s[sign.root]:
+            is_newer = seen_s > self._seen_s[sign.root] and not is_echo
+            if is_newer and is_onward(sign.root):
                 self._seen_s[sign.root] = seen_s
                 self._via[sign.root] = (sender, *sign.via)[:VIA_MAX]
             if sign.clock_s is not None and rtt_s is not None:

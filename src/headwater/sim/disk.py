@@ -171,7 +171,7 @@ class CubeDisk:
         for pane in [pane for pane in kept if pane < acked.done_through]:
             del kept[pane]
         for pane, at in kept.items():
-            if ranges.contains(acked.panes, pane):
+            if not at.is_acked and ranges.contains(acked.panes, pane):
                 at.is_acked = True
 
     def mark_unacked(self, query: str) -> None:

@@ -48,6 +48,8 @@ class Kind(StrEnum):
     """Each batch of a site takes longer."""
     INSTALL = "install"
     REMOVE = "remove"
+    REPLAN = "replan"
+    """New trees for a query, by its root."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -93,8 +95,10 @@ WEIGHTS: dict[Kind, Weight] = {
     Kind.LOG_LOSS: Weight(0.4, (0.0, 0.0)),
     Kind.INSTALL: Weight(0.6, (0.0, 0.0)),
     Kind.REMOVE: Weight(0.3, (0.0, 0.0)),
+    Kind.REPLAN: Weight(0.6, (0.0, 0.0)),
 }
-"""What a sweep draws, and shares relative to each other; the other kinds are for experiments. Those of the network lead, because the protocol is about them."""
+"""What a sweep draws, with shares relative to each other; other kinds are for experiments. Those of
+the network lead, because the protocol is about them."""
 
 COUNTED_S = 120.0
 """The time for which numbers of faults are drawn; a longer run has more."""
@@ -144,7 +148,7 @@ def _draw(random: Random, field: Field, kind: Kind) -> Fault:
         value = float(random.choice((200, 1000, 5000)))
     elif kind is Kind.CLOCK_STEP:
         value = random.choice((-8.0, -3.0, -1.0, 1.0, 3.0, 8.0))
-    elif kind in (Kind.INSTALL, Kind.REMOVE, Kind.SLOW_DISK):
+    elif kind in (Kind.INSTALL, Kind.REMOVE, Kind.REPLAN, Kind.SLOW_DISK):
         value = random.random()
     return Fault(kind, round(at_s, 3), round(for_s, 3), _struck(random, field, kind), value)
 
@@ -189,6 +193,8 @@ class Struck(Protocol):
     def lose_log(self, site: str) -> None: ...
 
     def install_another(self, site: str, *, draw: float) -> None: ...
+
+    def replan_one(self, *, draw: float) -> None: ...
 
     def remove_one(self, site: str, *, draw: float) -> None: ...
 
@@ -273,6 +279,8 @@ class Nemesis:
                 world.lose_log(site)
             case Kind.INSTALL:
                 world.install_another(site, draw=fault.value)
+            case Kind.REPLAN:
+                world.replan_one(draw=fault.value)
             case Kind.REMOVE:
                 world.remove_one(site, draw=fault.value)
 

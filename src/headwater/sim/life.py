@@ -167,11 +167,14 @@ class Life:
         if self._is_working:
             return
         self._is_working = True
+        effects, disk = self._effects, self.disk
         while not self.is_over and not self._is_waiting:
-            self._effects.extend(self.node.take())
-            if not self._effects:
-                break
-            if type(self._effects[0]) not in DURABLE or not self._must_wait():
+            if not effects:
+                effects.extend(self.node.take())
+                if not effects:
+                    break
+            is_prompt = not (disk.is_full or disk.delay_s)
+            if is_prompt or type(effects[0]) not in DURABLE or not self._must_wait():
                 self._execute_next()
         self._is_working = False
         if not self.is_over:

@@ -89,6 +89,9 @@ class WorkloadPart(_Table, frozen=True):
     """Late records come up to this long after their time."""
     poll_every: float = 1.0
     """How often a site looks for new input."""
+    polls: Literal["free", "aligned"] = "free"
+    """Free: each site in a rhythm of its own. Aligned: all within a tenth of a second after each
+    multiple of ``poll_every`` on their own clocks, as an operator that closes windows by time."""
     batch_takes: float = 0.1
     """What Spark needs for a batch at a site, at most."""
 

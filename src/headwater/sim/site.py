@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
-from headwater.plan.command import Command
+from headwater.plan.command import Command, Install
 from headwater.sim.bag import Bag
 from headwater.sim.disk import Disk
 from headwater.sim.event_queue import Clock
@@ -152,6 +152,11 @@ class SimulatedSite:
     def command(self, command: Command) -> None:
         if self.life is not None:
             self.life.node.command(command, now_s=self.clock.now_s())
+            self.life.work()
+
+    def replan(self, install: Install) -> None:
+        if self.life is not None:
+            self.life.node.replan(install, now_s=self.clock.now_s())
             self.life.work()
 
     # ---- what its life shows to those who look on

@@ -63,7 +63,12 @@ class SiteSpark:
     def start(self) -> None:
         for one in self._disk.cube.untold:
             one.is_told = False
-        self._queue.after(self._random.random() * self._pace.poll_every_s, self._poll)
+        after_s = self._random.random() * self._pace.poll_every_s
+        if self._pace.poll_within_s is not None:
+            every_s = self._pace.poll_every_s
+            after_s = every_s - self._clock.now_s() % every_s
+            after_s += self._random.uniform(0.001, self._pace.poll_within_s)
+        self._queue.after(after_s, self._poll)
 
     def replay(self) -> None:
         """The checkpoint is lost: what runs is begun again, or what was done is delivered again."""

@@ -50,9 +50,7 @@ class TallyMerger:
         return Tally()
 
     def merge(self, parts: Sequence[Tally]) -> Tally:
-        return Tally(
-            sum(part.once for part in parts), sum(part.digest for part in parts) & _MASK
-        )
+        return Tally(sum(part.once for part in parts), sum(part.digest for part in parts) & _MASK)
 
     def size_bytes(self, rows: Tally) -> int:
         return ROW_BYTES

@@ -21,6 +21,9 @@ class Pace(msgspec.Struct, frozen=True):
     state_every_s: float = 4.0
     retention_s: float = 70.0
     poll_every_s: float = 2.0
+    poll_within_s: float | None = None
+    """None: each site polls in a rhythm of its own. Else all begin so soon after each multiple of
+    ``poll_every_s`` on their own clocks."""
     install_s: tuple[float, float] = (0.0, 1.5)
     """From hearing of a query until batches have it."""
     batch_s: tuple[float, float] = (0.1, 1.2)

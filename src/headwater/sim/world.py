@@ -58,9 +58,11 @@ class World:
         tail_length: int = TAIL_LENGTH,
         watch: Callable[[World], SiteWatcher] | None = None,
         is_light: bool = False,
+        is_judged: bool = True,
     ) -> None:
         """``watch`` makes who looks on instead of the checkers. With ``is_light`` records are
-        counted, not kept as sets, and nothing is judged at the end: for large worlds."""
+        counted, not kept as sets, for large worlds; ``is_judged``: the end must be settled."""
+        self._is_judged = is_judged and not is_light
         self.scenario = scenario
         self._is_light = is_light
         self._merger: BagMerger | TallyMerger = TallyMerger() if is_light else BagMerger()
@@ -189,7 +191,7 @@ class World:
         if not self._is_light:
             self._check_bounds()
         self.queue.run_until(START_S + scenario.end_s)
-        if not self._is_light:
+        if self._is_judged:
             self._judge()
 
     def _check_bounds(self) -> None:
@@ -242,6 +244,20 @@ class World:
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self.transcript.count("a query was installed while others ran")
         self._install(query)
+
+    def replan_one(self, *, draw: float) -> None:
+        """The root of a query gives it new trees, if it is up and has it."""
+        ids = sorted(self.checkers.queries)
+        query = self.checkers.queries[ids[int(draw * len(ids))]]
+        at = self.sites[query.root]
+        install = at.disk.installs.get(str(query.id)) if at.is_up else None
+        if install is None:
+            return
+        ordinal = self.scenario.roster.site(query.root).ordinal
+        trees = draw_trees(self._random, self.scenario.roster, root=ordinal)
+        version = install.plan_version + 1
+        at.replan(msgspec.structs.replace(install, trees=trees, plan_version=version, age_s=0.0))
+        self.transcript.count("a query was planned anew")
 
     def remove_one(self, site: str, *, draw: float) -> None:
         at = self.sites[site]
@@ -310,7 +326,9 @@ class World:
         self.sites[site].unlinked(peer, unsent)
 
     def arrived(self, site: str, sender: str, message: Message) -> None:
-        self.sites[site].receive(sender, message)
+        life = self.sites[site].life
+        if life is not None:
+            life.receive(sender, message)
 
     def queued(self, site: str, peer: str, queued_bytes: int) -> None:
         self.sites[site].load(peer, queued_bytes)

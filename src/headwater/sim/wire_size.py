@@ -1,0 +1,53 @@
+"""About what messages take on the wire, without encoding them: loads are sums of millions.
+
+Calibrated against the real codec (``tests/sim/test_wire_size.py``): the message itself, the frame,
+the TLS record and the TCP and IP headers of a packet of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.algebra.coverage import Coverage
+from headwater.overlay.messages import (
+    AckMessage,
+    CommandMessage,
+    Heartbeat,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.overlay.neighbours import BEAT_BYTES
+from headwater.plan.command import Install
+
+HEARTBEAT_BYTES = BEAT_BYTES
+PACKET_BYTES = 87
+"""TCP and IP headers (52 with options), TLS record (22 with its tag), frame (13)."""
+SUMMARY_BYTES = 155
+"""A summary beside its coverage: names, numbers, route, and one row of a count and a sum as an
+Arrow record batch."""
+PART_BYTES = 16
+STATE_BYTES = 63
+TREE_LINK_BYTES = 6
+INSTALL_BYTES = 800
+
+
+def wire_bytes(message: Any) -> int:
+    if isinstance(message, SummaryMessage):
+        return PACKET_BYTES + SUMMARY_BYTES + coverage_bytes(message.summary.coverage)
+    if isinstance(message, Heartbeat):
+        return HEARTBEAT_BYTES
+    if isinstance(message, StatesMessage):
+        return PACKET_BYTES + 8 + STATE_BYTES * len(message.states)
+    if isinstance(message, AckMessage):
+        ack = message.ack
+        panes = sum(8 + one.sites.bit_length() // 8 for one in ack.panes)
+        return PACKET_BYTES + 42 + panes + 12 * len(ack.greetings)
+    if isinstance(message, CommandMessage) and isinstance(message.command, Install):
+        links = sum(len(tree.parents) for tree in message.command.trees)
+        return PACKET_BYTES + INSTALL_BYTES + TREE_LINK_BYTES * links
+    return PACKET_BYTES + 60
+
+
+def coverage_bytes(coverage: Coverage) -> int:
+    bits = coverage.whole.bit_length() + coverage.empty.bit_length()
+    return bits // 8 + PART_BYTES * len(coverage.parts)
