@@ -188,3 +188,15 @@ def test_two_that_have_only_each_other_left_do_not_believe_each_other(overlay):
     world.run(10.0)
     lacking = [pane for pane in range(4, 34) if counted(world, pane) != {"c", "d", "x"}]
     assert lacking == []
+
+
+def test_who_was_cut_off_itself_dials_everybody_anew_when_the_first_link_opens(world):
+    """b is alone for two minutes, so its pauses have grown to half a minute."""
+    kill(world, "b")
+    world.asleep.discard("b")
+    world.run(120.0)
+    for other in ("root", "e", "f"):
+        world.barred.discard(frozenset(("b", other)))
+    world.connect("b", "e")
+    world.run(2.0)
+    assert {frozenset(("b", "root")), frozenset(("b", "f"))} <= world.links.keys()

@@ -35,6 +35,13 @@ class Backoff:
         self.next_s = now_s + pause_s * (1.0 - SPREAD * _fraction(self._pair, self._failed_count))
         self._failed_count = min(self._failed_count + 1, DOUBLINGS_MAX)
 
+    def try_soon(self, *, now_s: float) -> None:
+        """It was we who were cut off, and are not any more: what failed meanwhile proves nothing.
+        Still spread, for all of a region come back at once."""
+        self._failed_count = 0
+        soon_s = now_s + self._first_s * _fraction(self._pair, 0)
+        self.next_s = min(self.next_s, soon_s)
+
     def reached(self) -> None:
         """The other end has spoken. A link that only opens and closes does not count."""
         self._failed_count = 0

@@ -106,6 +106,9 @@ class Neighbours:
     def link_up(self, site: str, *, word: BeatWord, now_s: float) -> list[Output]:
         """The first heartbeat goes at once, so that the distance is soon known."""
         link = self.link(site)
+        if next(self.links_up(), None) is None:
+            for backoff in self._backoffs.values():
+                backoff.try_soon(now_s=now_s)
         link.up(now_s=now_s)
         if len(self.guests()) > self._config.guests_max and site not in self.names:
             return [Hangup(site)]
