@@ -14,7 +14,13 @@ from typing import Annotated
 import typer
 
 from headwater import __version__
-from headwater.cli import agent_commands, demo_command, local_commands, operator_commands
+from headwater.cli import (
+    agent_commands,
+    demo_command,
+    local_commands,
+    operator_commands,
+    simulate,
+)
 from headwater.cli import try_command as trying
 from headwater.errors import HeadwaterError
 
@@ -76,6 +82,7 @@ def _end(message: str, code: int, error: Exception) -> None:
 
 demo_command.add_to(app)
 trying.add_to(app)
+simulate.add_to(app)
 local_commands.add_to(app)
 operator_commands.add_to(app)
 agent_commands.add_to(app)

@@ -1,0 +1,65 @@
+"""Sizes are estimated; the real codec says how well."""
+
+import pyarrow as pa
+import pytest
+
+from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
+from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.route import Route
+from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Summary
+from headwater.net.codec import Codec
+from headwater.overlay.messages import (
+    AckMessage,
+    Heartbeat,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.overlay.root_signs import RootSign
+from headwater.sim.wire_size import PACKET_BYTES, wire_bytes
+
+SCHEMA = pa.schema([("count", pa.int64()), ("sum", pa.float64())])
+ROWS = pa.table({"count": [680], "sum": [1234.5]}, schema=SCHEMA)
+QUERY = "simulated@s0#1"
+
+
+def summary(sites: int) -> Message:
+    coverage = Coverage(whole=(1 << sites) - 1, tag=2**63 + 5)
+    return SummaryMessage(
+        Summary(QUERY, 1_000_012, coverage, rows=ROWS, age_s=1.2345, route=Route(1, (2, 1), 0))
+    )
+
+
+def acknowledgement(panes: int, greetings: int) -> Message:
+    return AckMessage(
+        Acknowledgement(
+            QUERY,
+            2**60,
+            5,
+            100,
+            panes=tuple(PaneHeld(1_000_012 + n, (1 << 680) - 1) for n in range(panes)),
+            greetings=tuple(Greeting(n, 2**62, 1) for n in range(greetings)),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        summary(1),
+        summary(680),
+        acknowledgement(0, 0),
+        acknowledgement(5, 0),
+        acknowledgement(0, 10),
+        StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012),)),
+        Heartbeat(
+            1e6, 1e6, 0.33, 2**63 + 1, (RootSign(0, 1.2, 1e6, 0.05),), Coordinate(1, 2, 3, 4, 0.5)
+        ),
+    ],
+    ids=["summary 1", "summary 680", "ack", "ack 5", "ack greets", "state", "heartbeat"],
+)
+def test_an_estimate_is_within_a_fifth_of_what_the_codec_makes(message: Message) -> None:
+    encoded = len(Codec(lambda _: SCHEMA).encode(message)) + PACKET_BYTES
+    assert wire_bytes(message) == pytest.approx(encoded, rel=0.2)
