@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import msgspec
 import pyarrow as pa
-from benchmarks.wire import KEYS, a_table
 
+from benchmarks.wire import KEYS, a_table
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
