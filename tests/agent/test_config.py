@@ -38,6 +38,7 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
         ("", "missing required field `site`"),
         ('site = "a"\nsitte = 1', "unknown field `sitte`"),
         ('site = "a"\n[overlay]\nheartbeat_every_s = -1.0', "heartbeat_every_s > 0"),
+        ('site = "a"\nreplan_every_s = 0', "replan_every_s > 0, got 0"),
         ('site = "a"\n[spark]\nmode = "cloud"', 'wanted "local" or "none"'),
         ('site = "a', "agent.toml"),
     ],

@@ -112,6 +112,10 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics_port: int | None = None
     """Prometheus metrics on this port of loopback; absent: none."""
 
+    def __post_init__(self) -> None:
+        if self.replan_every_s <= 0:
+            raise ConfigurationError(f"wanted replan_every_s > 0, got {self.replan_every_s}")
+
     @classmethod
     def load(cls, path: Path) -> AgentConfig:
         """The configuration at ``path``, its relative paths made absolute."""

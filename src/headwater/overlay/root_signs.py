@@ -115,14 +115,6 @@ class RootSigns:
             return RootClock(0.0, 0.0, now_s)
         return self._clocks.get(root)
 
-    def clock_stepped(self, by_s: float) -> None:
-        """Our own clock was set: what was learned is as true as before, on the new clock."""
-        self._seen_s = {root: seen_s + by_s for root, seen_s in self._seen_s.items()}
-        self._clocks = {
-            root: RootClock(clock.offset_s - by_s, clock.spread_s, clock.at_s + by_s)
-            for root, clock in self._clocks.items()
-        }
-
     def _sign_of(self, root: int, now_s: float) -> RootSign:
         clock = self.clock_of(root, now_s=now_s)
         age_s = 0.0 if root in self._own else max(0.0, now_s - self._seen_s[root])
