@@ -386,4 +386,3 @@ def _window_shown(envelope: Envelope) -> WindowShown:
         is_final=envelope.final,
         missing=tuple(dict.fromkeys(one.site for one in envelope.missing)),
     )
-

@@ -87,5 +87,3 @@ def _zstd_bytes(path: Path) -> int:
 
 def _line_count(path: Path) -> int:
     return path.read_bytes().count(b"\n")
-
-

@@ -94,9 +94,7 @@ class EffectRunner:
         if send.updates:
             cube = self._stores.cube
             try:
-                rows = await self._in_writer(
-                    lambda: cube.rows(send.query, send.pane, send.updates)
-                )
+                rows = await self._in_writer(lambda: cube.rows(send.query, send.pane, send.updates))
             except StoreError as error:
                 self._node.not_loaded(send, str(error), now_s=self._now_s())
                 return

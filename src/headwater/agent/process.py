@@ -91,9 +91,7 @@ async def _run(config: AgentConfig) -> None:
                 spark.session, directory / "spark", batch_bytes_max=config.sources.batch_bytes_max
             )
         desk = ControlDesk()
-        files = CertFiles(
-            Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key)
-        )
+        files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
         credentials = Credentials(files, deny=Path(config.tls.deny))
         network = TlsNetwork(
             site=config.site,

@@ -41,7 +41,5 @@ async def plan_anew(runtime: SiteRuntime, install: Install) -> bool:
         return False
     version = install.plan_version + 1
     log.info("planned anew", query=str(install.query.id), plan=version)
-    runtime.replan(
-        msgspec.structs.replace(install, trees=trees, plan_version=version, age_s=0.0)
-    )
+    runtime.replan(msgspec.structs.replace(install, trees=trees, plan_version=version, age_s=0.0))
     return True

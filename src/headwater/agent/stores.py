@@ -51,9 +51,7 @@ class SiteStores:
             self.commands = CommandStore(directory / "commands")
             for install in self.commands.live():
                 self.book.add(install.query)
-            self.ledger = RootLedger(
-                directory / "ledger", merger_of=self.book.merger, clock=clock
-            )
+            self.ledger = RootLedger(directory / "ledger", merger_of=self.book.merger, clock=clock)
         except BaseException:
             self.cube.close()
             raise

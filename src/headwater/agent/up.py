@@ -98,7 +98,10 @@ def spawn_agent(directory: Path, name: str) -> subprocess.Popen[bytes]:
     with log:
         return subprocess.Popen(
             [*command, str(directory / name / "agent.toml")],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
 
 

@@ -63,9 +63,9 @@ ORIGIN = Coordinate(0.0, 0.0, 0.0)
 
 def problem_with_coordinate(coordinate: Coordinate) -> str | None:
     """What is wrong with a coordinate that came from outside, or None. Never raises."""
-    position = (coordinate.x, coordinate.y, coordinate.z)
-    if not all(-POSITION_MAX_MS <= value <= POSITION_MAX_MS for value in position):
-        return f"coordinate: a position of {position} ms; wanted up to {POSITION_MAX_MS:.0f}"
+    x, y, z = coordinate.x, coordinate.y, coordinate.z
+    if not (abs(x) <= POSITION_MAX_MS and abs(y) <= POSITION_MAX_MS and abs(z) <= POSITION_MAX_MS):
+        return f"coordinate: a position of {(x, y, z)} ms; wanted up to {POSITION_MAX_MS:.0f}"
     if not 0.0 < coordinate.height <= POSITION_MAX_MS:
         return f"coordinate: a height of {coordinate.height} ms; wanted more than 0, up to 10,000"
     if not 0.0 <= coordinate.error < inf or not isfinite(coordinate.error):

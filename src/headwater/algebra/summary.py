@@ -62,7 +62,9 @@ class Summary(msgspec.Struct, frozen=True):
 def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
     """Both as one, with the larger age. Raises ``OverlapError`` where a site is in both."""
     assert (left.query, left.pane, left.plan_version) == (
-        right.query, right.pane, right.plan_version
+        right.query,
+        right.pane,
+        right.plan_version,
     ), "only summaries of one query, pane and plan are merged"
     assert Lane.SPARE not in (left.lane, right.lane), "a spare is never merged on the way"
     coverage = left.coverage.merge(right.coverage)

@@ -74,6 +74,8 @@ class Edge:
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
         self._sent_s = NEVER_S
+        self._due_s: float | None = None
+        """The next deadline, until something changes."""
 
     # Queries come and go
 
@@ -95,7 +97,7 @@ class Edge:
         when it is new here: the cube has no record of it.
         """
         query_id = str(query.id)
-        if query_id in self._edges:
+        if self._to_change(query_id) is not None:
             return False
         edge = QueryEdge(
             query,
@@ -127,7 +129,7 @@ class Edge:
         long. Panes that begin in the gap are declined: they would be closed with records missing.
         Called before the first report of the source, and before anything of the query is told.
         """
-        edge = self._edges.get(query_id)
+        edge = self._to_change(query_id)
         if edge is not None:
             edge.read_from(at_s)
 
@@ -137,13 +139,13 @@ class Edge:
         What was read is not read again for it, so the panes up to then are declined instead of
         being answered short. Called as ``read_from`` is.
         """
-        edge = self._edges.get(query_id)
+        edge = self._to_change(query_id)
         if edge is not None:
             edge.begin_late(at_s)
 
     def root_clock(self, query_id: str, offset_s: float, *, now_s: float) -> None:
         """The clock of the query's root is ahead of this site's by this much."""
-        edge = self._edges.get(query_id)
+        edge = self._to_change(query_id)
         if edge is not None:
             edge.time.hear(offset_s, now_s=now_s)
 
@@ -153,6 +155,7 @@ class Edge:
         return 0 if edge is None else edge.time.offset_us
 
     def remove(self, query_id: str) -> None:
+        self._due_s = None
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
             self._outputs.append(Forget(query_id))
 
@@ -164,6 +167,7 @@ class Edge:
     # What happens
 
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
+        self._due_s = None
         self._clocks.setdefault(report.source, SourceClock()).hear(report)
         batches = {batch.query: batch for batch in report.queries}
         for edge in self._edges.values():
@@ -173,21 +177,21 @@ class Edge:
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``: what is marked as sent goes out here and now."""
         for one in done:
-            edge = self._edges.get(one.query)
+            edge = self._to_change(one.query)
             if edge is not None:
                 updates = edge.cut_done(one, now_s=now_s)
                 lane = edge.lane_of(one, now_s=now_s)
                 self._outputs += sends_of(edge, one.pane, updates, lane)
 
     def receive_ack(self, ack: Acknowledgement, *, now_s: float) -> None:
-        edge = self._edges.get(ack.query)
+        edge = self._to_change(ack.query)
         if edge is not None:
             life_s = self._config.summary_life_s
             self._outputs += read_ack(edge, ack, summary_life_s=life_s, now_s=now_s)
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
-        edge = self._edges.get(query_id)
+        edge = self._to_change(query_id)
         flight = edge.book.flights.get(pane, {}) if edge is not None else {}
         for first, last in updates:
             for update in range(first, last + 1):
@@ -196,7 +200,7 @@ class Edge:
 
     def rows_gone(self, query_id: str, pane: int) -> None:
         """The cube can't give the rows of this pane any more: it is declined, not promised."""
-        edge = self._edges.get(query_id)
+        edge = self._to_change(query_id)
         if edge is not None:
             self._outputs += edge.expire([pane])
             text = f"{query_id}: the rows of pane {pane} are gone from the cube; it is declined"
@@ -206,6 +210,7 @@ class Edge:
 
     def tick(self, *, now_s: float, room: Callable[[str], int]) -> None:
         """Writes first, so that all of a tick can be one transaction; then what is said."""
+        self._due_s = None
         left = Room(room)
         states: list[SiteState] = []
         for edge in self._edges.values():
@@ -230,12 +235,23 @@ class Edge:
         self._outputs += sending.sends
 
     def next_deadline_s(self) -> float:
+        """Asked after every message, most of which are nothing to an edge; so it is kept."""
+        if self._due_s is None:
+            self._due_s = self._find_deadline_s()
+        return self._due_s
+
+    def _find_deadline_s(self) -> float:
         due_s = ALWAYS_S
         for edge in self._edges.values():
             due_s = min(due_s, edge.next_deadline_s())
             if _waits_for_room(edge):
                 due_s = min(due_s, self._sent_s + SEND_EVERY_S)
         return due_s
+
+    def _to_change(self, query_id: str) -> QueryEdge | None:
+        """The edge of a query, for whoever is about to change it."""
+        self._due_s = None
+        return self._edges.get(query_id)
 
     def take(self) -> list[Output]:
         outputs, self._outputs = self._outputs, []

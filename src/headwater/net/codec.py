@@ -172,9 +172,7 @@ class _Layout(NamedTuple):
 
 def _wire_place(place: Coordinate) -> WirePlace:
     values = msgspec.structs.astuple(place)
-    x, y, z, height, error = (
-        round(v * unit) for v, unit in zip(values, _PLACE_UNITS, strict=True)
-    )
+    x, y, z, height, error = (round(v * unit) for v, unit in zip(values, _PLACE_UNITS, strict=True))
     return x, y, z, height, error
 
 

@@ -76,28 +76,32 @@ class Machines:
         self.loading_bytes = 0
         """Of rows that are being loaded to be sent."""
         self.effects: list[Effect] = []
+        self._peer_is_told = False
         self._installed: set[str] = set()
 
     def pass_on(self, *, now_s: float) -> None:
-        """Hand over what machines say to each other until none has more to say."""
+        """Hand over what machines say to each other until none has more to say.
+
+        The peer speaks first, so a further round is needed only where the others answered it.
+        """
         for _ in range(ROUNDS_MAX):
-            said = self.peer.take()
-            for one in said:
+            self._peer_is_told = False
+            for one in self.peer.take():
                 self._from_peer(one, now_s=now_s)
-            of_edge = [] if self.edge is None else self.edge.take()
-            for output in of_edge:
-                self._from_edge(output, now_s=now_s)
-            of_roots: list[root_out.Output] = []
-            for root in self.roots.values():
-                of_roots += root.take()
-            for word in of_roots:
-                self._from_root(word, now_s=now_s)
-            if not (said or of_edge or of_roots):
+            if self.edge is not None:
+                for output in self.edge.take():
+                    self._from_edge(output, now_s=now_s)
+            for root in tuple(self.roots.values()):
+                for word in root.take():
+                    self._from_root(word, now_s=now_s)
+            if not self._peer_is_told:
                 return
         raise AssertionError(f"{self.site}: machines still talk after {ROUNDS_MAX} rounds")
 
     def _from_peer(self, output: peer_out.Output, *, now_s: float) -> None:
         match output:
+            case peer_out.Transmit():  # nearly all there is, so it is asked for first
+                self.effects.append(output)
             case peer_out.Delivered(summary, _):
                 root = self.roots.get(summary.query)
                 if root is not None:
@@ -127,6 +131,7 @@ class Machines:
                 else:
                     self.originate(output, None, now_s=now_s)
             case edge_out.Report(states):
+                self._peer_is_told = True
                 self.peer.report(states, now_s=now_s)
             case edge_out.Suspended(query_id, message):
                 self.effects.append(Withdrawn(query_id))
@@ -139,6 +144,7 @@ class Machines:
     def _from_root(self, output: root_out.Output, *, now_s: float) -> None:
         match output:
             case root_out.Acknowledge(ack):
+                self._peer_is_told = True
                 self.peer.acknowledge(ack, now_s=now_s)
             case root_out.Notice(kind, text):
                 self.notice("root", kind, text)
@@ -157,6 +163,7 @@ class Machines:
                 roster_version=self._roster.version,
                 plan_version=install.plan_version,
             )
+            self._peer_is_told = True
             self.peer.originate(summary, now_s=now_s)
 
     def tell_clocks(self, *, now_s: float) -> None:

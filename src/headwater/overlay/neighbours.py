@@ -35,6 +35,8 @@ class Neighbours:
         self._links: dict[str, Link] = {}
         self._backoffs: dict[str, Backoff] = {}
         self._diallable: list[str] = []
+        self._missing: list[str] = []
+        """Of those, the ones without a link."""
         self.hosts: set[str] = set()
         """Wanted beside the neighbours."""
         self.beat_count = 0
@@ -60,6 +62,7 @@ class Neighbours:
         ]
         for gone in self._backoffs.keys() - self.names:
             del self._backoffs[gone]
+        self._find_missing()
 
     def unreachable(self) -> list[str]:
         """Neighbours with whom neither side can open a connection: the plan is wrong."""
@@ -110,6 +113,7 @@ class Neighbours:
             for backoff in self._backoffs.values():
                 backoff.try_soon(now_s=now_s)
         link.up(now_s=now_s)
+        self._find_missing()
         if len(self.guests()) > self._config.guests_max and site not in self.names:
             return [Hangup(site)]
         self.beat_count += 1
@@ -117,10 +121,9 @@ class Neighbours:
 
     def link_down(self, site: str) -> None:
         self.link(site).down()
+        self._find_missing()
 
-    def receive(
-        self, site: str, beat: Heartbeat, *, word: BeatWord, now_s: float
-    ) -> list[Output]:
+    def receive(self, site: str, beat: Heartbeat, *, word: BeatWord, now_s: float) -> list[Output]:
         """The first heartbeat of a link is answered at once, later ones by the next beat."""
         link = self.link(site)
         is_first = not link.has_beat
@@ -167,7 +170,7 @@ class Neighbours:
 
     def next_deadline_s(self) -> float:
         due_s = self._next_beat_s
-        for site in self._missing():
+        for site in self._missing:
             due_s = min(due_s, self._backoff(site).next_s)
         return due_s
 
@@ -180,17 +183,13 @@ class Neighbours:
                 link.forgive(now_s=now_s)
 
     def _dials(self, now_s: float) -> list[Output]:
-        due = [site for site in self._missing() if self._backoff(site).is_due(now_s=now_s)]
+        due = [site for site in self._missing if self._backoff(site).is_due(now_s=now_s)]
         for site in due:
             self._backoff(site).dialled(now_s=now_s)
         return [Dial(site) for site in due]
 
-    def _missing(self) -> list[str]:
-        links = self._links
-        return [
-            site for site in self._diallable
-            if (link := links.get(site)) is None or not link.is_up
-        ]  # fmt: skip
+    def _find_missing(self) -> None:
+        self._missing = [site for site in self._diallable if not self.is_up(site)]
 
     def _backoff(self, site: str) -> Backoff:
         backoff = self._backoffs.get(site)

@@ -180,11 +180,11 @@ class Peer:
             self._way_opened(sender, now_s=now_s)
         one_way_s = self._neighbours.link(sender).one_way_s
         match message:
+            case Heartbeat():
+                self._receive_heartbeat(sender, message, now_s=now_s)
             case SummaryMessage(summary):
                 self._acks.came(summary.query, summary.route.tree, sender)
                 self._carrier.receive(sender, summary, one_way_s=one_way_s, now_s=now_s)
-            case Heartbeat():
-                self._receive_heartbeat(sender, message, now_s=now_s)
             case StatesMessage():
                 self._states.receive(sender, message, now_s=now_s)
             case AckMessage(ack):

@@ -75,7 +75,5 @@ def _enterable(
     return sorted(
         (place.level, tree, place)
         for tree, place in enumerate(places)
-        if place is not None
-        and place.parent is not None
-        and place.level < route.level_on(tree)
+        if place is not None and place.parent is not None and place.level < route.level_on(tree)
     )

@@ -22,19 +22,24 @@ from headwater.plan.query import QueryId
 
 AGE_MAX_S = 1e9
 """Thirty years; also keeps out infinity and not-a-number."""
+TIME_MAX_S = 1e12
+"""What a clock may show."""
 COUNTER_MAX = 1 << 53
 
 
 def problem_with_heartbeat(beat: Heartbeat) -> str | None:
-    times_s = (beat.sent_s, beat.echo_s or 0.0, beat.echo_held_s)
-    if not all(abs(time_s) < 1e12 for time_s in times_s) or beat.echo_held_s < 0.0:
+    if not (
+        abs(beat.sent_s) < TIME_MAX_S
+        and abs(beat.echo_s or 0.0) < TIME_MAX_S
+        and 0.0 <= beat.echo_held_s < TIME_MAX_S
+    ):
         return "heartbeat: times that no clock shows"
     if len(beat.roots) > ROOTS_MAX:
         return f"heartbeat: {len(beat.roots)} roots, at most {ROOTS_MAX}"
     for sign in beat.roots:
         if not 0.0 <= sign.age_s <= AGE_MAX_S or not 0.0 <= sign.spread_s <= AGE_MAX_S:
             return "heartbeat: a sign of a root with an impossible age or spread"
-        if sign.clock_s is not None and not abs(sign.clock_s) < 1e12:
+        if sign.clock_s is not None and not abs(sign.clock_s) < TIME_MAX_S:
             return "heartbeat: a root's clock that no clock shows"
     return None if beat.coordinate is None else problem_with_coordinate(beat.coordinate)
 
@@ -112,7 +117,7 @@ def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
             return f"install of {text}: a tree with another root than {query.root}"
         if not tree.members() <= roster.name_of.keys():
             return f"install of {text}: a tree with members beyond the roster"
-    if install.root_clock_s is not None and not abs(install.root_clock_s) < 1e12:
+    if install.root_clock_s is not None and not abs(install.root_clock_s) < TIME_MAX_S:
         return f"install of {text}: a root's clock that no clock shows"
     if not 0 <= install.plan_version <= COUNTER_MAX:
         return f"install of {text}: plan version {install.plan_version}"

@@ -22,8 +22,9 @@ In the wild, four things go wrong, and each has its answer here:
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import OrderedDict, deque
-from math import ceil, sqrt
+from math import ceil, hypot
 from typing import Protocol
 
 from headwater.algebra.coordinate import (
@@ -67,9 +68,14 @@ EXCESS_MS_MIN = 1.0
 GRAVITY_MS = 256.0
 """Ledlie's rho: at this distance from the origin, gravity moves us by a millisecond a step, times
 the weight of the spring, so that those who are sure of themselves stay where they are."""
+TOGETHER_MS = 1e-6
+"""Nearer than this, two sites stand in one place."""
 RTT_MAX_S = 60.0
 RTT_MIN_MS = 0.02
 """Below, the measure is the clock's, not the network's."""
+
+
+Point = tuple[float, float, float]
 
 
 class Chance(Protocol):
@@ -83,12 +89,14 @@ class Vivaldi:
 
     def __init__(self, *, random: Chance) -> None:
         self._chance = random
-        self._position = [ORIGIN.x, ORIGIN.y, ORIGIN.z]
+        self._position: Point = (ORIGIN.x, ORIGIN.y, ORIGIN.z)
         self._height = ORIGIN.height
         self._error = ORIGIN.error
         self._neighbours: OrderedDict[str, _Neighbour] = OrderedDict()
         self._moves = 0
-        self._strengths: deque[float] = deque(maxlen=USUAL_SAMPLES)
+        self._strengths: deque[float] = deque()
+        """Of the last springs, as they came; ``_ranked`` has the same by size."""
+        self._ranked: list[float] = []
 
     @property
     def coordinate(self) -> Coordinate:
@@ -139,21 +147,22 @@ class Vivaldi:
     def _move(self, other: Coordinate, *, rtt_ms: float) -> None:
         """Vivaldi's figure 3, with a bound on the push, and with heights (section 5.4)."""
         x, y, z = self._position
-        away = [x - other.x, y - other.y, z - other.z]
-        apart_ms = _length(away)
+        away = (x - other.x, y - other.y, z - other.z)
+        apart_ms = hypot(*away)
         heights_ms = self._height + other.height
-        predicted_ms = apart_ms + heights_ms
-        excess_ms = rtt_ms - predicted_ms
+        excess_ms = rtt_ms - apart_ms - heights_ms
         weight = self._weight_of(other)
         self._learn_error(abs(excess_ms) / rtt_ms, weight)
         step_ms = STEP_SHARE * weight * self._bounded(excess_ms)
-        unit = self._direction(away, apart_ms)
-        along = apart_ms if apart_ms > 0.0 else rtt_ms
-        share = step_ms / (along + heights_ms)
+        along_ms = apart_ms if apart_ms > 0.0 else rtt_ms
+        share = step_ms / (along_ms + heights_ms)
         self._height = min(max(HEIGHT_MIN_MS, self._height + share * heights_ms), POSITION_MAX_MS)
-        push = share * along
-        self._position = [x + push * unit[0], y + push * unit[1], z + push * unit[2]]
-        self._sink(weight)
+        if apart_ms <= TOGETHER_MS:
+            away, apart_ms = self._any_way()
+        push = share * along_ms / apart_ms
+        x, y, z = x + push * away[0], y + push * away[1], z + push * away[2]
+        kept = _kept_share(hypot(x, y, z), weight)
+        self._position = (x * kept, y * kept, z * kept)
 
     def _weight_of(self, other: Coordinate) -> float:
         """Between 0 and 2/3: how much of the disagreement is ours to settle."""
@@ -169,30 +178,36 @@ class Vivaldi:
         """The push of one spring, at most a few times the usual one."""
         bound_ms = EXCESS_MS_MAX
         if len(self._strengths) >= USUAL_SAMPLES // 4:
-            usual_ms = sorted(self._strengths)[len(self._strengths) // 2]
+            usual_ms = self._ranked[len(self._ranked) // 2]
             bound_ms = min(bound_ms, max(EXCESS_MS_MIN, USUAL_TIMES_MAX * usual_ms))
-        self._strengths.append(abs(excess_ms))
+        self._learn_strength(abs(excess_ms))
         return max(-bound_ms, min(bound_ms, excess_ms))
 
-    def _direction(self, away: list[float], apart_ms: float) -> list[float]:
-        """Away from the other; any direction from one that stands where we stand."""
-        while apart_ms <= 1e-6:
-            away = [self._chance.random() - 0.5 for _ in self._position]
-            apart_ms = _length(away)
-        return [away[0] / apart_ms, away[1] / apart_ms, away[2] / apart_ms]
+    def _learn_strength(self, strength_ms: float) -> None:
+        """Kept in order as they come: sorting them anew was a tenth of a heartbeat's cost."""
+        if len(self._strengths) == USUAL_SAMPLES:
+            del self._ranked[bisect_left(self._ranked, self._strengths.popleft())]
+        self._strengths.append(strength_ms)
+        insort(self._ranked, strength_ms)
 
-    def _sink(self, weight: float) -> None:
-        far_ms = _length(self._position)
-        if far_ms > 0.0:
-            pull_ms = min(far_ms, weight * (far_ms / GRAVITY_MS) ** 2)
-            kept = min(1.0 - pull_ms / far_ms, POSITION_MAX_MS / far_ms)
-            x, y, z = self._position
-            self._position = [x * kept, y * kept, z * kept]
+    def _any_way(self) -> tuple[Point, float]:
+        """A direction from one that stands where we stand, and its length."""
+        while True:
+            away = (
+                self._chance.random() - 0.5,
+                self._chance.random() - 0.5,
+                self._chance.random() - 0.5,
+            )
+            if hypot(*away) > TOGETHER_MS:
+                return away, hypot(*away)
 
 
-def _length(of: list[float]) -> float:
-    x, y, z = of
-    return sqrt(x * x + y * y + z * z)
+def _kept_share(far_ms: float, weight: float) -> float:
+    """What gravity, and the edge of the space, leave of a distance from the origin."""
+    if far_ms <= 0.0:
+        return 1.0
+    pull_ms = min(far_ms, weight * (far_ms / GRAVITY_MS) ** 2)
+    return min(1.0 - pull_ms / far_ms, POSITION_MAX_MS / far_ms)
 
 
 class _Neighbour:

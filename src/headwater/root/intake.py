@@ -36,6 +36,7 @@ from headwater.root.windows import WindowBook
 FOLLOW_CLOCKS_EVERY_S = 5.0
 """How often the median of the sites' clocks is taken."""
 
+
 class Intake:
     """The books of one query at its root. ``Root`` drives it and decides when to answer."""
 

@@ -1,8 +1,8 @@
 """``python -m headwater.sim``: sweep seeds, or look closely at one.
 
-    python -m headwater.sim --seeds 2000                 the seeds 1 … 2000
-    python -m headwater.sim --from 17 --seeds 1          one seed, again
-    python -m headwater.sim --from 17 --seeds 1 --story  and everything that happened in it
+python -m headwater.sim --seeds 2000                 the seeds 1 … 2000
+python -m headwater.sim --from 17 --seeds 1          one seed, again
+python -m headwater.sim --from 17 --seeds 1 --story  and everything that happened in it
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ class EndCheck:
             return [w for w in windows if spec.window_end_us(w) <= until_s * MICROS]
         ordinals = expected_sites(query, self._checkers.roster)
         panes = {
-            pane for ordinal in ordinals
+            pane
+            for ordinal in ordinals
             for pane in self._by_ordinal[ordinal].truth.panes_with_records(query)
         }
         return sorted({window for pane in panes for window in spec.windows_of(pane)})

@@ -101,9 +101,7 @@ class LedgerCheck:
                 f"{ack.query}: done through {ack.done_through}, ledger {disk.done_through}",
             )
 
-    def _check_said(
-        self, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk
-    ) -> None:
+    def _check_said(self, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk) -> None:
         if (pane, ordinal) in self._said:
             return
         held = self._held.get((pane, ordinal), ())
@@ -130,7 +128,11 @@ def _is_told(pane: int, ordinal: int, disk: LedgerDisk) -> bool:
 
 
 def check_marked(
-    acked: MarkAcked, ordinal: int, incarnation: int, cube: CubeDisk, root: LedgerCheck,
+    acked: MarkAcked,
+    ordinal: int,
+    incarnation: int,
+    cube: CubeDisk,
+    root: LedgerCheck,
     disk: LedgerDisk,
 ) -> None:
     """A site writes down what it need not send again: the root must have all of it."""

@@ -126,7 +126,8 @@ class Checkers:
             self._count_answer(check, request)
             check.published(request, rows[request.window], at_s=self._queue.now_s)
             self._transcript.note(
-                self._queue.now_s, site.name,
+                self._queue.now_s,
+                site.name,
                 f"published window {request.window} revision {request.revision}: "
                 f"{request.envelope.covered}/{request.envelope.expected} exact "
                 f"{request.envelope.exact} final {request.envelope.final} "
@@ -182,17 +183,19 @@ class Checkers:
         if ledger is None or acked.record.root_incarnation != root.disk.incarnation:
             return
         check_marked(
-            acked, site.truth.ordinal, site.disk.incarnation, site.disk.cube,
-            self._ledger(root, acked.query), ledger,
+            acked,
+            site.truth.ordinal,
+            site.disk.incarnation,
+            site.disk.cube,
+            self._ledger(root, acked.query),
+            ledger,
         )
 
     def _transmit(self, site: SimulatedSite, effect: do.Transmit) -> None:
         message = effect.message
         if isinstance(message, SummaryMessage):
             summary = message.summary
-            check_rows(
-                summary.query, summary.pane, summary.coverage, summary.rows, self._truth
-            )
+            check_rows(summary.query, summary.pane, summary.coverage, summary.rows, self._truth)
             self._check_closes(summary.query, summary.pane, summary.coverage)
             if summary.lane is Lane.SPARE:
                 self._spares.add((summary.query, summary.pane, summary.coverage))

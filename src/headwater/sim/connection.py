@@ -13,7 +13,12 @@ class Path:
     """One direction between two sites, as it is now."""
 
     __slots__ = (
-        "block_count", "bytes_per_s", "delay_s", "extra_delay_s", "is_echoing", "lost_share",
+        "block_count",
+        "bytes_per_s",
+        "delay_s",
+        "extra_delay_s",
+        "is_echoing",
+        "lost_share",
     )
 
     def __init__(self, delay_s: float) -> None:
@@ -30,8 +35,16 @@ class Half:
     """One direction of one connection."""
 
     __slots__ = (
-        "blind_count", "connection", "is_busy", "is_void", "last_s", "path", "receiver", "sender",
-        "stuck", "waiting",
+        "blind_count",
+        "connection",
+        "is_busy",
+        "is_void",
+        "last_s",
+        "path",
+        "receiver",
+        "sender",
+        "stuck",
+        "waiting",
     )
 
     def __init__(self, connection: Connection, sender: str, receiver: str, path: Path) -> None:

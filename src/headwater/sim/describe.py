@@ -74,9 +74,7 @@ def _summary(summary: Summary) -> str:
 
 
 def _coverage(coverage: Coverage) -> str:
-    parts = [
-        f"{part.ordinal}:{_ranges(part.updates)}/{part.closed_at}" for part in coverage.parts
-    ]
+    parts = [f"{part.ordinal}:{_ranges(part.updates)}/{part.closed_at}" for part in coverage.parts]
     return (
         f"whole {list(bitset.members(coverage.whole))} "
         f"empty {list(bitset.members(coverage.empty))}" + (f" parts {parts}" if parts else "")

@@ -135,9 +135,7 @@ class CubeDisk:
         panes = self._panes.setdefault(cut.query, {})
         return [self._cut_pane(cut, pane, panes, now_s) for pane in cut.panes]
 
-    def _cut_pane(
-        self, cut: Cut, pane: int, panes: dict[int, PaneDisk], now_s: float
-    ) -> CutDone:
+    def _cut_pane(self, cut: Cut, pane: int, panes: dict[int, PaneDisk], now_s: float) -> CutDone:
         at = panes.get(pane)
         if at is None or not at.waiting.once:
             count = len(at.updates) if at is not None else 0

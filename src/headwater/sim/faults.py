@@ -107,9 +107,7 @@ ROOT_SHARE = 0.2
 LONG_OUTAGE_SHARE = 0.06
 """How often a crash or cut outlasts what the cube retains, so that panes expire."""
 PAIR_KINDS = frozenset({Kind.CUT, Kind.ONE_WAY, Kind.RESET, Kind.SLOW, Kind.ECHO})
-DATA_KINDS = frozenset(
-    {Kind.STALL, Kind.REPLAY, Kind.QUERY_FAILS, Kind.LOG_LOSS, Kind.DISK_FULL}
-)
+DATA_KINDS = frozenset({Kind.STALL, Kind.REPLAY, Kind.QUERY_FAILS, Kind.LOG_LOSS, Kind.DISK_FULL})
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -224,7 +222,9 @@ class Nemesis:
         until_s = self._queue.now_s + fault.for_s
         if kind in (Kind.CRASH, Kind.POWER, Kind.DISK_LOSS):
             world.crash(
-                site, power=kind is not Kind.CRASH, loses_disk=kind is Kind.DISK_LOSS,
+                site,
+                power=kind is not Kind.CRASH,
+                loses_disk=kind is Kind.DISK_LOSS,
                 after_effects=int(fault.value),
             )
             return lambda: world.start(site)

@@ -307,8 +307,9 @@ class Network:
             del self._connections[end, half.receiver]
         self._tell_other_end(half, is_silent=False)
         now_s = self._queue.now_s
-        unsent = [self._ends.aged(message, now_s - since_s)
-                  for since_s, message in half.take_waiting()]
+        unsent = [
+            self._ends.aged(message, now_s - since_s) for since_s, message in half.take_waiting()
+        ]
         self._ends.unlinked(end, half.receiver, unsent)
 
     def _tell_other_end(self, half: Half, *, is_silent: bool) -> None:

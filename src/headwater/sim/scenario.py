@@ -28,9 +28,7 @@ SITE_COUNT = 10
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
-SOURCE = Source(
-    name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
-)
+SOURCE = Source(name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time")
 
 TREE_COUNTS = (1, 1, 2, 4)
 
@@ -69,9 +67,7 @@ class Scenario(msgspec.Struct, frozen=True):
     """False: relays pass everything on unmerged."""
 
 
-def draw_scenario(
-    seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S
-) -> Scenario:
+def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S) -> Scenario:
     """The world of this seed. ``fault_s``: how long the safety phase lasts."""
     random = Random(f"scenario {seed}")
     roster = _draw_roster(random, site_count)
@@ -126,9 +122,7 @@ def grace_of(timing: Timing, pace: Pace) -> float:
 
 def draw_trees(random: Random, roster: Roster, *, root: int) -> tuple[Tree, ...]:
     """A tree set: one tree, or several that have nothing in common but the root."""
-    return tuple(
-        draw_tree(random, roster, root=root) for _ in range(random.choice(TREE_COUNTS))
-    )
+    return tuple(draw_tree(random, roster, root=root) for _ in range(random.choice(TREE_COUNTS)))
 
 
 def draw_tree(random: Random, roster: Roster, *, root: int) -> Tree:
@@ -142,7 +136,8 @@ def draw_tree(random: Random, roster: Roster, *, root: int) -> Tree:
     parents = []
     for ordinal in others:
         free = [
-            parent for parent, count in children.items()
+            parent
+            for parent, count in children.items()
             if count < fan_out and (dialable[parent] or dialable[ordinal])
         ] or [parent for parent in children if dialable[parent]]
         parent = random.choice(free)

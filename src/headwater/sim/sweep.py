@@ -119,9 +119,7 @@ def run_seed(seed: int, size: Size = USUAL) -> Outcome:
     return World(size.draw(seed)).run()
 
 
-def run_seeds(
-    seeds: Iterable[int], *, size: Size = USUAL, jobs: int = 1
-) -> Iterator[Outcome]:
+def run_seeds(seeds: Iterable[int], *, size: Size = USUAL, jobs: int = 1) -> Iterator[Outcome]:
     """The outcomes in the order of the seeds."""
     run = partial(run_seed, size=size)
     if jobs == 1:

@@ -192,9 +192,7 @@ class Truth:
             found = self._contents[key] = self._content(query, pane, coverage)
         return found
 
-    def updates_of(
-        self, query: str, pane: int, coverage: Coverage
-    ) -> list[tuple[int, int, int]]:
+    def updates_of(self, query: str, pane: int, coverage: Coverage) -> list[tuple[int, int, int]]:
         """(ordinal, incarnation, update) of everything that is in."""
         found = [
             (part.ordinal, part.incarnation, update)

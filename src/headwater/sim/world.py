@@ -74,8 +74,10 @@ class World:
         self.watcher: SiteWatcher = self.checkers if watch is None else watch(self)
         self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
         self.network = Network(
-            self.queue, self,
-            random=Random(f"network {scenario.seed}"), delay_of=self._delay_s,
+            self.queue,
+            self,
+            random=Random(f"network {scenario.seed}"),
+            delay_of=self._delay_s,
             jitter=scenario.jitter,
         )
         self.nemesis = Nemesis(self.queue, self, self.network)
@@ -84,8 +86,10 @@ class World:
         self._life_count = 0
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
         around = Surroundings(
-            self.queue, self.network,
-            pace=scenario.pace, random=Random(f"spark {scenario.seed}"),
+            self.queue,
+            self.network,
+            pace=scenario.pace,
+            random=Random(f"spark {scenario.seed}"),
             is_finite=scenario.is_finite,
         )
         for place, site in enumerate(scenario.roster.sites):
@@ -101,13 +105,20 @@ class World:
         clock = Clock(self.queue, offset_s=scenario.offsets_s[place], drift_ppm=drift_ppm)
         count = len(scenario.roster.sites)
         log = Log(
-            scenario.workloads[place], clock,
-            random=Random(f"log {scenario.seed} {name}"), slot=place, slot_count=count,
+            scenario.workloads[place],
+            clock,
+            random=Random(f"log {scenario.seed} {name}"),
+            slot=place,
+            slot_count=count,
         )
         truth = self.truth.sites[site.ordinal] = SiteTruth(site.ordinal, log)
         self.sites[name] = SimulatedSite(
             name,
-            clock=clock, log=log, truth=truth, around=around, watcher=self.watcher,
+            clock=clock,
+            log=log,
+            truth=truth,
+            around=around,
+            watcher=self.watcher,
             has_data=site.has_data,
             make_disk=lambda: self._make_disk(site.ordinal, clock),
             make_node=lambda disk: self._make_node(name, clock, disk),
@@ -118,7 +129,9 @@ class World:
         self._life_count += 1
         incarnation = self._life_count << 32 | self._random.getrandbits(32)
         cube = CubeDisk(
-            ordinal, incarnation, self.truth,
+            ordinal,
+            incarnation,
+            self.truth,
             records_max=self.scenario.pace.update_records_max,
             slot_count=len(self.scenario.roster.sites),
             records=Tally if self._is_light else Bag,
@@ -161,8 +174,15 @@ class World:
             self._run()
         except Violation as violation:
             rule, failure = violation.rule, str(violation)
-        except (RunawayRun, AssertionError, ArithmeticError, LookupError, TypeError,
-                ValueError, AttributeError) as error:
+        except (
+            RunawayRun,
+            AssertionError,
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as error:
             rule, failure = "no exception", f"{type(error).__name__}: {error} {_place(error)}"
         transcript = self.transcript
         for kind, count in self.nemesis.struck.items():
@@ -233,7 +253,10 @@ class World:
         random = Random(f"query {self.scenario.seed} {draw}")
         number = len(self.checkers.queries) + 1
         query = draw_query(
-            random, self.scenario.roster, number=number, installer=site,
+            random,
+            self.scenario.roster,
+            number=number,
+            installer=site,
             begin_s=at.clock.now_s() + 8.0,
         )
         counter = at.disk.vector.get(site, 0) + 1

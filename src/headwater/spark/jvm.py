@@ -106,9 +106,7 @@ def start_jvm(
     return Jvm(process, _connect(port, secret))
 
 
-def jvm_command(
-    java: Java, *, options: Sequence[str], settings: Mapping[str, str]
-) -> list[str]:
+def jvm_command(java: Java, *, options: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     """What ``spark-submit`` would run for the same settings, less the incubator module."""
     conf = os.environ.get("SPARK_CONF_DIR", str(SPARK_HOME / "conf"))
     confs = [part for item in settings.items() for part in ("--conf", "=".join(item))]

@@ -79,9 +79,7 @@ class RehearsedSite:
     def quarantine(self, source: str, cut: int, reason: str) -> None:
         raise AssertionError(f"a chunk of our own can't be read: {reason}")
 
-    def commit(
-        self, source: str, *, through_cut: int, results: Sequence[Any], **_: object
-    ) -> None:
+    def commit(self, source: str, *, through_cut: int, results: Sequence[Any], **_: object) -> None:
         self._committed = through_cut
         self.results = results
         if through_cut == ROUNDS:

@@ -114,4 +114,3 @@ def _panes_table(query: Query, windows: WindowPanes) -> pa.Table:
             rows = rows.append_column(pa.field(name, TIMESTAMP), column)
         parts.append(rows)
     return pa.concat_tables(parts)
-

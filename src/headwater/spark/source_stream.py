@@ -239,9 +239,7 @@ class SourceStream:
                 self._leave_for_a_while(batch.site, error)
         return True
 
-    def _commit(
-        self, batch: SiteBatch, outcome: SiteOutcome, inbox: Inbox, number: int
-    ) -> None:
+    def _commit(self, batch: SiteBatch, outcome: SiteOutcome, inbox: Inbox, number: int) -> None:
         inbox.commit(
             self.source,
             epoch=self._epoch(batch.site, inbox),
