@@ -137,9 +137,8 @@ def test_foreign_summaries_wait_for_the_link_and_go_on_merging(world):
     world.run(1.0)
     world.part("a", "c", "d")
     world.originate("c", 5, query=query)
-    world.run(8.0)
-    world.originate("d", 5, query=query)
-    world.run(8.0)
+    world.originate("d", 5, query=query)  # before "a" says that it has lost its way
+    world.run(16.0)
     assert world.delivered_sites(5) == []
     world.connect("a", "root")
     world.run(0.1)
@@ -422,7 +421,8 @@ def test_a_silent_parent_closes_the_way_and_is_hung_up(world):
     assert world.peers["b"].room_bytes(query) > 0
 
 
-def test_a_silence_that_ends_opens_the_way_again(world, monkeypatch):
+def test_a_silence_that_ends_opens_the_way_again(overlay, monkeypatch):
+    world = overlay.World(TREE, config=OverlayConfig(resort_after_s=float("inf")))
     query = world.install()
     world.run(5.0)
     monkeypatch.setattr(world, "_link_down", lambda *_: None)

@@ -87,6 +87,7 @@ class WireRootSign(msgspec.Struct, frozen=True, array_like=True):
     clock_s: Moment | None
     spread_us: int
     via: Annotated[tuple[int, ...], Meta(max_length=VIA_MAX)] = ()
+    by_host: bool = False
 
 
 class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
@@ -183,7 +184,12 @@ def _place(wire: WirePlace) -> Coordinate:
 def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
     roots = tuple(
         WireRootSign(
-            sign.root, round(sign.age_s * 1e3), sign.clock_s, round(sign.spread_s * 1e6), sign.via
+            sign.root,
+            round(sign.age_s * 1e3),
+            sign.clock_s,
+            round(sign.spread_s * 1e6),
+            sign.via,
+            sign.by_host,
         )
         for sign in beat.roots
     )
@@ -193,7 +199,14 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
 
 def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
     roots = tuple(
-        RootSign(sign.root, sign.age_ms / 1e3, sign.clock_s, sign.spread_us / 1e6, sign.via)
+        RootSign(
+            sign.root,
+            sign.age_ms / 1e3,
+            sign.clock_s,
+            sign.spread_us / 1e6,
+            sign.via,
+            sign.by_host,
+        )
         for sign in wire.roots
     )
     place = None if wire.coordinate is None else _place(wire.coordinate)

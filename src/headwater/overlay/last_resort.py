@@ -3,21 +3,22 @@
 Trees are static, so a site all of whose parents are down is cut off in all of them, though the
 network may be fine. It then looks for a *host* outside its trees' links: its ancestors first,
 nearest first, then others that are nearer to the root than itself, the root itself, and in the end
-anybody who says that the root can be reached from there. It dials one after the other until one
-takes it. A peer takes a limited number of such *guests*, the root among them, and hangs up on more,
-so that the search spreads::
+anybody who says that the root can be reached from there. It dials a few at a time, and stays with
+the first that takes it. A peer takes a limited number of such *guests*, the root among them, and
+hangs up on more, so that the search spreads::
 
     root ── a ✗── b ✗── c      c's parent is down, and so on every tree:
       └──── d ── e             c dials a (no answer), d (taken): c's summaries go by d
 
-When a tree leads on again, the host is left after a while.
+When a tree leads on again, summaries go by the host for a while longer: the tree may have been
+mended by a host far above, and ways that change back and forth make answers late.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from math import isinf
+from math import inf, isinf
 
 from headwater.algebra.route import Route
 from headwater.overlay.config import OverlayConfig
@@ -27,29 +28,32 @@ from headwater.overlay.staged_policy import DOWNS_MAX, RESORT, Hop
 
 UNCLES_MAX = 16
 """Hosts that are tried beside ancestors and the root."""
+DOUBLINGS_MAX = 8
+"""Rounds of a search become rarer, as dials do."""
+TRIES_MAX = 4
+"""Hosts that are tried at once: with half of a federation gone, one of four is there."""
 
 
 class _Search:
     """One query's search for a host, and the host that was found."""
 
     __slots__ = (
-        "candidates", "dialled_s", "host", "is_needed", "lost_s", "root", "rounds", "served_s",
-        "tried",
+        "candidates", "host", "led_s", "lost_s", "resume_s", "root", "rounds", "tried",
     )  # fmt: skip
 
     def __init__(self, root: str, lost_s: float) -> None:
         self.root = root
         self.lost_s = lost_s
         """Since when no tree leads on."""
-        self.is_needed = True
-        """No tree leads on now."""
-        self.served_s = lost_s
-        """When the host was last needed."""
+        self.led_s: float | None = None
+        """Since when a tree leads on again."""
         self.candidates: Iterator[str] = iter(())
         self.rounds = 0
         """How often all candidates have been tried, the round under way included."""
-        self.tried: str | None = None
-        self.dialled_s = float("-inf")
+        self.resume_s = -inf
+        """When the next round may begin."""
+        self.tried: dict[str, float] = {}
+        """Who has been dialled, and when."""
         self.host: str | None = None
 
 
@@ -70,8 +74,10 @@ class LastResort:
         self._is_up = is_up
         self._searches: dict[str, _Search] = {}
 
+    # Where summaries go
+
     def hop(self, query: LiveQuery, route: Route) -> Hop | None:
-        """Where a summary goes that no tree takes, now."""
+        """To the host, while there is one: no tree leads on, or not for long enough."""
         search = self._searches.get(query.id)
         if search is None or search.host is None or not self._leads(search.host, query):
             return None
@@ -83,13 +89,14 @@ class LastResort:
         search = self._searches.get(query_id)
         return None if search is None else search.host
 
-    def is_used(self, site: str, root: str) -> bool:
-        """Whether summaries for this root go to this host now. One that is kept in reserve, or
-        only tried, is not on their way, and what it knows of a root says nothing about it."""
-        return any(
-            search.host == site and search.is_needed and search.root == root
+    def hosts_for(self, root: str) -> list[str]:
+        """To whom summaries for this root go. One that is only tried is not on their way, and what
+        it knows of a root says nothing about it."""
+        return [
+            search.host
             for search in self._searches.values()
-        )
+            if search.host is not None and search.root == root
+        ]
 
     def has_failed(self, query_id: str) -> bool:
         """Everybody has been tried and nobody took us, or nobody is to be tried."""
@@ -101,52 +108,99 @@ class LastResort:
         """A host must say itself that it has a way: whoever is lost finds others that are."""
         return self._leads_to(host, query.root, False)
 
+    # The search
+
     def hosts(self) -> set[str]:
         """All with whom a link is wanted beside the trees' links."""
-        return {
-            site
-            for search in self._searches.values()
-            for site in (search.host, search.tried)
-            if site is not None
-        }
+        wanted: set[str] = set()
+        for search in self._searches.values():
+            wanted.update(search.tried)
+            if search.host is not None:
+                wanted.add(search.host)
+        return wanted
+
+    def is_tried(self, site: str) -> bool:
+        """Its word is being waited for."""
+        return any(site in search.tried for search in self._searches.values())
 
     def discard_query(self, query_id: str) -> None:
         self._searches.pop(query_id, None)
 
-    def step(self, query: LiveQuery, *, has_tree: bool, now_s: float) -> str | None:
-        """Called with every heartbeat for every query not answered here; whom to dial now."""
+    def step(self, query: LiveQuery, *, has_tree: bool, is_whole: bool, now_s: float) -> list[str]:
+        """For a query not answered here, with every heartbeat and when something has changed;
+        whom to dial now. ``has_tree``: a parent leads on; ``is_whole``: and by trees alone.
+
+        Whoever has a host leaves it only for trees alone. Else two that are parents of each other
+        would leave their hosts together, each because the other has one.
+        """
         search = self._searches.get(query.id)
-        if search is not None:
-            search.is_needed = not has_tree
-        if has_tree:
-            if search is not None and now_s - search.served_s > self._config.resort_keep_s:
-                del self._searches[query.id]
-            return None
         if search is None:
-            self._searches[query.id] = _Search(query.root, now_s)
-            return None
-        search.served_s = now_s
+            if has_tree:
+                return []
+            search = self._searches[query.id] = _Search(query.root, now_s)
+        if is_whole or (has_tree and search.host is None):
+            if self._is_left(search, query, now_s=now_s):
+                del self._searches[query.id]
+            return []
+        search.led_s = None
         if search.host is not None and self._leads(search.host, query):
-            return None
+            return []
         search.host = None
-        if now_s - search.lost_s < self._config.resort_after_s:
-            return None
+        if 0.0 <= now_s - search.lost_s < self._config.resort_after_s:
+            return []
         return self._look_on(search, query, now_s=now_s)
 
-    def _look_on(self, search: _Search, query: LiveQuery, *, now_s: float) -> str | None:
-        if search.tried is not None:
-            if self._leads(search.tried, query):
-                search.host, search.tried = search.tried, None
-                return None
-            if now_s - search.dialled_s < self._config.resort_try_s:
-                return None
-        search.tried = next(search.candidates, None)
-        if search.tried is None:
-            search.rounds += 1
-            search.candidates = self._candidates(query)
-            search.tried = next(search.candidates, None)
-        search.dialled_s = now_s
-        return None if search.tried is None or self._is_up(search.tried) else search.tried
+    def next_deadline_s(self) -> float:
+        """When a search is to go on."""
+        return min((self._due_s(search) for search in self._searches.values()), default=inf)
+
+    def _due_s(self, search: _Search) -> float:
+        if search.host is not None or search.led_s is not None:
+            return inf  # looked after with the heartbeats
+        tried_s = min(search.tried.values(), default=search.resume_s - self._config.resort_try_s)
+        return max(search.lost_s + self._config.resort_after_s, tried_s + self._config.resort_try_s)
+
+    def _is_left(self, search: _Search, query: LiveQuery, *, now_s: float) -> bool:
+        """A tree leads on: True where that has gone on for long enough, or there is no host."""
+        if search.led_s is None:
+            search.led_s = now_s
+        if search.host is None or not self._leads(search.host, query):
+            return True
+        return now_s - search.led_s > self._config.resort_keep_s
+
+    def _look_on(self, search: _Search, query: LiveQuery, *, now_s: float) -> list[str]:
+        """The first of those tried that leads on is the host; others take the place of those who
+        have had their time."""
+        search.host = next((site for site in search.tried if self._leads(site, query)), None)
+        if search.host is not None:
+            search.tried = {}
+            return []
+        try_s = self._config.resort_try_s
+        search.tried = {
+            site: at_s for site, at_s in search.tried.items() if 0.0 <= now_s - at_s < try_s
+        }
+        wanted: list[str] = []
+        while len(search.tried) < TRIES_MAX:
+            site = next(search.candidates, None)
+            if site is not None:
+                search.tried[site] = now_s
+                wanted.append(site)
+            elif search.tried or self._is_resting(search, now_s):
+                break
+            else:
+                self._begin_round(search, query, now_s=now_s)
+        return [site for site in wanted if not self._is_up(site)]
+
+    def _begin_round(self, search: _Search, query: LiveQuery, *, now_s: float) -> None:
+        """Later rounds leave time between them, for nobody seems to lead on."""
+        pause_s = self._config.resort_try_s * 2.0 ** min(search.rounds, DOUBLINGS_MAX)
+        search.resume_s = now_s + min(pause_s, self._config.dial_last_s)
+        search.rounds += 1
+        search.candidates = self._candidates(query)
+
+    def _is_resting(self, search: _Search, now_s: float) -> bool:
+        """Not where the clock was set back and the time for it is out of reach."""
+        return 0.0 < search.resume_s - now_s <= self._config.dial_last_s
 
     def _candidates(self, query: LiveQuery) -> Iterator[str]:
         """Ancestors from near to far, a sample of uncles, the root, and a sample of all, for the

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import BeatWord, Heartbeat
+from headwater.overlay.root_signs import LOST_S, NO_WAY, RootWay
 
 RTT_WEIGHT = 1 / 8
 """Of a new round trip in the average (RFC 6298)."""
@@ -37,6 +38,8 @@ class Link:
         self.rtt_s: float | None = None
         """Averaged."""
         self.last_rtt_s: float | None = None
+        self.has_turned = False
+        """It has found or lost a way to some root; for whoever asks to set it back."""
         self.queued_bytes = 0
         """What the driver has yet to send, as it told us last."""
         self.handed_bytes = 0
@@ -51,8 +54,8 @@ class Link:
         self._echo_s: float | None = None
         self._echo_came_s = 0.0
         self._up_s = float("-inf")
-        self._root_seen_s: dict[int, float] = {}
-        """By root: when the newest sign of it was given that this neighbour knows of."""
+        self._ways: dict[int, RootWay] = {}
+        """By root: what this neighbour last said of its way there."""
 
     @property
     def is_open(self) -> bool:
@@ -86,7 +89,7 @@ class Link:
         self.has_been_heard = False
         self._heard_s = now_s
         self._up_s = now_s
-        self._root_seen_s.clear()
+        self._ways.clear()
         self._echo_s = None
         self._forget_load()
 
@@ -129,18 +132,23 @@ class Link:
                 self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
                 self.last_rtt_s = rtt_s
         for sign in beat.roots:
-            if own not in sign.via:
-                self._root_seen_s[sign.root] = now_s - sign.age_s
+            is_none = sign.age_s >= LOST_S or own in sign.via
+            seen_s = now_s - sign.age_s - self.one_way_s
+            way = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
+            self.has_turned |= (self._ways.get(sign.root) is NO_WAY) != is_none
+            self._ways[sign.root] = way
 
-    def makes_progress(self, root: int, *, level: int, is_above: bool, now_s: float) -> bool:
-        """False where its news of the root are too old for a peer on this level: it is up, and
-        yet it is cut off. What was never heard from somebody above us counts from when the link
-        came up; somebody below must have a way of its own, so its word is needed."""
-        seen_s = self._root_seen_s.get(root, float("-inf"))
-        if is_above:
-            seen_s = max(seen_s, self._up_s)
+    def way_to(self, root: int, *, level: int, is_above: bool, now_s: float) -> RootWay | None:
+        """Its way to a root; None where it has none, or its news are too old for a peer on this
+        level: it is up, and yet it is cut off. What was never heard from somebody above us counts
+        from when the link came up; somebody below must have a way of its own, so its word is
+        needed."""
+        way = self._ways.get(root)
+        if way is None and is_above:
+            way = RootWay(self._up_s)
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
-        return now_s - seen_s <= beats * max(self._interval_s, self._config.heartbeat_every_s)
+        life_s = beats * max(self._interval_s, self._config.heartbeat_every_s)
+        return way if way is not None and now_s - way.seen_s <= life_s else None
 
     def beat(self, word: BeatWord, *, now_s: float) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
@@ -154,11 +162,15 @@ class Link:
         config = self._config
         return min(max(usual_s, config.silent_floor_s), config.silent_ceiling_s)
 
+    def silent_at_s(self) -> float:
+        """When it will have been silent for too long, if it says nothing until then."""
+        return self._heard_s + self.silent_after_s()
+
     def check(self, *, now_s: float) -> bool:
         """True when the neighbour falls silent by this."""
         if now_s < self._heard_s:  # the clock was set back
             self._heard_s = now_s
-        if not self.is_up or self.is_silent or now_s - self._heard_s <= self.silent_after_s():
+        if not self.is_up or self.is_silent or now_s < self.silent_at_s():
             return False
         self.is_silent = True
         return True

@@ -46,6 +46,12 @@ class LiveQuery(msgspec.Struct, frozen=True):
     def is_member(self) -> bool:
         return any(place is not None for place in self.places)
 
+    def parents(self) -> list[str]:
+        """In the trees of the newest plan."""
+        return [
+            place.parent for place in self.places if place is not None and place.parent is not None
+        ]
+
     def plan_of(self, version: int) -> Plan | None:
         return next((plan for plan in self.plans if plan.version == version), None)
 

@@ -18,12 +18,15 @@ from headwater.overlay.dialling import Backoff, is_dialler
 from headwater.overlay.link import Link
 from headwater.overlay.messages import BeatWord, Heartbeat
 from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
+from headwater.overlay.root_signs import RootWay
 from headwater.overlay.roster_index import RosterIndex
 
 Note = Callable[[str, str], None]
 
 BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
+NEWS_EVERY_S = 0.25
+"""News of a way lost or found do not wait for the next heartbeat, but come no more often."""
 
 
 class Neighbours:
@@ -42,7 +45,10 @@ class Neighbours:
         self.beat_count = 0
         """Heartbeats sent."""
         self._level = 0
+        self._beat_s = float("-inf")
         self._next_beat_s = 0.0
+        self._silence_s = float("inf")
+        """Nobody can fall silent earlier than this."""
         self._ticked_s: float | None = None
 
     def set_relations(self, *, parents: set[str], children: set[str], level: int = 0) -> None:
@@ -88,16 +94,19 @@ class Neighbours:
         link = self._links.get(site)
         return link is not None and link.is_open
 
-    def leads_to(self, site: str, root: str, *, now_s: float, is_above: bool = True) -> bool:
-        """A summary for this root may be put on the link, and would get on from there.
+    def way_by(
+        self, site: str, root: str, *, now_s: float, is_above: bool = True
+    ) -> RootWay | None:
+        """How a summary for this root gets on from this site; None: it does not. A full link is
+        still a way: what waits for it is merged meanwhile, and a detour would cost as much.
         ``is_above``: the site is nearer to the root than we are, by some tree."""
         link = self._links.get(site)
-        if link is None or not link.is_open:
-            return False
+        if link is None or not link.is_up or link.is_silent:
+            return None
         if site == root:
-            return True
+            return RootWay(now_s)
         ordinal = self._roster.ordinal_of.get(root, -1)
-        return link.makes_progress(ordinal, level=self._level, is_above=is_above, now_s=now_s)
+        return link.way_to(ordinal, level=self._level, is_above=is_above, now_s=now_s)
 
     def guests(self) -> list[str]:
         return [
@@ -147,6 +156,10 @@ class Neighbours:
             return False
         return left_s <= 0.0 or left_s > self.beat_every_s()
 
+    def beat_soon(self, *, now_s: float) -> None:
+        """There is news that others should not wait for."""
+        self._next_beat_s = min(self._next_beat_s, max(now_s, self._beat_s + NEWS_EVERY_S))
+
     def beat_every_s(self) -> float:
         links = sum(1 for _ in self.links_up())
         afforded_s = links * BEAT_BYTES / self._config.heartbeat_bytes_s_max
@@ -154,13 +167,12 @@ class Neighbours:
 
     def tick(self, *, word: BeatWord, now_s: float, note: Note) -> list[Output]:
         self._forgive_own_sleep(now_s)
-        outputs: list[Output] = []
-        if self.is_beat_due(now_s):
+        is_beat_due = self.is_beat_due(now_s)
+        outputs = self._silenced(now_s, note) if is_beat_due or self._silence_s <= now_s else []
+        if is_beat_due:
+            self._beat_s = now_s
             self._next_beat_s = now_s + self.beat_every_s()
             for link in self._links.values():
-                if link.check(now_s=now_s):
-                    note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
-                    outputs.append(Hangup(link.site))
                 if link.is_up:
                     self.beat_count += 1
                     beat = link.beat(word, now_s=now_s)
@@ -168,8 +180,20 @@ class Neighbours:
         outputs += self._dials(now_s)
         return outputs
 
+    def _silenced(self, now_s: float, note: Note) -> list[Output]:
+        """Hang up on those who have been silent for too long; look again when the next may be."""
+        outputs: list[Output] = []
+        self._silence_s = float("inf")
+        for link in self.links_up():
+            if link.check(now_s=now_s):
+                note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
+                outputs.append(Hangup(link.site))
+            elif not link.is_silent:
+                self._silence_s = min(self._silence_s, link.silent_at_s())
+        return outputs
+
     def next_deadline_s(self) -> float:
-        due_s = self._next_beat_s
+        due_s = min(self._next_beat_s, self._silence_s)
         for site in self._missing:
             due_s = min(due_s, self._backoff(site).next_s)
         return due_s

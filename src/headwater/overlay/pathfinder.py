@@ -15,7 +15,7 @@ from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Dial, Hangup
-from headwater.overlay.root_signs import RootClock, RootSign, RootSigns
+from headwater.overlay.root_signs import RootClock, RootSign, RootSigns, RootWay
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router, Way
 from headwater.overlay.tray import Tray
@@ -43,7 +43,7 @@ class Pathfinder:
         self._summary_life_s = config.summary_life_s
         self._neighbours = neighbours
         self._tray = tray
-        self._signs = RootSigns(ordinal)
+        self._signs = RootSigns(ordinal, way_to=self._way_to)
         self._resort = LastResort(
             ordinal, roster=roster, config=config, leads_to=self._leads_to, is_up=neighbours.is_up
         )
@@ -51,7 +51,7 @@ class Pathfinder:
             federation,
             is_open=neighbours.is_open,
             leads_to=self._leads_to,
-            resort=self._resort.hop,
+            resort=self._resort,
         )
         self._above: dict[int, set[str]] = {}
         """By root: the parents in all trees of its queries."""
@@ -93,13 +93,12 @@ class Pathfinder:
     # The roots
 
     def hear(self, sender: str, beat: Heartbeat, *, now_s: float) -> None:
-        self._signs.hear(
-            beat.roots,
-            sender=self._roster.ordinal_of[sender],
-            is_onward=lambda root: self._is_onward(sender, root),
-            rtt_s=self._neighbours.link(sender).last_rtt_s,
-            now_s=now_s,
-        )
+        rtt_s = self._neighbours.link(sender).last_rtt_s
+        self._signs.hear_clocks(beat.roots, rtt_s=rtt_s, now_s=now_s)
+
+    def has_news(self) -> bool:
+        """Neighbours should hear soon of a way that was lost or found."""
+        return self._signs.has_news(now_s=self._tray.now_s)
 
     def say(self) -> tuple[RootSign, ...]:
         """What a heartbeat tells of the roots."""
@@ -114,14 +113,23 @@ class Pathfinder:
         ordinal = self._roster.ordinal_of.get(root, -1)
         return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
 
-    def _is_onward(self, site: str, root: int) -> bool:
-        """Whether summaries for this root may take the way by this site: only then do its news of
-        the root count, for what we say of a root is what those believe who send by us."""
-        return (
-            site in self._above.get(root, ())
-            or self._resort.is_used(site, self._roster.name_of[root])
-            or (root in self._goes_down and site in self._neighbours.names)
-        )
+    def _way_to(self, root: int) -> RootWay | None:
+        """The best of all ways that summaries for this root may take from here, for what we say of
+        a root is what those believe who send by us."""
+        name = self._roster.name_of[root]
+        found = [(site, self._way_by(site, name, True)) for site in self._above.get(root, ())]
+        for site in self._resort.hosts_for(name):
+            way = self._way_by(site, name, False)
+            found.append((site, way and way._replace(by_host=True)))
+        if root in self._goes_down:
+            names = self._neighbours.names
+            found += [(site, self._way_by(site, name, False)) for site in names]
+        ways = [
+            way._replace(via=(self._roster.ordinal_of[site], *way.via))
+            for site, way in found
+            if way is not None
+        ]
+        return min(ways, key=lambda way: way.cost, default=None)
 
     # The ways
 
@@ -138,6 +146,14 @@ class Pathfinder:
             if self._neighbours.is_up(left):
                 self._tray.put(Hangup(left))
         self._neighbours.hosts = hosts
+
+    def awaits(self, site: str) -> bool:
+        """The word of this site may end a search for a host."""
+        return self._resort.is_tried(site)
+
+    def next_deadline_s(self) -> float:
+        """When to look, if not earlier."""
+        return self._resort.next_deadline_s()
 
     def ways(self, query_id: str) -> list[Way]:
         """This peer's parents on each tree of a query, and the host of the last resort."""
@@ -156,11 +172,12 @@ class Pathfinder:
         return found
 
     def _look_for(self, query: LiveQuery, *, now_s: float) -> None:
-        has_tree = self.router.has_tree(query)
+        ways = [self._way_by(parent, query.root, True) for parent in query.parents()]
+        has_tree = any(way is not None for way in ways)
+        is_whole = any(way is not None and not way.by_host for way in ways)
         if not has_tree and self._resort.has_failed(query.id):
             self._goes_down.add(self._roster.ordinal_of[query.root])
-        wanted = self._resort.step(query, has_tree=has_tree, now_s=now_s)
-        if wanted is not None:
+        for wanted in self._resort.step(query, has_tree=has_tree, is_whole=is_whole, now_s=now_s):
             self._tray.put(Dial(wanted))
 
     def _retire_plans(self, *, now_s: float) -> None:
@@ -172,6 +189,9 @@ class Pathfinder:
                 self.router.add(msgspec.structs.replace(query, plans=query.plans[:1]))
                 self.relate()
 
-    def _leads_to(self, site: str, root: str, is_above: bool = True) -> bool:
+    def _way_by(self, site: str, root: str, is_above: bool) -> RootWay | None:
         now_s = self._tray.now_s
-        return self._neighbours.leads_to(site, root, now_s=now_s, is_above=is_above)
+        return self._neighbours.way_by(site, root, now_s=now_s, is_above=is_above)
+
+    def _leads_to(self, site: str, root: str, is_above: bool = True) -> bool:
+        return self._way_by(site, root, is_above) is not None

@@ -161,6 +161,7 @@ class Peer:
                 self._carrier.unsent(message.summary, now_s=now_s)
             elif isinstance(message, StatesMessage):
                 self._states.unsent(message, now_s=now_s)
+        self._look(now_s=now_s)
 
     def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
         """How much waits on this link, told whenever it has changed much.
@@ -204,10 +205,9 @@ class Peer:
         note = self._tray.note
         word = self._word() if is_beat_due else UNSAID
         self._tray.put(*self._neighbours.tick(word=word, now_s=now_s, note=note))
+        if is_beat_due or self._paths.next_deadline_s() <= now_s:
+            self._look(now_s=now_s)
         if is_beat_due:
-            self._paths.look(now_s=now_s)
-            self._carrier.way_opened(now_s=now_s)
-            self._states.flush_waiting()
             self._coordinates.tick(now_s=now_s)
         self._carrier.tick(now_s=now_s)
         self._states.tick(now_s=now_s)
@@ -216,6 +216,7 @@ class Peer:
         """When ``tick`` is wanted at the latest; in the past where it is wanted now."""
         return min(
             self._neighbours.next_deadline_s(),
+            self._paths.next_deadline_s(),
             self._carrier.list.next_deadline_s(),
             self._states.next_deadline_s(),
         )
@@ -334,6 +335,9 @@ class Peer:
         word = self._word() if is_answered else UNSAID
         answer = self._neighbours.receive(sender, beat, word=word, now_s=now_s)
         self._paths.hear(sender, beat, now_s=now_s)
+        if link.has_turned or self._paths.awaits(sender):
+            link.has_turned = False
+            self._look(now_s=now_s)
         self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s)
         self._tray.put(
             *answer,
@@ -346,9 +350,17 @@ class Peer:
         own = self._coordinates.own if has_place else None
         return BeatWord(self._commands.log.digest, self._paths.say(), own)
 
+    def _look(self, *, now_s: float) -> None:
+        """Ways may have closed or opened: look for others, and send what waited for them."""
+        self._paths.look(now_s=now_s)
+        if self._paths.has_news():
+            self._neighbours.beat_soon(now_s=now_s)
+        self._carrier.way_opened(now_s=now_s)
+        self._states.flush_waiting()
+
     def _way_opened(self, site: str, *, now_s: float) -> None:
         """The link to this site can take messages (again): what waited for it goes."""
-        self._carrier.way_opened(now_s=now_s)
+        self._look(now_s=now_s)
         self._states.flush()
         self._acks.way_opened(site, now_s=now_s)
 

@@ -1,12 +1,16 @@
 """Signs of life of the roots, and their clocks, passed on from neighbour to neighbour.
 
-Every heartbeat says of each root how old the newest sign of it is that the sender knows, and what
-the sender takes the root's clock to show. A root's own sign is new; everybody else repeats the
-newest one they have heard, grown older. Two things come of it:
+Every heartbeat says of each root how old the newest sign of it is that the sender has by the way
+that it would send summaries, who is on that way, and what it takes the root's clock to show. A
+root's own sign is new; everybody else repeats one that they have heard, grown older. Three things
+come of it:
 
-*Progress.* A parent can be up and prompt and yet cut off from the root, together with others that
-tell each other how well they are. Its signs of the root grow old, whoever it hears them from, so
-no ring of peers can keep itself alive, and its children turn elsewhere.
+*A way.* Of those to whom it may hand summaries, a peer goes by the one with the shortest way that
+does not lead back through itself, and tells that to others. Who has none left says so at once, and
+those behind it turn elsewhere: a parent can be up and prompt and yet cut off from the root.
+
+*Progress.* Signs only ever grow older on the way, so no ring of peers, however long, can keep
+itself believing in a root that is gone.
 
 *Time.* Own clock plus ``offset_s`` is the root's clock, within half a round trip for each hop. Of
 all samples the one with the smallest such *spread* counts (the minimum filter), until drift may
@@ -16,6 +20,7 @@ have made it worse than a newer one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,13 +33,15 @@ VIA_MAX = 8
 """Peers that a sign names: more than trees are high, so that a ring is seen for what it is."""
 SEED_SPREAD_S = 0.1
 """An installer does not know the root's clock better than this."""
+LOST_S = 1e9
+"""The age of a sign that says: I have no way to this root."""
 
 
 class RootSign(msgspec.Struct, frozen=True, array_like=True):
     root: int
     """Its ordinal."""
     age_s: float
-    """Of the newest sign of life."""
+    """Of the newest sign of life, or ``LOST_S``."""
     clock_s: float | None = None
     """What the root's clock shows now; None: not known."""
     spread_s: float = 0.0
@@ -42,6 +49,25 @@ class RootSign(msgspec.Struct, frozen=True, array_like=True):
     via: tuple[int, ...] = ()
     """Through whom the sender has the sign, the nearest first: nobody shall take heart from an
     echo of itself, however many have passed it on."""
+    by_host: bool = False
+    """Somebody on the way goes by a last resort."""
+
+
+class RootWay(NamedTuple):
+    """What a neighbour said of a root, as it counts here."""
+
+    seen_s: float
+    """When the sign was given, on our clock; minus infinity: no way, or one through ourselves."""
+    via: tuple[int, ...] = ()
+    by_host: bool = False
+
+    @property
+    def cost(self) -> tuple[bool, int, float]:
+        """Trees before hosts, short ways before long ones, then the newest sign."""
+        return self.by_host, len(self.via), -self.seen_s
+
+
+NO_WAY = RootWay(float("-inf"))
 
 
 class RootClock(msgspec.Struct, frozen=True):
@@ -56,72 +82,71 @@ class RootClock(msgspec.Struct, frozen=True):
 
 
 class RootSigns:
-    def __init__(self, ordinal: int) -> None:
+    """``way_to`` finds the best way to a root that there is now."""
+
+    def __init__(self, ordinal: int, *, way_to: Callable[[int], RootWay | None]) -> None:
         self._ordinal = ordinal
-        self._seen_s: dict[int, float] = {}
-        """By root: when the newest sign was given, on our clock."""
+        self._way_to = way_to
+        self._has_way: dict[int, bool | None] = {}
+        """By root: what was last said of it; None: nothing yet."""
         self._clocks: dict[int, RootClock] = {}
         self._own: frozenset[int] = frozenset()
-        self._via: dict[int, tuple[int, ...]] = {}
 
     def set_roots(self, roots: Iterable[int]) -> None:
         """The roots of the queries that are live here."""
         wanted = sorted(set(roots))[:ROOTS_MAX]
         self._own = frozenset(wanted) & {self._ordinal}
-        self._seen_s = {root: self._seen_s.get(root, float("-inf")) for root in wanted}
-        self._clocks = {root: clock for root, clock in self._clocks.items() if root in self._seen_s}
+        self._has_way = {root: self._has_way.get(root) for root in wanted}
+        self._clocks = {root: clock for root, clock in self._clocks.items() if root in wanted}
 
-    def hear(
-        self,
-        signs: Iterable[RootSign],
-        *,
-        sender: int,
-        is_onward: Callable[[int], bool],
-        rtt_s: float | None,
-        now_s: float,
-    ) -> None:
-        """``is_onward``: of a root, whether the sender is one to whom we would hand summaries for
-        it. Only such a one's news count as signs of life; a clock may be learned from anybody."""
-        one_way_s = 0.0 if rtt_s is None else rtt_s / 2
+    def hear_clocks(self, signs: Iterable[RootSign], *, rtt_s: float | None, now_s: float) -> None:
+        """A clock may be learned from anybody, whether or not summaries go there."""
+        if rtt_s is None:
+            return
         for sign in signs:
-            if sign.root not in self._seen_s or sign.root in self._own:
-                continue
-            seen_s = now_s - sign.age_s - one_way_s
-            is_echo = self._ordinal in sign.via
-            is_newer = seen_s > self._seen_s[sign.root] and not is_echo
-            if is_newer and is_onward(sign.root):
-                self._seen_s[sign.root] = seen_s
-                self._via[sign.root] = (sender, *sign.via)[:VIA_MAX]
-            if sign.clock_s is not None and rtt_s is not None:
-                offset_s = sign.clock_s + one_way_s - now_s
-                self._learn(sign.root, RootClock(offset_s, sign.spread_s + one_way_s, now_s))
+            if sign.clock_s is not None and sign.root in self._has_way.keys() - self._own:
+                offset_s = sign.clock_s + rtt_s / 2 - now_s
+                self._learn(sign.root, RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s))
 
     def seed(self, root: int, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the root's clock showed when it left. Its age is made of
         half round trips, so that is about as far as it can be trusted."""
-        if root in self._seen_s and root not in self._own:
+        if root in self._has_way and root not in self._own:
             self._learn(root, RootClock(clock_s + age_s - now_s, SEED_SPREAD_S + age_s, now_s))
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
-        """For the next heartbeat; roots of which nothing was ever heard are left out."""
-        return tuple(
-            self._sign_of(root, now_s)
-            for root, seen_s in self._seen_s.items()
-            if root in self._own or seen_s > float("-inf")
+        """For the next heartbeat; roots to which there never was a way are left out."""
+        signs = []
+        for root in self._has_way:
+            way = self._find(root, now_s)
+            if way is not None or self._has_way[root] is not None:
+                self._has_way[root] = way is not None
+                signs.append(self._sign_of(root, way, now_s))
+        return tuple(signs)
+
+    def has_news(self, *, now_s: float) -> bool:
+        """A way was lost or found since something was said: others should not wait for it."""
+        return any(
+            had_way is not None and had_way != (self._find(root, now_s) is not None)
+            for root, had_way in self._has_way.items()
         )
+
+    def _find(self, root: int, now_s: float) -> RootWay | None:
+        return RootWay(now_s) if root in self._own else self._way_to(root)
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
             return RootClock(0.0, 0.0, now_s)
         return self._clocks.get(root)
 
-    def _sign_of(self, root: int, now_s: float) -> RootSign:
+    def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:
         clock = self.clock_of(root, now_s=now_s)
-        age_s = 0.0 if root in self._own else max(0.0, now_s - self._seen_s[root])
-        via = self._via.get(root, ())
-        if clock is None:
-            return RootSign(root, age_s, via=via)
-        return RootSign(root, age_s, now_s + clock.offset_s, clock.spread_at(now_s), via)
+        clock_s = None if clock is None else now_s + clock.offset_s
+        spread_s = 0.0 if clock is None else clock.spread_at(now_s)
+        if way is None:
+            return RootSign(root, LOST_S, clock_s, spread_s)
+        age_s = max(0.0, now_s - way.seen_s)
+        return RootSign(root, age_s, clock_s, spread_s, way.via[:VIA_MAX], way.by_host)
 
     def _learn(self, root: int, sample: RootClock) -> None:
         """A sample that can't be true beside the known one means that a clock was set."""

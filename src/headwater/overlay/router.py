@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 import msgspec
 
 from headwater.algebra.route import START, Route
+from headwater.overlay.last_resort import LastResort
 from headwater.overlay.live_query import LiveQuery, Plan
 from headwater.overlay.staged_policy import RESORT, Hop, choose_down, choose_up
 from headwater.overlay.tree_place import TreePlace
@@ -38,11 +39,10 @@ class Router:
         *,
         is_open: Callable[[str], bool],
         leads_to: Callable[[str, str, bool], bool],
-        resort: Callable[[LiveQuery, Route], Hop | None],
+        resort: LastResort,
     ) -> None:
         """``is_open`` says whether a summary may be put on the link to a site now, ``leads_to``
-        whether it would get on from there to a root, from above or from below us, ``resort`` who
-        takes what no tree takes."""
+        whether it gets on from there to a root, from above or from below us."""
         self.federation = federation
         self._is_open = is_open
         self._leads_to = leads_to
@@ -84,17 +84,21 @@ class Router:
         if query is None or not query.is_member:
             return self._up_the_federation(route)
         plan = query.plan if version is None else query.plan_of(version)
-        hop = None if plan is None else self._up(query, plan, route)
-        hop = hop or self._resort(query, route)
+        hop = self._resort.hop(query, route)
+        if hop is not None and not self._is_open(hop.site):
+            return None
         if hop is None and plan is not None:
-            hop = choose_down(route, plan.places, self._from_below(query))
+            hop = self._up(query, plan, route)
+        if hop is None and plan is not None:
+            hop = choose_down(route, plan.places, self._takes(query, is_above=False))
         return hop or self._anew(query, route)
 
     def _up(self, query: LiveQuery, plan: Plan, route: Route) -> Hop | None:
-        return choose_up(route, plan.places, lambda site: self._leads_to(site, query.root, True))
+        return choose_up(route, plan.places, self._takes(query, is_above=True))
 
-    def _from_below(self, query: LiveQuery) -> Callable[[str], bool]:
-        return lambda site: self._leads_to(site, query.root, False)
+    def _takes(self, query: LiveQuery, *, is_above: bool) -> Callable[[str], bool]:
+        """Who takes a summary of this query now."""
+        return lambda site: self._is_open(site) and self._leads_to(site, query.root, is_above)
 
     def _anew(self, query: LiveQuery, route: Route) -> Hop | None:
         """It went astray while ways opened and closed, and may enter no tree any more: it begins
@@ -112,14 +116,6 @@ class Router:
     def carriers(self, query_id: str) -> Collection[str]:
         """All who have been handed summaries of this query."""
         return self._carriers.get(query_id, ())
-
-    def has_tree(self, query: LiveQuery) -> bool:
-        """True where a parent leads on, on whatever tree."""
-        return any(
-            place is not None and place.parent is not None
-            and self._leads_to(place.parent, query.root, True)
-            for place in query.places
-        )  # fmt: skip
 
     def _up_the_federation(self, route: Route) -> Hop | None:
         parent = self.federation_parent

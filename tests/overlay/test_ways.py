@@ -1,0 +1,168 @@
+"""Ways are lost and found: who says so, who believes it, and who turns elsewhere."""
+
+import pytest
+
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.outputs import Dial, Hangup
+
+CHAIN = """
+root
+  a
+    c
+      d
+  b
+"""
+CROSSED = (
+    """
+root
+  p
+    x
+      y
+  q
+  b
+    e
+""",
+    """
+root
+  q
+    y
+      x
+  b
+    e
+    p
+""",
+)
+"""x and y are each other's parents, and else they hang from p and q."""
+NO_RESORT = OverlayConfig(resort_after_s=float("inf"))
+
+
+def crossed(overlay):
+    world = overlay.World(*CROSSED)
+    world.query = world.install()
+    world.run(10.0)
+    return world
+
+
+def lead(world, name, query):
+    return [way.by for way in world.peers[name].ways(query) if way.leads_on]
+
+
+def cut_off(world, *names):
+    for name in names:
+        world.asleep.add(name)
+        for other in world.peers.keys() - {name}:
+            world.cut(name, other)
+
+
+def test_whoever_loses_its_way_says_so_at_once(overlay):
+    world = overlay.World(CHAIN, config=NO_RESORT)
+    query = world.install()
+    world.run(10.0)
+    assert lead(world, "d", query) == ["tree 0"]
+    world.cut("a", "root")
+    world.run(1.0)
+    assert [lead(world, name, query) for name in "acd"] == [[], [], []]
+
+
+def test_a_way_that_is_found_again_is_told_at_once(overlay):
+    world = overlay.World(CHAIN, config=NO_RESORT)
+    query = world.install()
+    world.run(10.0)
+    world.cut("a", "root")
+    world.run(30.0)
+    world.originate("d", 4, query=query)
+    world.run(1.0)
+    world.connect("a", "root")
+    world.run(1.0)
+    assert [lead(world, name, query) for name in "acd"] == [["tree 0"]] * 3
+    assert world.delivered_sites(4) == [{"d"}]
+
+
+def test_two_that_are_parents_of_each_other_do_not_live_on_hope(overlay):
+    """Their own parents are gone. Neither is a way for the other unless it has one of its own."""
+    world = crossed(overlay)
+    cut_off(world, "p", "q")
+    world.run(8.0)
+    for pane in range(8, 68):
+        assert lead(world, "x", world.query), f"x has lost its way, second {pane}"
+        assert lead(world, "y", world.query), f"y has lost its way, second {pane}"
+        world.originate("x", pane, query=world.query)
+        world.originate("y", pane, query=world.query)
+        world.run(1.0)
+    world.run(8.0)
+    for pane in range(8, 68):
+        assert set().union(*world.delivered_sites(pane)) == {"x", "y"}, pane
+
+
+def test_hosts_are_left_for_trees_that_need_no_host(overlay):
+    world = crossed(overlay)
+    cut_off(world, "p", "q")
+    world.run(8.0)
+    assert "last resort" in lead(world, "x", world.query) + lead(world, "y", world.query)
+    world.asleep.discard("p")
+    for other in ("root", "b", "x"):
+        world.connect("p", other)
+    world.run(world.config.resort_keep_s + 6.0)
+    assert lead(world, "x", world.query) == ["tree 0"]
+    assert "last resort" not in lead(world, "y", world.query)
+
+
+def test_a_full_link_is_a_way_that_one_waits_for(overlay):
+    world = overlay.World(CHAIN)
+    query = world.install()
+    world.run(10.0)
+    full = world.config.link_queue_bytes_max
+    world.peers["a"].link_load("root", queued_bytes=full, now_s=world.now_s)
+    world.originate("c", 4, query=query)
+    world.run(12.0)
+    assert world.delivered_sites(4) == []
+    assert lead(world, "c", query) == ["tree 0"]
+    assert not world.of("a", Dial)
+    assert not world.of("c", Dial)
+
+
+def test_silence_is_noticed_when_it_is_due(overlay):
+    """Not with the next heartbeat after that, which may be nearly two seconds later."""
+    world = overlay.World(CHAIN)
+    world.install()
+    for phase_s in (10.0, 10.5, 1.0, 1.5):
+        world.run(phase_s)
+        world.outputs["a"].clear()
+        world.deaf = {("root", "a")}
+        world.run(world.config.silent_floor_s + 0.05)
+        assert Hangup("root") in world.outputs["a"]
+        world.deaf = set()
+        world.connect("a", "root")
+        world.run(20.0)
+
+
+def test_several_hosts_are_tried_at_once(overlay):
+    world = crossed(overlay)
+    cut_off(world, "p", "q", "y")
+    world.outputs["x"].clear()
+    world.run(world.config.resort_after_s + 0.1)
+    assert len({dial.site for dial in world.of("x", Dial)} - {"p", "q", "y"}) >= 2
+
+
+def test_a_search_that_finds_nobody_becomes_rare(overlay):
+    world = crossed(overlay)
+    cut_off(world, "root")
+    world.run(60.0)
+
+    def dials(seconds):
+        world.outputs["x"].clear()
+        world.run(seconds)
+        return len(world.of("x", Dial))
+
+    candidates = len(world.peers)
+    assert 0 < dials(300.0) <= 300.0 / world.config.dial_last_s * candidates + candidates
+
+
+@pytest.mark.parametrize("skew_s", [-5_000.0, 5_000.0])
+def test_a_search_survives_a_clock_that_is_set(overlay, skew_s):
+    world = crossed(overlay)
+    cut_off(world, "p", "q")
+    world.run(3.0)
+    world.skew_s["x"] = skew_s
+    world.run(20.0)
+    assert lead(world, "x", world.query)
