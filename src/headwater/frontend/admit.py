@@ -22,6 +22,7 @@ from headwater.frontend.sources import (
     path_fault,
 )
 from headwater.frontend.statements import COLUMNS_MAX, NAME_PATTERN
+from headwater.plan.part import PARTS_MAX
 from headwater.plan.query import Column, Partial, Query, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
 
@@ -55,6 +56,7 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     """
     _check_names(query)
     _check_limits(query)
+    _check_part(query)
     _check_source(query.source)
     _check_settings(query)
     check_site_sql(query)
@@ -105,6 +107,19 @@ def _check_limits(query: Query) -> None:
     times = msgspec.structs.astuple(query.timing)
     if any(time is not None and not 0 <= time < float("inf") for time in times):
         raise QueryRefused(f"timing: wanted lengths of time from 0, got {times}")
+
+
+def _check_part(query: Query) -> None:
+    part = query.part
+    if part is None:
+        return
+    is_one_of_several = 2 <= part.count <= PARTS_MAX and 1 <= part.number <= part.count
+    if not is_one_of_several or not query.keys or query.id.name != part.query_name:
+        raise QueryRefused(
+            f"part: wanted one of 2 to {PARTS_MAX} parts of a stream with keys, called "
+            f"{part.query_name[:60]!r}; got {str(part)[:80]}, called {query.id.name[:60]!r}, "
+            f"with {len(query.keys)} keys"
+        )
 
 
 def _check_source(source: Source) -> None:

@@ -60,7 +60,7 @@ def check_site_sql(query: Query) -> None:
         _check_type(f"key {key.name}", _type(expression, records), key.type)
     for partial, expression in zip(query.partials, expressions[1 + len(query.keys) :], strict=True):
         _check_partial(partial, expression, records)
-    _check_where(select, query, records)
+    _check_where(select, query, records, keys=expressions[1 : 1 + len(query.keys)])
     used = {column.name for column in select.find_all(exp.Column)}
     if used != set(query.columns_used):
         raise QueryRefused(
@@ -179,14 +179,30 @@ def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, str]:
         raise QueryRefused(f"{sql_of(node)[:100]}: {error}") from error
 
 
-def _check_where(select: exp.Select, query: Query, records: Relation) -> None:
+def _check_where(
+    select: exp.Select, query: Query, records: Relation, *, keys: list[exp.Expr]
+) -> None:
     where = select.args.get("where")
     condition = where.this if where is not None else exp.Null()
-    first = condition.left if isinstance(condition, exp.And) else condition
+    own = condition
+    if query.part is not None:
+        own = _without_part(condition, query.part.condition_sql([sql_of(key) for key in keys]))
+    first = own.left if isinstance(own, exp.And) else own
     wanted = f"NOT {name_sql(query.source.time_column)} IS NULL"
     if sql_of(first) != wanted:
         raise QueryRefused(f"site part: wanted WHERE {wanted} first, got {sql_of(first)[:100]}")
     _check_type("WHERE", _type(condition, records), "boolean")
+
+
+def _without_part(condition: exp.Expr, wanted: str) -> exp.Expr:
+    """What is before the last term, which has to be the part's own: no other division of the
+    groups gets in, for two parts could then have a group in common, or none have it."""
+    last = condition.right if isinstance(condition, exp.And) else condition
+    if not isinstance(condition, exp.And) or sql_of(last) != wanted:
+        raise QueryRefused(
+            f"site part: wanted WHERE … AND {wanted[:200]} last, got {sql_of(last)[:100]}"
+        )
+    return condition.left
 
 
 def _relation(select: exp.Select, panes: Relation, *, depth: int) -> dict[str, str]:

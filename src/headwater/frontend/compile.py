@@ -4,6 +4,7 @@
 
     text ─► statements ─► sources
                       └─► SELECT ─resolve─► Question ─split─► site SQL, root SQL, reference SQL
+                                                       for each root of the stream
 
 Everything that a query needs to run anywhere is in the ``Query`` that comes out: nobody plans
 again. What comes out has passed the same check that every site makes of SQL from the wire, so no
@@ -19,6 +20,7 @@ from sqlglot import exp
 
 from headwater.errors import QueryRefused
 from headwater.frontend.admit import SETTINGS, check_query
+from headwater.frontend.divisible import check_divisible
 from headwater.frontend.objection import Objection
 from headwater.frontend.refusal import choices, refusal
 from headwater.frontend.resolve_select import Resolved, resolve_select
@@ -28,12 +30,13 @@ from headwater.frontend.statements import SourceStatement, StreamStatement, read
 from headwater.frontend.streams import (
     INSTALL_SLACK_US,
     read_begin_pane,
+    read_parts,
     read_places,
     read_time,
     read_timing,
     stream_options,
 )
-from headwater.plan.query import Column, Query, QueryId, Source
+from headwater.plan.query import Column, Part, Query, QueryId, Source
 from headwater.plan.question import Question
 from headwater.plan.split_aggregates import split_aggregates
 from headwater.plan.sql_text import offset_of
@@ -79,7 +82,8 @@ def compile_statements(
     known_sites: Collection[str] = (),
     known_sources: Mapping[str, Source] | None = None,
 ) -> list[Query]:
-    """The queries of all streams in the text, in order. Raises ``QueryRefused``.
+    """The queries of all streams in the text, in order: one for each root of a stream. Raises
+    ``QueryRefused``.
 
     ``root`` answers a stream that names no root; queries are numbered from ``next_counter`` as
     commands of ``installer``; a stream that says no ``begin`` has the one given here, and ``now``
@@ -90,27 +94,33 @@ def compile_statements(
     sources = {name.lower(): source for name, source in (known_sources or {}).items()}
     sources |= {source.name.lower(): source for source in program.sources}
     streams = {stream.name.lower() for stream in program.streams}
-    queries = []
-    for counter, stream in enumerate(program.streams, start=next_counter):
+    queries: list[Query] = []
+    for stream in program.streams:
         resolved = _resolved(stream, text, sources, streams)
         options = stream_options(stream, text)
         places = read_places(options, root=root, known=known_sites)
-        query = _query(resolved, QueryId(stream.name, installer, counter), stream.text)
-        query = msgspec.structs.replace(
-            query,
-            root=places.root,
-            sites=places.sites,
-            begin_pane=read_begin_pane(
-                options, query.window, default=begin, now_us=now_us, slack_us=slack_us
-            ),
-            ends=ends,
-            unit_last=next_counter + len(program.streams) - 1,
-            time=read_time(options),
-            timing=read_timing(options),
-        )
-        _check(query, stream, text)
-        queries.append(query)
-    return queries
+        parts = read_parts(options, stream.name, places.roots)
+        check_divisible(resolved, options, stream, text, part_count=len(parts))
+        for part, place in zip(parts, places.roots, strict=True):
+            name = stream.name if part is None else part.query_name
+            query_id = QueryId(name, installer, next_counter + len(queries))
+            query = _query(resolved, query_id, stream.text, part)
+            query = msgspec.structs.replace(
+                query,
+                root=place,
+                sites=places.sites,
+                begin_pane=read_begin_pane(
+                    options, query.window, default=begin, now_us=now_us, slack_us=slack_us
+                ),
+                ends=ends,
+                time=read_time(options),
+                timing=read_timing(options),
+            )
+            _check(query, stream, text)
+            queries.append(query)
+    _check_part_names(queries, program)
+    last = next_counter + len(queries) - 1
+    return [msgspec.structs.replace(query, unit_last=last) for query in queries]
 
 
 def _resolved(
@@ -139,7 +149,7 @@ def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collecti
     raise Objection(table, f"no source `{table.name}`{known}")
 
 
-def _query(resolved: Resolved, id_: QueryId, text: str) -> Query:
+def _query(resolved: Resolved, id_: QueryId, text: str, part: Part | None) -> Query:
     question = resolved.question
     split = split_aggregates(question)
     return Query(
@@ -149,16 +159,37 @@ def _query(resolved: Resolved, id_: QueryId, text: str) -> Query:
         window=question.window,
         keys=tuple(Column(key.name, key.type) for key in question.keys),
         partials=split.partials,
-        site_sql=write_site_sql(split),
+        site_sql=write_site_sql(split, part),
         root_sql=write_root_sql(split),
         central_sql=write_central_sql(
-            question, resolved.select, items=resolved.items, groups=resolved.groups
+            question, resolved.select, items=resolved.items, groups=resolved.groups, part=part
         ),
         columns_used=_columns_used(question),
         output=tuple(Column(item.name, item.type) for item in question.items),
         root="",
         settings=SETTINGS,
+        part=part,
     )
+
+
+def _check_part_names(queries: Collection[Query], program: Program) -> None:
+    """What a part is called must not be what something else of the file is called."""
+    names = [source.name for source in program.sources]
+    names += [stream.name for stream in program.streams]
+    taken = {name.lower(): name for name in names}
+    offsets = {stream.name: stream.offset for stream in program.streams}
+    for query in queries:
+        if query.part is None:
+            continue
+        other = taken.get(query.id.name.lower())
+        if other is not None:
+            raise refusal(
+                program.text,
+                offsets[query.part.stream],
+                f"{query.part} is called `{query.id.name}`, and so is `{other}`; "
+                "give one of them another name",
+            )
+        taken[query.id.name.lower()] = query.id.name
 
 
 def _columns_used(question: Question) -> tuple[str, ...]:

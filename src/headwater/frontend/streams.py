@@ -8,7 +8,8 @@ from headwater.algebra.panes import WindowSpec
 from headwater.errors import ConfigurationError
 from headwater.frontend.options import Options
 from headwater.frontend.refusal import choices
-from headwater.frontend.statements import StreamStatement
+from headwater.frontend.statements import NAME_LENGTH_MAX, StreamStatement
+from headwater.plan.part import PARTS_MAX, Part
 from headwater.plan.query import TimeKind, Timing
 from headwater.plan.timestamps import EXAMPLES, timestamp_us
 
@@ -21,6 +22,7 @@ STREAM_OPTIONS = {
     "begin": "the first window: earliest, now, or a point in time",
     "time": "what places a record: its timestamp (event), or its age (age)",
     "root": "the site that answers",
+    "roots": "several sites that answer, each its part of the groups, with commas between them",
     "sites": "the sites that are asked, with commas between them",
 }
 BEGIN_WORDS = ("earliest", "now")
@@ -29,7 +31,8 @@ INSTALL_SLACK_US = 15_000_000
 
 
 class Places(msgspec.Struct, frozen=True):
-    root: str
+    roots: tuple[str, ...]
+    """Who answers; with several of them, each has a part."""
     sites: tuple[str, ...]
 
 
@@ -65,16 +68,56 @@ def read_time(options: Options) -> TimeKind:
 
 def read_places(options: Options, *, root: str, known: Collection[str]) -> Places:
     """``known`` are the sites of the roster; empty where there is no roster to check against."""
-    named = options.text("sites", "") or ""
-    sites = tuple(dict.fromkeys(name.strip() for name in named.split(",") if name.strip()))
-    places = Places(options.text("root") or root, sites)
-    for option, names in (("root", (places.root,)), ("sites", places.sites)):
+    places = Places(_roots(options, root), tuple(dict.fromkeys(_listed(options, "sites"))))
+    of_roots = "roots" if "roots" in options.names() else "root"
+    for option, names in ((of_roots, places.roots), ("sites", places.sites)):
         for name in names:
             if known and name not in known:
                 raise options.refused(
                     option, f"no site `{name[:60]}`{choices('sites', known, near=name)}"
                 )
     return places
+
+
+def _roots(options: Options, default: str) -> tuple[str, ...]:
+    if "roots" not in options.names():
+        return (options.text("root") or default,)
+    if "root" in options.names():
+        raise options.refused(
+            "roots", "wanted `root` or `roots`, got both; write all sites that answer in `roots`"
+        )
+    roots = _listed(options, "roots")
+    twice = next((name for name in roots if roots.count(name) > 1), None)
+    if twice is not None:
+        raise options.refused(
+            "roots", f"root `{twice[:60]}` is named twice; a site answers one part of a stream"
+        )
+    if not 1 <= len(roots) <= PARTS_MAX:
+        raise options.refused(
+            "roots",
+            f"wanted 1 to {PARTS_MAX} sites that answer, got {len(roots)}; "
+            "write roots = 'paris, oslo'",
+        )
+    return tuple(roots)
+
+
+def _listed(options: Options, name: str) -> list[str]:
+    named = options.text(name, "") or ""
+    return [one.strip() for one in named.split(",") if one.strip()]
+
+
+def read_parts(options: Options, stream: str, roots: tuple[str, ...]) -> tuple[Part | None, ...]:
+    """The part of each root; None for the only one. Raises ``QueryRefused``."""
+    if len(roots) == 1:
+        return (None,)
+    parts = tuple(Part(stream, number, len(roots)) for number in range(1, len(roots) + 1))
+    if len(parts[-1].query_name) > NAME_LENGTH_MAX:
+        raise options.refused(
+            "roots",
+            f"the parts of `{stream}` would be called `{parts[-1].query_name}`, and a name has at "
+            f"most {NAME_LENGTH_MAX} signs; give the stream a shorter one",
+        )
+    return parts
 
 
 def read_begin_pane(

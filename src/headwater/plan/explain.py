@@ -10,12 +10,16 @@ from headwater.plan.timestamps import timestamp_text
 def explain(query: Query) -> str:
     """The plan from the records up to the answer, with the place of each part."""
     sections = [
-        (f"stream {query.id.name}", _about(query)),
+        (f"stream {_name(query)}", _about(query)),
         (f"site    {', '.join(query.sites) or 'every site with data'}", _site(query)),
         ("network every relay on the way", _network(query)),
         (f"root    {query.root}", _root(query)),
     ]
     return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in sections) + "\n"
+
+
+def _name(query: Query) -> str:
+    return query.id.name if query.part is None else f"{query.id.name}, {query.part}"
 
 
 def _about(query: Query) -> str:

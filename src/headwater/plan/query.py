@@ -14,10 +14,12 @@ import msgspec
 from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.plan.durations import duration_us
+from headwater.plan.part import Part
 
 __all__ = [
     "Column",
     "MergeRule",
+    "Part",
     "Partial",
     "Query",
     "QueryId",
@@ -133,3 +135,16 @@ class Query(msgspec.Struct, frozen=True):
     settings: tuple[tuple[str, str], ...] = ()
     """Spark session settings that both parts run under."""
     timing: Timing = Timing()
+    part: Part | None = None
+    """Of a stream with several roots: which of its groups this query answers; None: all."""
+
+    @property
+    def stream(self) -> str:
+        """What people call it; the parts of one stream have this name in common."""
+        return self.id.name if self.part is None else self.part.stream
+
+    @property
+    def unit(self) -> tuple[int, str]:
+        """What was installed together, in the order in which names are taken: the later one wins,
+        and all parts of a stream stand or fall with each other."""
+        return max(self.unit_last, self.id.counter), self.id.installer

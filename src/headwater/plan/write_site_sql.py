@@ -2,6 +2,7 @@
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.types import PANE_COLUMN
+from headwater.plan.part import Part
 from headwater.plan.question import Key, Question
 from headwater.plan.split_aggregates import SplitQuestion
 from headwater.plan.sql_text import name_sql, named_sql, parse, sql_of
@@ -9,10 +10,10 @@ from headwater.plan.sql_text import name_sql, named_sql, parse, sql_of
 RECORDS = "records"
 
 
-def write_site_sql(split: SplitQuestion) -> str:
+def write_site_sql(split: SplitQuestion, part: Part | None = None) -> str:
     question = split.question
     columns = [f"{pane_sql(question.window, question.source.time_column)} AS {PANE_COLUMN}"]
-    columns += [named_sql(_key_sql(key), key.name) for key in question.keys]
+    columns += [named_sql(key_sql(key), key.name) for key in question.keys]
     columns += [
         named_sql(text, partial.name)
         for text, partial in zip(split.site_sql, split.partials, strict=True)
@@ -21,7 +22,7 @@ def write_site_sql(split: SplitQuestion) -> str:
     return sql_of(
         parse(
             f"SELECT {', '.join(columns)} FROM {RECORDS} "
-            f"WHERE {_condition(question)} GROUP BY {positions}"
+            f"WHERE {_condition(question, part)} GROUP BY {positions}"
         )
     )
 
@@ -39,14 +40,21 @@ def pane_sql(window: WindowSpec, time_column: str) -> str:
     return f"{time} DIV {window.pane_us} - CAST({time} % {window.pane_us} < 0 AS BIGINT)"
 
 
-def _key_sql(key: Key) -> str:
+def key_sql(key: Key) -> str:
     """A computed key is cast to its declared type, so that no site can send another one."""
     text = sql_of(key.expression)
     is_column = text == name_sql(key.expression.name)
     return text if is_column else f"CAST({text} AS {key.type.upper()})"
 
 
-def _condition(question: Question) -> str:
-    """A record without a time is in no window, for Spark's ``window()`` as well."""
-    has_time = f"NOT {name_sql(question.source.time_column)} IS NULL"
-    return has_time if question.where is None else f"{has_time} AND ({sql_of(question.where)})"
+def _condition(question: Question, part: Part | None) -> str:
+    """A record without a time is in no window, for Spark's ``window()`` as well.
+
+    The part comes last: a key may be an expression that fails on records which WHERE keeps out.
+    """
+    terms = [f"NOT {name_sql(question.source.time_column)} IS NULL"]
+    if question.where is not None:
+        terms.append(f"({sql_of(question.where)})")
+    if part is not None:
+        terms.append(part.condition_sql([key_sql(key) for key in question.keys]))
+    return " AND ".join(terms)
