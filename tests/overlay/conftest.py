@@ -367,8 +367,10 @@ class World:
             assert all(self.born[record][1] == summary.pane for record in records)
 
 
-def an_install(name: str, installer: str, counter: int, *, tree: Tree | None = None) -> Install:
-    query = a_query(name, installer=installer, root=installer, counter=counter)
+def an_install(
+    name: str, installer: str, counter: int, *, tree: Tree | None = None, **more: Any
+) -> Install:
+    query = a_query(name, installer=installer, root=installer, counter=counter, **more)
     return Install(query, (tree or Tree(0, ()),), roster_version=1)
 
 

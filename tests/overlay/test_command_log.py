@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from headwater.overlay.command_log import CommandLog, Verdict
 from headwater.plan.command import Remove
-from headwater.plan.query import QueryId
+from headwater.plan.query import Part, QueryId
 
 INSTALLERS = ("a", "b")
 
@@ -94,6 +94,55 @@ def test_of_two_queries_with_one_name_the_higher_number_then_site_wins(overlay):
         assert log.is_removed(str(lost))
 
 
+def parts_of(overlay, stream, installer, first, *, count):
+    """The installs of a stream with so many roots, given as one unit."""
+    return [
+        overlay.an_install(
+            f"{stream}_part_{number}", installer, first + number - 1,
+            part=Part(stream, number, count), unit_last=first + count - 1,
+        )
+        for number in range(1, count + 1)
+    ]  # fmt: skip
+
+
+def test_parts_of_one_stream_live_beside_each_other(overlay):
+    log = CommandLog()
+    for install in parts_of(overlay, "q", "a", 1, count=3):
+        log.take(install)
+    assert log.resolve_names() == []
+    assert len(log.live) == 3
+
+
+def test_a_stream_installed_anew_with_fewer_roots_leaves_no_part_behind(overlay):
+    log = CommandLog()
+    for install in parts_of(overlay, "q", "a", 1, count=3) + parts_of(
+        overlay, "q", "a", 4, count=2
+    ):
+        log.take(install)
+    lost = {str(loser) for loser, _ in log.resolve_names()}
+    assert lost == {"q_part_1@a#1", "q_part_2@a#2", "q_part_3@a#3"}
+    log.take(overlay.an_install("q", "a", 6, unit_last=6))
+    assert {str(winner) for _, winner in log.resolve_names()} == {"q@a#6"}
+    for install in parts_of(overlay, "q", "a", 7, count=2):
+        log.take(install)
+    assert [str(loser) for loser, _ in log.resolve_names()] == ["q@a#6"]
+    assert set(log.live) == {"q_part_1@a#7", "q_part_2@a#8"}
+
+
+def test_parts_win_or_lose_together_whichever_of_them_a_peer_has_heard_of(overlay):
+    """Of b's query number 2 and a's parts 2 and 3, a's unit ends later. By numbers, who knows the
+    first part alone would give the name to b, and who knows the second would take it back."""
+    first, second = parts_of(overlay, "q", "a", 2, count=2)
+    other = overlay.an_install("q", "b", 2)
+    for known in ((first,), (second,), (first, second)):
+        log = CommandLog()
+        log.restore((), {"a": 1, "b": 1})
+        for install in (other, *known):
+            log.take(install)
+        log.resolve_names()
+        assert set(log.live) == {str(install.query.id) for install in known}
+
+
 def test_the_digest_is_equal_where_the_knowledge_is(overlay):
     left, right = CommandLog(), CommandLog()
     for log, order in ((left, (1, 2)), (right, (2, 1))):
@@ -108,6 +157,7 @@ def test_the_digest_is_equal_where_the_knowledge_is(overlay):
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("install"), st.integers(0, 2), st.sampled_from(["p", "q"])),
+        st.tuples(st.just("install parts"), st.integers(0, 2), st.integers(2, 3)),
         st.tuples(st.just("remove"), st.integers(0, 2), st.integers(0, 5)),
         st.tuples(st.just("lose"), st.integers(0, 2), st.integers(0, 2)),
         st.tuples(st.just("join"), st.integers(0, 2), st.integers(0, 2)),
@@ -132,8 +182,9 @@ def test_logs_converge_and_removals_hold_whatever_was_exchanged_before(overlay, 
             log.resolve_names()
     assert len({log.digest for log in logs}) == 1
     assert not removed & set(logs[0].live)
-    names = [install.query.id.name for install in logs[0].live.values()]
-    assert len(names) == len(set(names))
+    queries = [install.query for install in logs[0].live.values()]
+    assert len(queries) == len({query.id.name for query in queries})
+    assert len({query.stream for query in queries}) == len({(q.stream, q.unit) for q in queries})
     for log in logs:
         for install in log.live.values():
             assert log.knows(install.query.id.installer, install.query.id.counter)
@@ -148,6 +199,10 @@ def run_step(overlay, logs, removed, given_commands, step):
         command = overlay.an_install(what, site, number)
         log.take(command, is_own=True)
         given_commands.append(command)
+    elif kind == "install parts":
+        for command in parts_of(overlay, "q", site, number, count=what):
+            log.take(command, is_own=True)
+            given_commands.append(command)
     elif kind == "remove" and log.live:
         query_id = sorted(log.live)[what % len(log.live)]
         command = Remove(log.live[query_id].query.id, site, number)

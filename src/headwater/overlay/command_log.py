@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from headwater.plan.command import Command, Install, Remove
-from headwater.plan.query import QueryId
+from headwater.plan.query import Query, QueryId
 
 
 class Verdict(Enum):
@@ -166,23 +166,25 @@ class CommandLog:
         )
 
     def resolve_names(self) -> list[tuple[QueryId, QueryId]]:
-        """Of two live queries with one name the higher (counter, installer) wins: (loser, winner).
+        """Of two live queries with one name that of the higher unit wins: (loser, winner).
 
         Every peer that knows both decides the same. A loser above the vector waits until the
-        vector reaches it, for the reason that removals do.
+        vector reaches it, for the reason that removals do. A part has two names, its own and its
+        stream's, so that a stream that is installed anew with fewer roots leaves no part behind.
+        Units are compared, not numbers: all parts of one win or lose, whichever a peer heard of.
         """
-        best: dict[str, QueryId] = {}
+        best: dict[str, Query] = {}
         for install in self.live.values():
-            query_id = install.query.id
-            known = best.get(query_id.name)
-            if known is None or _rank(query_id) > _rank(known):
-                best[query_id.name] = query_id
-        lost = [
-            (install.query.id, best[install.query.id.name])
-            for install in self.live.values()
-            if install.query.id != best[install.query.id.name]
-            and self.knows(install.query.id.installer, install.query.id.counter)
-        ]
+            for name in _names(install.query):
+                known = best.get(name)
+                if known is None or install.query.unit > known.unit:
+                    best[name] = install.query
+        lost = []
+        for install in self.live.values():
+            query = install.query
+            winners = [best[name].id for name in _names(query) if best[name].unit != query.unit]
+            if winners and self.knows(query.id.installer, query.id.counter):
+                lost.append((query.id, winners[0]))
         for loser, _ in lost:
             del self.live[str(loser)]
             self._digest = None
@@ -208,5 +210,5 @@ def number_of(command: Command) -> tuple[str, int]:
     return command.query.id.installer, command.query.id.counter
 
 
-def _rank(query_id: QueryId) -> tuple[int, str]:
-    return query_id.counter, query_id.installer
+def _names(query: Query) -> tuple[str, ...]:
+    return (query.id.name,) if query.part is None else (query.id.name, query.stream)
