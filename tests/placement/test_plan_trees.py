@@ -1,5 +1,6 @@
 """Tree sets: every site in every tree, bounded, dialable, near, and with ways around."""
 
+from collections import Counter
 from math import dist
 from random import Random
 from statistics import mean
@@ -82,12 +83,22 @@ def federations(draw):
 
 
 @settings(max_examples=200, deadline=None)
-@given(federations(), st.integers(2, 9), st.integers(1, 5), st.integers(0, 3))
-def test_every_set_is_whole_dialable_bounded_and_the_same_again(federation, branching, count, seed):
+@given(federations(), st.integers(2, 9), st.integers(1, 5), st.integers(0, 3), st.integers(0, 4))
+def test_every_set_is_whole_dialable_bounded_and_the_same_again(
+    federation, branching, count, seed, turn
+):
     roster, at = federation
     root = roster.sites[seed % len(roster.sites)].name
     planned = [
-        plan_trees(roster, root=root, branching=branching, count=count, coordinates=at, seed=seed)
+        plan_trees(
+            roster,
+            root=root,
+            branching=branching,
+            count=count,
+            coordinates=at,
+            seed=seed,
+            turn=turn,
+        )
         for _ in range(2)
     ]
     trees = planned[0]
@@ -114,6 +125,54 @@ def test_siblings_differ_from_each_other_and_from_the_primary(regions_only):
     at = None if regions_only else towns(300, seed=1)
     trees = plan_trees(roster_of(300, regions=10), root="s0", branching=8, count=4, coordinates=at)
     assert len(set(trees)) == 4
+
+
+def inner_sites(trees):
+    """How many children each inner site has in these trees; the roots' own are not counted."""
+    roots = {tree.root for tree in trees}
+    return Counter(p for tree in trees for _, p in tree.parents if p not in roots)
+
+
+@pytest.mark.parametrize("regions_only", [True, False])
+@pytest.mark.parametrize(
+    ("count", "regions", "branching"), [(30, 3, 8), (300, 10, 8), (680, 9, 16)]
+)
+def test_parts_that_take_turns_load_other_sites(count, regions, branching, regions_only):
+    """Three roots, the trees that carry one pane: without turns the clusters' heads are the same.
+
+    Measured over these worlds: 1.3 to 2.8 times as many sites share the work, and ways to the
+    root are 1 to 2% longer.
+    """
+    at = None if regions_only else towns(count, seed=3)
+    roster = roster_of(count, regions=regions)
+    roots = [f"s{count // part}" for part in (7, 3, 2)]
+    alike, turned = (
+        [
+            plan_trees(
+                roster, root=root, branching=branching, count=4, coordinates=at, turn=turn * part
+            )
+            for part, root in enumerate(roots)
+        ]
+        for turn in (0, 1)
+    )
+    for stripe in range(4):
+        before = inner_sites([trees[stripe] for trees in alike])
+        after = inner_sites([trees[stripe] for trees in turned])
+        assert len(after) > 1.2 * len(before)
+        assert max(after.values()) < max(before.values())
+    if at is not None:
+        ways = [[p90_s(trees[0], at) for trees in sets] for sets in (alike, turned)]
+        assert mean(ways[1]) < 1.15 * mean(ways[0]), "for hardly longer ways"
+
+
+def test_the_first_part_has_the_trees_of_a_stream_with_one_root():
+    at = towns(100, seed=4)
+    plans = [
+        plan_trees(roster_of(100), root="s0", branching=8, count=4, coordinates=at, turn=turn)
+        for turn in (0, 1)
+    ]
+    assert plans[0] == plan_trees(roster_of(100), root="s0", branching=8, count=4, coordinates=at)
+    assert all(one != other for one, other in zip(*plans, strict=True))
 
 
 def test_another_seed_gives_other_trees():

@@ -97,6 +97,7 @@ def plan_here(runtime: SiteRuntime, query: Query) -> tuple[Tree, ...]:
         branching=runtime.settings.branching,
         count=runtime.settings.trees,
         coordinates=usable_coordinates(runtime),
+        turn=0 if query.part is None else query.part.number - 1,
     )
 
 

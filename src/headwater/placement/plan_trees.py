@@ -13,6 +13,11 @@ from 90 to 93% (the paper's figure 12 has 94), for hardly more pairs that exchan
 A federation hardly larger than the branching is nearly a star, and a star rotates to itself: every
 site has one way to the root, in every tree. There the siblings are rotations of a deeper tree,
 which costs them a hop and gives each site other ways.
+
+The parts of one stream have a tree set each, under roots of their own. The same draws find mostly
+the same clusters whatever the root, and so the same heads: all parts would load the same sites. So
+each part takes its *turn*: every tree of it is rotated on by so many turns, and the head that one
+part has is a child in the others. Clusters stay shared, and with them the heartbeats in them.
 """
 
 from __future__ import annotations
@@ -31,6 +36,8 @@ from headwater.plan.tree import Tree
 
 TREES_MAX = 16
 """Four are enough (Mortar, figure 12: five add little); more than this is a mistake."""
+PRIMARY_KEY = 1
+"""Names the draws that turn the primary."""
 STAR_SHARE = 1 / 3
 """A tree is nearly a star when more than this share of its sites hang from the root."""
 STAR_SITES_MIN = 4
@@ -45,27 +52,31 @@ def plan_trees(
     count: int,
     coordinates: Mapping[str, Coordinate] | None = None,
     seed: int = 0,
+    turn: int = 0,
 ) -> tuple[Tree, ...]:
     """The primary first. The same arguments give the same trees.
+
+    ``turn`` is 0 but for the second and later parts of a stream.
 
     ``branching`` is exceeded only where too few sites can be dialled to keep it.
     """
     if not 1 <= count <= TREES_MAX:
         raise ConfigurationError(f"trees: wanted 1 to {TREES_MAX} of them, got {count}")
     known = _known_places(roster, coordinates or {})
-    planner = _Planner(roster, root, known, Draws(seed))
+    planner = _Planner(roster, root, known, Draws(seed), turn)
     primary = planner.cluster(branching)
+    turned = planner.turned(primary)
     if count == 1:
-        return (primary,)
+        return (turned,)
     is_star = _is_star(primary)
     narrow = min(branching, max(2, isqrt(len(primary.parents)))) if is_star else branching
     first = planner.cluster(narrow) if is_star else primary
     if not known:
-        return (primary, *planner.rotate(first, count - 1))
+        return (turned, *planner.rotate(first, count - 1))
     of_first = (count - 1) // 2
     second = planner.cluster(narrow)
     siblings = planner.rotate(first, of_first) + planner.rotate(second, count - 1 - of_first)
-    return (primary, *siblings)
+    return (turned, *siblings)
 
 
 def _known_places(roster: Roster, coordinates: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
@@ -81,12 +92,13 @@ class _Planner:
     """What all trees of one query have in common."""
 
     def __init__(
-        self, roster: Roster, root: str, known: Mapping[str, Coordinate], draws: Draws
+        self, roster: Roster, root: str, known: Mapping[str, Coordinate], draws: Draws, turn: int
     ) -> None:
         self._roster = roster
         self._root = root
         self._known = known
         self._draws = draws
+        self._turn = turn
         self._undialable = frozenset(s.ordinal for s in roster.sites if not s.dialable)
         self._places = {s.ordinal: known[s.name] for s in roster.sites if s.name in known}
 
@@ -102,13 +114,24 @@ class _Planner:
             draws=self._draws.fork(),
         )
 
+    def turned(self, primary: Tree) -> Tree:
+        """Takes nothing from the draws, so that siblings are drawn alike at every turn."""
+        if not self._turn:
+            return primary
+        (tree,) = self._rotations(primary, 1, self._turn, self._draws.of(PRIMARY_KEY))
+        return tree
+
     def rotate(self, tree: Tree, count: int) -> tuple[Tree, ...]:
+        return self._rotations(tree, count, self._turn + 1, self._draws.fork())
+
+    def _rotations(self, tree: Tree, count: int, turn: int, draws: Draws) -> tuple[Tree, ...]:
         return rotations(
             tree,
             count,
+            first_turn=turn,
             undialable=self._undialable,
             distance=self._distance if self._known else None,
-            draws=self._draws.fork(),
+            draws=draws,
         )
 
     def _distance(self, head: int, child: int) -> float:

@@ -46,14 +46,18 @@ def rotations(
     undialable: Set[int],
     draws: Draws,
     distance: Distance | None = None,
+    first_turn: int = 1,
 ) -> tuple[Tree, ...]:
-    """So many siblings of ``tree``, over the same members and of the same shape."""
+    """So many siblings of ``tree``, over the same members and of the same shape.
+
+    At turn 0 every inner node would stay where it is.
+    """
     orders = _children_by_place(tree)
     for place, children in orders.items():
         draws.of(place).shuffle(children)
     return tuple(
         _rotated(tree, orders, turn, undialable=undialable, distance=distance)
-        for turn in range(1, count + 1)
+        for turn in range(first_turn, first_turn + count)
     )
 
 
