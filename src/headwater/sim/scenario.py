@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
-from headwater.plan.query import Query, QueryId, Source, SourceFormat, Timing
+from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults import Fault, Field, draw_faults
@@ -45,6 +45,7 @@ class Scenario(msgspec.Struct, frozen=True):
     """From site to site, by place in the roster."""
     workloads: tuple[Workload, ...]
     first_query: Query
+    """Of a stream with several roots: its first part."""
     refusals: tuple[tuple[str, str], ...]
     """(site, name of a query) that the site's policy does not admit."""
     faults: tuple[Fault, ...]
@@ -65,6 +66,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """When the first query is installed."""
     merges: bool = True
     """False: relays pass everything on unmerged."""
+    further_parts: tuple[Query, ...] = ()
+    """The other parts of the first query's stream, installed with it."""
 
 
 def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S) -> Scenario:
@@ -107,6 +110,26 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         is_finite=is_finite,
         pace=pace,
         limits=draw_limits(random),
+    )
+
+
+def in_parts(scenario: Scenario, count: int) -> Scenario:
+    """The same world, with the stream of its first query divided among so many roots."""
+    whole = scenario.first_query
+    random = Random(f"parts {scenario.seed}")
+    others = [s.name for s in scenario.roster.sites if s.dialable and s.name != whole.root]
+    roots = [whole.root, *random.sample(others, count - 1)]
+    first_number = whole.id.counter
+    parts = []
+    for number, root in enumerate(roots, start=1):
+        part = Part(whole.id.name, number, count)
+        id_ = QueryId(part.query_name, whole.id.installer, first_number + number - 1)
+        unit_last = first_number + count - 1
+        parts.append(
+            msgspec.structs.replace(whole, id=id_, root=root, part=part, unit_last=unit_last)
+        )
+    return msgspec.structs.replace(
+        scenario, first_query=parts[0], further_parts=tuple(parts[1:])
     )
 
 

@@ -81,7 +81,7 @@ class SiteSpark:
         if self.is_dead:
             return
         self._queue.after(self._pace.poll_every_s, self._poll)
-        if self._disk.is_full or (self._is_finite and not self.queries):
+        if self._disk.is_full or (self._is_finite and not self._has_whole_unit()):
             return
         cube = self._disk.cube
         found, cube.found = cube.found, self._log.grow(self._queue.now_s)
@@ -94,6 +94,19 @@ class SiteSpark:
             self._begin()
         else:
             self._report((), high_us=None)
+
+    def _has_whole_unit(self) -> bool:
+        """As an agent does: what is complete is read once, by all queries that came together.
+
+        All of one unit run here or none does: a unit is the parts of one stream.
+        """
+        heard, kept = self._disk.vector, self._disk.installs
+        units = {query.unit for query in self.queries.values()}
+        return (
+            bool(units)
+            and all(heard.get(q.id.installer, 0) >= q.unit_last for q in self.queries.values())
+            and all(i in self.queries for i in kept if kept[i].query.unit in units)
+        )
 
     def _note_damage(self, first: int, end: int) -> None:
         lost = [self._log.times_us[p] for p in range(first, end) if p in self._log.lost]

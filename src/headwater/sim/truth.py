@@ -21,6 +21,8 @@ from headwater.sim.outcome import Violation
 
 UpdateId = tuple[str, int, int, int, int]
 """(query, pane, ordinal, incarnation, update)."""
+DIVISOR = 7
+"""Of the simulated WHERE."""
 NOT_YET = 1 << 60
 """A position that no log reaches."""
 
@@ -141,9 +143,12 @@ class PaneIndex:
 def admits(query: Query, number: int) -> bool:
     """The simulated WHERE: every query sees its own share of the records.
 
-    The divisor stands where an agent would have the site part of the plan.
+    The divisor stands where an agent would have the site part of the plan. What is left of the
+    number stands for the keys, by which parts have their groups.
     """
-    return number % 7 < int(query.site_sql)
+    if number % DIVISOR >= int(query.site_sql):
+        return False
+    return query.part is None or number // DIVISOR % query.part.count == query.part.number - 1
 
 
 def bits_of(records: list[tuple[int, int]], *, below: int = NOT_YET) -> int:

@@ -204,7 +204,8 @@ class World:
         scenario = self.scenario
         for site in self.sites.values():
             self.queue.at(START_S + self._random.random(), site.start)
-        self.queue.at(START_S + scenario.install_s, self._install, scenario.first_query)
+        for query in (scenario.first_query, *scenario.further_parts):
+            self.queue.at(START_S + scenario.install_s, self._install, query)
         self.nemesis.plan(scenario.faults, start_s=START_S)
         self.checkers.healed_s = START_S + scenario.faults_until_s
         self.checkers.is_calm = not scenario.faults and not scenario.is_finite
@@ -237,7 +238,7 @@ class World:
         site = self.sites[query.id.installer]
         trees = self.scenario.trees
         ordinal = self.scenario.roster.site(query.root).ordinal
-        if self.scenario.query_trees:
+        if self.scenario.query_trees and self.scenario.query_trees[0].root == ordinal:
             trees = self.scenario.query_trees
         elif trees[0].root != ordinal or self._random.random() < 0.5:
             trees = draw_trees(self._random, self.scenario.roster, root=ordinal)
@@ -262,7 +263,7 @@ class World:
         counter = at.disk.vector.get(site, 0) + 1
         name = f"q{number}"
         if random.random() < NAME_TAKEN_SHARE:
-            name = self.scenario.first_query.id.name
+            name = self.scenario.first_query.stream
             self.transcript.count("a name was taken by a second query")
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self.transcript.count("a query was installed while others ran")
