@@ -25,6 +25,7 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
+from headwater.plan.part import Part
 from headwater.root.envelope import Envelope, Trigger
 from headwater.spark.results_layout import ResultsUnreadable, StreamDirectory
 from headwater.spark.results_source import HeadwaterResults, register
@@ -228,6 +229,20 @@ def test_an_answers_own_columns_keep_their_names(session: SparkSession, results:
     ResultsWriter(results / "hits").publish([answer(0, 1, rows)])
     row = load(session, results, "changes").first()
     assert (row.revision, row.change, row._revision, row._change) == ("mine", 0.5, 1, "insert")
+
+
+@pytest.mark.spark
+def test_a_stream_in_parts_is_read_part_by_part(session: SparkSession, results: Path) -> None:
+    """With a schema too: an empty frame would be a wrong answer."""
+    name = Part("hits", 2, 3).query_name
+    ResultsWriter(results / name).publish([answer(0, 1, pages(("a", 1)))])
+    ResultsWriter(results / "hits_part_of")
+    with pytest.raises(Exception, match=rf"answered in parts.* there is {name}\. Read each"):
+        load(session, results, "newest")
+    reader = session.read.format("headwater").option("stream", "hits").schema("n bigint")
+    with pytest.raises(Exception, match="answered in parts"):
+        reader.load(str(results)).collect()
+    assert [row.page for row in load(session, results, "newest", stream=name).collect()] == ["a"]
 
 
 @pytest.mark.spark

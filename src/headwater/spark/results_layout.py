@@ -69,6 +69,14 @@ class Change:
     former: Answer | None
 
 
+def parts_of(results: Path, stream: str) -> list[str]:
+    """The parts of a stream with several roots that are answered here, by their names."""
+    if not results.is_dir():
+        return []
+    pattern = re.compile(rf"{re.escape(stream)}_part_\d+")
+    return sorted(entry.name for entry in results.iterdir() if pattern.fullmatch(entry.name))
+
+
 class StreamDirectory:
     """Reads one stream's publications while they are written, from any process."""
 

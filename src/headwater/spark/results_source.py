@@ -49,7 +49,12 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from headwater.spark import results_layout
-from headwater.spark.results_layout import ResultsUnreadable, StreamDirectory, change_fields
+from headwater.spark.results_layout import (
+    ResultsUnreadable,
+    StreamDirectory,
+    change_fields,
+    parts_of,
+)
 
 MODES = ("newest", "snapshots", "changes", "headers")
 PARTITIONS_MAX = 256
@@ -227,7 +232,19 @@ def _request(options: Mapping[str, str]) -> Request:
     fatal = options.get("failOnDataLoss", "true").lower()
     if fatal not in ("true", "false"):
         raise ResultsUnreadable(f"headwater: failOnDataLoss is true or false, got {fatal!r}")
+    _check_not_in_parts(results, stream)
     return Request(results, stream, mode, is_loss_fatal=fatal == "true")
+
+
+def _check_not_in_parts(results: Path, stream: str) -> None:
+    """Also where the user gave the columns: it would read nothing, for ever."""
+    parts = [] if (results / stream).is_dir() else parts_of(results, stream)
+    if parts:
+        raise ResultsUnreadable(
+            f"headwater: stream {stream!r} is answered in parts, by several roots; in {results} "
+            f"there is {', '.join(parts)}. Read each by its name, and the others from the results "
+            f"of their roots"
+        )
 
 
 def _known_schema(request: Request) -> pa.Schema:
