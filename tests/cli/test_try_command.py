@@ -50,6 +50,28 @@ def test_the_example_of_the_readme_gives_answers_equal_to_one_spark(tmp_path: Pa
     assert "revenue: equal to one Spark over all files" in done.stderr
 
 
+@pytest.mark.spark
+@pytest.mark.timeout(RUN_S_MAX)
+def test_a_stream_with_several_roots_is_shown_as_one(tmp_path: Path) -> None:
+    """Each root answers its part, and what a person gets is the stream."""
+    text = (SHOPS / "sales.sql").read_text().replace("ORDER BY revenue DESC", "")
+    file = tmp_path / "sales.sql"
+    file.write_text(text.replace("WITH (begin", "WITH (roots = 'oslo, lisbon', begin"))
+    done = subprocess.run(
+        [sys.executable, "-m", "headwater.cli", "try", str(file), "--sites", str(SHOPS / "sites"),
+         "--compare"],
+        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["stream"] for row in rows} == {"revenue"}
+    assert {row["product"] for row in rows} == {"coffee", "tea", "cake", "bread"}
+    assert sum(row["pieces"] for row in rows) == _pieces()
+    assert [row["window_start"] for row in rows] == sorted(row["window_start"] for row in rows)
+    for part in ("revenue_part_1", "revenue_part_2"):
+        assert f"{part}: equal to one Spark over all files" in done.stderr
+
+
 def _pieces() -> int:
     lines = [
         line.split(",")

@@ -90,11 +90,15 @@ def records(spark: "SparkSession") -> Iterator["DataFrame"]:
 
 
 def compiled(select: str) -> Query:
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM s AS {select};",
+    (query,) = compiled_parts(select, roots="hub")
+    return query
+
+
+def compiled_parts(select: str, *, roots: str) -> list[Query]:
+    return compile_statements(
+        f"{SOURCE} CREATE STREAM s WITH (roots = '{roots}') AS {select};",
         root="hub", installer="hub", next_counter=1, begin="earliest",
     )  # fmt: skip
-    return query
 
 
 def split_answer(spark: "SparkSession", query: Query, records: "DataFrame") -> pa.Table:
@@ -180,6 +184,57 @@ def test_the_split_answers_as_one_spark_does(
     assert [(field.name, field.type) for field in wanted.schema] == types
     assert wanted.num_rows > 0
     assert sorted_rows(found) == sorted_rows(wanted)
+
+
+DIVISIBLE = ("counts", "exact sums", "float keys", "truth", "keys of every type", "computed")
+"""Those with groups enough for three parts."""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", DIVISIBLE)
+def test_the_parts_of_several_roots_are_together_what_one_spark_answers(
+    spark: "SparkSession", records: "DataFrame", name: str
+) -> None:
+    """Every group is in one part, whole: null, NaN, -0.0 and all words among the keys."""
+    parts = compiled_parts(QUERIES[name], roots="oslo, paris, rome")
+    found = [split_answer(spark, part, records) for part in parts]
+    records.createOrReplaceTempView("records")
+    for part, rows in zip(parts, found, strict=True):
+        assert rows.num_rows > 0, "three parts of so many groups each have some"
+        assert sorted_rows(rows) == sorted_rows(spark.sql(part.central_sql).toArrow())
+    wanted = spark.sql(compiled(QUERIES[name]).central_sql).toArrow()
+    assert sorted_rows(pa.concat_tables(found)) == sorted_rows(wanted)
+
+
+@pytest.mark.spark
+def test_what_is_one_group_for_spark_is_in_one_part(spark: "SparkSession") -> None:
+    """The signs of zero, the bits of NaN: by the values that Spark hashes, before it groups."""
+    several = spark.sql(
+        "SELECT count(DISTINCT xxhash64(d, f, m)) AS hashes FROM VALUES "
+        "(0.0D, -0.0F, 1.0BD), (-0.0D, 0.0F, 1.0BD), (-0.0D, -0.0F, 1.0BD) AS t(d, f, m)"
+    )
+    assert several.first()["hashes"] == 1
+    nans = spark.sql(
+        "SELECT count(DISTINCT xxhash64(d)) AS hashes FROM VALUES "
+        "(CAST('NaN' AS DOUBLE)), (-CAST('NaN' AS DOUBLE)), "
+        "(CAST('Infinity' AS DOUBLE) - CAST('Infinity' AS DOUBLE)) AS t(d)"
+    )
+    assert nans.first()["hashes"] == 1
+
+
+@pytest.mark.spark
+def test_records_of_other_parts_are_dropped_before_anything_is_grouped(
+    spark: "SparkSession", records: "DataFrame"
+) -> None:
+    records.createOrReplaceTempView("records")
+    part = compiled_parts(QUERIES["computed"], roots="oslo, paris")[1]
+    plan = spark.sql(part.site_sql)._jdf.queryExecution().optimizedPlan().toString()
+    steps = [line.strip(" +-:") for line in plan.splitlines()]
+    grouped = next(n for n, step in enumerate(steps) if step.startswith("Aggregate"))
+    dropped = next(n for n, step in enumerate(steps) if "pmod(xxhash64(" in step)
+    assert steps[dropped].startswith("Filter"), plan
+    assert grouped < dropped, plan
+    assert steps[dropped].index("isnotnull(yes") < steps[dropped].index("pmod("), plan
 
 
 def sorted_rows(table: pa.Table) -> list[list[Any]]:

@@ -81,7 +81,13 @@ def _installed(runtime: SiteRuntime, query: Query) -> api.Installed:
     if query.begin_pane is not None:
         begin = iso(query.window.pane_start_us(query.begin_pane))
     sites = query.sites or [site for site in runtime.roster.sites if site.has_data]
-    return api.Installed(query.id.name, str(query.id), query.root, begin, len(sites))
+    return api.Installed(
+        query.id.name, str(query.id), query.root, begin, len(sites), part=_part_text(query)
+    )
+
+
+def _part_text(query: Query) -> str:
+    return "" if query.part is None else str(query.part)
 
 
 def _explain(runtime: SiteRuntime, request: api.ExplainRequest) -> api.ExplainReply:
@@ -115,7 +121,7 @@ def _streams(runtime: SiteRuntime) -> api.StreamsReply:
 def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     range_s, slide_s = query.window.range_us / 1e6, query.window.slide_us / 1e6
     window = f"{range_s:g} s" + (f" every {slide_s:g} s" if slide_s != range_s else "")
-    line = api.StreamLine(query.id.name, str(query.id), query.root, window)
+    line = api.StreamLine(query.id.name, str(query.id), query.root, window, part=_part_text(query))
     if query.root != runtime.site:
         return line
     envelopes = [e for _, e in _reader(runtime, query).newest() if e.query == str(query.id)]
@@ -289,13 +295,22 @@ def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:
 
 
 def find_query(runtime: SiteRuntime, stream: str) -> Query:
-    """The live query of this name; of two, the one that is published."""
+    """The live query of this name; of two, the one that is published.
+
+    The parts of a stream are asked for one by one: rows of one part must not pass for all.
+    """
     live = [one.query for one in runtime.node.peer.live_queries().values()]
     found = [query for query in live if query.id.name == stream or str(query.id) == stream]
     if not found:
+        parts = sorted(f"{one.id.name} at {one.root}" for one in live if one.stream == stream)
+        if parts:
+            raise ConfigurationError(
+                f"stream {stream[:80]!r} is answered in parts, by several roots; ask for one of "
+                f"them: {', '.join(parts)}"
+            )
         names = sorted({query.id.name for query in live})
         raise ConfigurationError(f"no stream {stream[:80]!r}; streams: {names or 'none'}")
-    return max(found, key=lambda query: (query.id.counter, query.id.installer))
+    return max(found, key=lambda query: query.unit)
 
 
 def _elsewhere(runtime: SiteRuntime, query: Query) -> api.Elsewhere:

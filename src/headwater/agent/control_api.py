@@ -30,6 +30,8 @@ class Installed(msgspec.Struct, frozen=True):
     begin: str
     """The start of the first window, as text; ``earliest`` where all input is read."""
     sites: int
+    part: str = ""
+    """Of a stream with several roots: which one, as text."""
 
 
 class RunReply(msgspec.Struct, frozen=True):
@@ -58,6 +60,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """The start of the newest answered window, as text."""
     coverage: str = ""
     """Of the newest answer: covered of expected sites."""
+    part: str = ""
+    """Of a stream with several roots: which one, as text."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):

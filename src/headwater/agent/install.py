@@ -68,6 +68,7 @@ def install(
     if not draft:
         raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
     _check_sources(runtime, draft)
+    _check_part_names(runtime, draft)
     first = runtime.next_counter()
     for _ in draft[1:]:
         runtime.next_counter()
@@ -125,17 +126,40 @@ def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:
             )
 
 
+def _check_part_names(runtime: SiteRuntime, queries: list[Query]) -> None:
+    """A part has a name that nobody wrote; it must not end somebody else's stream by it."""
+    live = {one.query.id.name: one.query for one in runtime.node.peer.live_queries().values()}
+    for query in queries:
+        other = live.get(query.id.name)
+        if other is not None and other.stream != query.stream:
+            raise ConfigurationError(
+                f"{_name_text(query)} and the live {_name_text(other)} have the same name; "
+                "choose another one, or remove that stream first"
+            )
+
+
+def _name_text(query: Query) -> str:
+    name = f"stream {query.id.name!r}"
+    return name if query.part is None else f"{name} ({query.part})"
+
+
 def same_source(left: Source, right: Source) -> bool:
     """The same records, whatever the text looked like."""
     return msgspec.structs.replace(left, text="") == msgspec.structs.replace(right, text="")
 
 
 def remove(runtime: SiteRuntime, stream: str) -> str:
-    """End the stream of this name everywhere; returns the id that ends."""
-    live = {str(one.query.id): one.query for one in runtime.node.peer.live_queries().values()}
-    found = [query for query in live.values() if query.id.name == stream]
+    """End the stream of this name everywhere, with all its parts; returns the ids that end."""
+    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    found = [query for query in live if query.stream == stream]
     if not found:
-        names = sorted({query.id.name for query in live.values()})
+        for query in live:
+            if query.part is not None and query.id.name == stream:
+                raise ConfigurationError(
+                    f"{stream!r} is {query.part}, and the others would go on without its groups; "
+                    f"remove {query.stream!r}, which ends all parts"
+                )
+        names = sorted({query.stream for query in live})
         raise ConfigurationError(f"no stream {stream!r}; streams: {names or 'none'}")
     for query in found:
         runtime.command(Remove(query.id, runtime.site, runtime.next_counter()))

@@ -107,6 +107,14 @@ def try_central(
         return results
 
 
+def joined(results: list[StreamResult]) -> list[list[StreamResult]]:
+    """The parts of each stream side by side; a stream with one root is alone."""
+    streams: dict[str, list[StreamResult]] = {}
+    for result in results:
+        streams.setdefault(result.query.stream, []).append(result)
+    return list(streams.values())
+
+
 def check(text: str, sites: Path) -> None:
     """Refuses what can't be run, before anybody starts a Spark for it."""
     _compile(text, site_folders(sites))
@@ -189,10 +197,10 @@ async def _answers(
 
 
 async def _until_ended(federation: Federation, queries: list[Query], show: Show) -> None:
-    wanted = {str(query.id) for query in queries}
+    roots = {query.root for query in queries}
     last, moved_s = Progress(""), time.monotonic()
-    while not wanted <= federation.home.ended:
-        now = _progress(federation)
+    while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
+        now = _progress(federation, roots)
         if now != last:
             last, moved_s = now, time.monotonic()
             show(now)
@@ -207,18 +215,19 @@ async def _until_ended(federation: Federation, queries: list[Query], show: Show)
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _progress(federation: Federation) -> Progress:
+def _progress(federation: Federation, roots: set[str]) -> Progress:
     with_data = [r for r in federation.runtimes.values() if r.feeder.has_sources]
     return Progress(
         phase="sites reduce, the root answers",
         sites=len(federation.roster.sites) - 1,
         sites_read=sum(runtime.feeder.has_ended for runtime in with_data),
-        windows=federation.home.answer_count,
+        windows=sum(federation.runtimes[root].answer_count for root in roots),
     )
 
 
 def _result(federation: Federation, query: Query) -> StreamResult:
-    reader = ResultsReader(federation.home.stores.results_directory / query.id.name)
+    results = federation.runtimes[query.root].stores.results_directory
+    reader = ResultsReader(results / query.id.name)
     windows = []
     unparsed = 0
     for seq, envelope in reader.newest():

@@ -15,12 +15,17 @@ def headline(header: Mapping[str, Any]) -> str:
     span = f"[{utc(header['start_us'])} … {utc(header['end_us'])})"
     parts = [
         f"{span} revision {header['revision']}",
+        *([_part(header["part"])] if header.get("part") else []),
         f"{header['covered']} of {header['expected']} sites",
     ]
     if header.get("missing"):
         parts.append(f"without {_missing(header['missing'])}")
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    return f"part {part['number']} of {part['count']} of {part['stream']}"
 
 
 def _missing(missing: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -48,6 +49,7 @@ def try_files(
 
     All of it in one process: Spark at the sites, cubes, the tree, Spark at the root.
     """
+    from headwater.agent.try_query import joined
     from headwater.cli.answers import write_answers
 
     log_warnings_only()
@@ -55,7 +57,7 @@ def try_files(
     if central and compare:
         raise ConfigurationError("try: --compare computes both; leave --central away")
     results, found = _computed(read_sql(file), sites, is_central=central, is_compared=compare)
-    write_answers([_answers(result) for result in results], form, out)
+    write_answers([_answers(parts) for parts in joined(results)], form, out)
     for result in results:
         if result.unparsed:
             lines = "1 line" if result.unparsed == 1 else f"{result.unparsed} lines"
@@ -105,15 +107,17 @@ def _computed(
             spark.stop()
 
 
-def _answers(result: StreamResult) -> StreamAnswers:
+def _answers(parts: Sequence[StreamResult]) -> StreamAnswers:
+    """One stream, window by window; within a window part by part."""
     import msgspec
 
     from headwater.cli.answers import StreamAnswers
 
+    windows = sorted((one for part in parts for one in part.windows), key=lambda one: one.window)
     headers = [
         {"start_us": window.start_us, "end_us": window.end_us}
         if window.envelope is None
         else msgspec.to_builtins(window.envelope)
-        for window in result.windows
+        for window in windows
     ]
-    return StreamAnswers(result.query.id.name, headers, [one.rows for one in result.windows])
+    return StreamAnswers(parts[0].query.stream, headers, [one.rows for one in windows])

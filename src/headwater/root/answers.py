@@ -169,6 +169,7 @@ class Answers:
             trigger=trigger,
             tally=self._scoreboard.table.tally,
             damaged=found.damaged,
+            part=self._query.part,
         )
 
     # What became of it

@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import PaneState, Tally
+from headwater.plan.part import Part
 
 
 class Trigger(StrEnum):
@@ -66,3 +67,5 @@ class Envelope(msgspec.Struct, frozen=True):
     """Sites that lost input bytes of this window."""
     rows: int | None = None
     """How many rows the answer has; filled in by who publishes it."""
+    part: Part | None = None
+    """Of a stream with several roots: which groups these are; None: all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.ranges import Ranges
+from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.envelope import MissingSite
 
@@ -48,11 +49,14 @@ class Explanation(msgspec.Struct, frozen=True):
     """What happens next, in sentences."""
     ahead: tuple[SiteAhead, ...] = ()
     """Sites that read records from the future, whatever window they are for."""
+    part: Part | None = None
+    """Of a stream with several roots: which one."""
 
     def text(self) -> str:
         """For a person, at three in the morning."""
+        name = self.stream if self.part is None else f"{self.stream}, {self.part},"
         lines = [
-            f"{self.stream} window {self.window}, {span_text(self.start_us, self.end_us)} "
+            f"{name} window {self.window}, {span_text(self.start_us, self.end_us)} "
             f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}, revision {self.revision}, "
             f"{self.covered} of {self.expected} sites covered"
         ]

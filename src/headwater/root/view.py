@@ -32,6 +32,7 @@ def explain(root: Root, number: int) -> Explanation:
         damaged=found.damaged,
         awaited=tuple(_awaited(root, number)),
         ahead=sites_ahead(root),
+        part=query.part,
     )
 
 
