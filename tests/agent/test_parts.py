@@ -6,15 +6,19 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
 import pytest
 
 from headwater.agent.control import ControlDesk
+from headwater.agent.install import plan_here
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.errors import ConfigurationError
+from headwater.frontend.compile import compile_statements
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.roster import Roster, Site
@@ -159,6 +163,27 @@ def test_a_stream_installed_anew_takes_the_place_of_all_its_parts(tmp_path: Path
         await agents.until_all_know("pages")
 
     run_with(tmp_path, story)
+
+
+def test_a_part_has_its_own_turn_at_the_trees() -> None:
+    """The same root, so that only the turn can make a difference."""
+    sites = tuple(Site(n, f"s{n}", region=f"r{n % 3}") for n in range(40))
+    peer = SimpleNamespace(coordinates=dict)
+    runtime = SimpleNamespace(
+        roster=Roster(1, sites, "s0"),
+        settings=RuntimeSettings(),
+        node=SimpleNamespace(peer=peer),
+    )
+    queries = compile_statements(
+        BY_TWO.replace("oslo, rome", "s0, s1"), root="s0", installer="s0", next_counter=1
+    )
+    (plain,) = compile_statements(BY_ONE, root="s0", installer="s0", next_counter=1)
+    queries = [msgspec.structs.replace(query, root="s0") for query in queries]
+    first, second, whole = (
+        plan_here(cast(SiteRuntime, runtime), query) for query in (*queries, plain)
+    )
+    assert first == whole
+    assert all(one != other for one, other in zip(first, second, strict=True))
 
 
 def test_a_part_does_not_end_another_stream_by_its_name(tmp_path: Path) -> None:
