@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.panes import WindowSpec
 from headwater.errors import QueryRefused
 from headwater.frontend.admit import Policy, check_query
 from headwater.frontend.compile import compile_statements
