@@ -28,6 +28,8 @@ SITE_COUNT = 10
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
+STATES_SHARE = 0.25
+"""How many queries of logs that go on hold states."""
 SOURCE = Source(
     name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
 )
@@ -80,6 +82,8 @@ def draw_scenario(
     is_finite = random.random() < FINITE_SHARE
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
+    else:
+        query = draw_states(Random(f"states {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
@@ -183,6 +187,23 @@ def draw_query(
             revise_every_s=random.choice((1.0, 3.0)),
             revise_for_s=random.choice((86_400.0, 86_400.0, 120.0)),
         ),
+    )
+
+
+def draw_states(random: Random, query: Query) -> Query:
+    """The same query, sometimes of states. Drawn apart, so that all else of a seed is as it was
+    before there were states."""
+    if random.random() >= STATES_SHARE:
+        return query
+    slide_us = query.window.slide_us
+    window = WindowSpec(slide_us, slide_us)
+    assert query.begin_pane is not None, "a state query has a begin"
+    begin_us = query.window.pane_start_us(query.begin_pane)
+    return msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        last_n=random.choice((1, 3, 8, 20)),
     )
 
 
