@@ -46,9 +46,12 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     @property
     def is_member(self) -> bool:
-        return any(place is not None for place in self.places)
+        return any(self.plans[0].places)  # a place is true, and a generator takes its time
 
     def plan_of(self, version: int) -> Plan | None:
+        newest = self.plans[0]
+        if newest.version == version:  # nearly always, and asked for at every arrival
+            return newest
         return next((plan for plan in self.plans if plan.version == version), None)
 
     def place_on(self, version: int, tree: int) -> TreePlace | None:

@@ -83,30 +83,37 @@ class TimeSpaceList:
         """``trains`` is False for what comes back from a link and has been here before."""
         may_merge = can_merge(summary, query)
         sites = summary.coverage.sites
-        entries: list[SummaryEntry]
-        if may_merge and query is not None and query.holds_states:
-            entries = self._state_entries_for(summary, query, sites, note)
-        else:
-            entries = [self._entry_for(summary, query, sites, may_merge=may_merge)]
-        size_bytes = rows_bytes(summary.rows, query)
         if may_merge:
             hold_until_s = self._hold_until_s(summary, birth_s, now_s, trains=trains)
         else:
             hold_until_s = now_s
-        left: Leaving = []
-        for entry in entries:
-            entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
-            self.size_bytes += size_bytes
-            if hold_until_s <= now_s or entry.is_complete:
-                left += self._let_go(entry, now_s=now_s, note=note)
-            elif len(entry.parts) == 1:
-                self._set_timer(entry, hold_until_s)
-            if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
-                self._compact(entry, note)
+        if query is not None and query.holds_states and may_merge:
+            left: Leaving = []
+            for entry in self._state_entries_for(summary, query, sites, note):
+                left += self._take_in(entry, summary, sites, birth_s, hold_until_s, now_s, note)
+        else:
+            entry = self._entry_for(summary, query, sites, may_merge=may_merge)
+            left = self._take_in(entry, summary, sites, birth_s, hold_until_s, now_s, note)
         if len(self._entries) > self._config.entries_max or (
             self.size_bytes > self._config.bytes_max
         ):
             left += self._make_room(now_s=now_s, note=note)
+        return left
+
+    def _take_in(
+        self, entry: SummaryEntry, summary: Summary, sites: int, birth_s: float,
+        hold_until_s: float, now_s: float, note: Note,
+    ) -> Leaving:  # fmt: skip
+        left: Leaving = []
+        size_bytes = rows_bytes(summary.rows, entry.query)
+        entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+        self.size_bytes += size_bytes
+        if hold_until_s <= now_s or entry.is_complete:
+            left = self._let_go(entry, now_s=now_s, note=note)
+        elif len(entry.parts) == 1:
+            self._set_timer(entry, hold_until_s)
+        if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
+            self._compact(entry, note)
         return left
 
     def tick(self, *, now_s: float, note: Note) -> Leaving:
