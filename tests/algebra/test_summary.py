@@ -52,5 +52,21 @@ def test_a_spare_and_another_pane_are_never_merged() -> None:
     with pytest.raises(AssertionError, match="spare"):
         merge_summaries(summary(1, rows=(1,)), spare, Bags())
     elsewhere = Summary("q@a#1", 6, Coverage.of_whole(2, 1), (1,))
-    with pytest.raises(AssertionError, match="one query, pane"):
+    with pytest.raises(AssertionError, match="the same panes"):
         merge_summaries(summary(1, rows=(1,)), elsewhere, Bags())
+
+
+def test_a_state_of_several_panes_is_the_same_in_each_of_them() -> None:
+    rows = (1, 2)
+    whole = Summary("q@a#1", 5, Coverage.of_whole(1, 7), rows, more=2)
+    assert whole.last == 7
+    parts = list(whole.by_pane())
+    assert [(part.pane, part.more) for part in parts] == [(5, 0), (6, 0), (7, 0)]
+    assert all(part.rows is rows and part.coverage == whole.coverage for part in parts)
+    assert whole.at(6, 7) == Summary("q@a#1", 6, Coverage.of_whole(1, 7), rows, more=1)
+
+
+def test_states_of_other_panes_are_never_merged() -> None:
+    longer = Summary("q@a#1", 5, Coverage.of_whole(2, 1), (1,), more=1)
+    with pytest.raises(AssertionError, match="the same panes"):
+        merge_summaries(summary(1, rows=(1,)), longer, Bags())

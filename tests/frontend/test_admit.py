@@ -179,6 +179,13 @@ def test_a_policy_may_refuse_installers_and_columns() -> None:
             check_query(PLAIN, Policy(denied_columns=(denied,)))
 
 
+def test_a_state_query_is_refused_while_no_site_can_read_one() -> None:
+    window = WindowSpec(PLAIN.window.slide_us, PLAIN.window.slide_us)
+    query = changed(window=window, begin_pane=0, last_n=5)
+    with pytest.raises(QueryRefused, match="the last 5 records of each site"):
+        check_query(query, EVERYONE)
+
+
 def test_a_column_that_is_denied_can_t_be_read_under_a_false_declaration() -> None:
     hidden = rewritten("domain,", "secret AS domain,")
     with pytest.raises(QueryRefused, match="it reads"):

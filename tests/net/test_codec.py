@@ -21,7 +21,7 @@ from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
-from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.net.codec import Codec
 from headwater.net.refusal import Refusal, Refused
 from headwater.overlay.messages import (
@@ -91,7 +91,8 @@ summaries = st.builds(
         roster_version=numbers,
         plan_version=numbers,
         route=routes,
-    ),
+        more=st.just(0) | st.integers(0, STATE_PANES_MAX - 1),
+    ).filter(lambda summary: summary.last <= FOREVER),
 )
 states = st.builds(
     SiteState,
@@ -193,7 +194,7 @@ def test_every_message_comes_back_equal(message: Message) -> None:
 
 FULL = [
     Summary(
-        "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1)
+        "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1), 6
     ),
     Acknowledgement(
         "q@a#1", 8, 3, 100, ((101, 110),), (PaneHeld(111, 5),), (ExtraHeld(111, 3, 77, ((2, 3),)),),
@@ -257,6 +258,26 @@ def test_a_long_control_message_is_compressed_and_comes_back_equal() -> None:
     assert codec.decode(data) == known
 
 
+def test_one_pane_looks_on_the_wire_as_it_did_before_there_were_states() -> None:
+    """An agent of the version before reads it, and what such an agent sends is read here."""
+    summary = Summary("q@a#1", 7, Coverage.of_whole(1, 99), age_s=2.0)
+    data = codec.encode(SummaryMessage(summary))
+    values = msgspec.msgpack.decode(data[1:])
+    assert len(values) == 9
+    assert codec.decode(data) == SummaryMessage(summary)
+    several = msgspec.structs.replace(summary, more=3)
+    longer = msgspec.msgpack.decode(codec.encode(SummaryMessage(several))[1:])
+    assert longer == [*values, 3]
+
+
+def test_a_query_of_records_does_not_name_states_on_the_wire() -> None:
+    old = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
+    assert b"last_n" not in zstandard.decompress(old[1:])
+    query = msgspec.structs.replace(a_query(), window=WindowSpec(5, 5), begin_pane=3, last_n=4)
+    message = CommandMessage(Install(query, (Tree(0, ((1, 0),)),), 1))
+    assert codec.decode(codec.encode(message)) == message
+
+
 def _refusal(data: bytes) -> Refusal:
     with pytest.raises(Refused) as refused:
         codec.decode(data)
@@ -266,13 +287,15 @@ def _refusal(data: bytes) -> Refusal:
 def _summary(**changes: Any) -> bytes:
     """A summary on the wire with one of its parts replaced by something no encoder makes."""
     fields = {"pane": 1, "coverage": [b"\x01", b"", 7, []], "age_s": 0.0, "lane": "live"} | changes
-    return b"\x02" + msgspec.msgpack.encode(
-        ["q@a#1", fields["pane"], fields["coverage"], None, fields["lane"], fields["age_s"], 0, 0]
-    )
+    head = ["q@a#1", fields["pane"], fields["coverage"], None, fields["lane"], fields["age_s"]]
+    return b"\x02" + msgspec.msgpack.encode([*head, 0, 0, *fields.get("end", [])])
 
 
 def test_the_made_up_summary_is_good_before_it_is_broken() -> None:
     assert isinstance(codec.decode(_summary()), SummaryMessage)
+    longest = codec.decode(_summary(end=[[0, [], 0], STATE_PANES_MAX - 1]))
+    assert isinstance(longest, SummaryMessage)
+    assert longest.summary.more == STATE_PANES_MAX - 1
 
 
 @pytest.mark.parametrize(
@@ -285,6 +308,10 @@ def test_the_made_up_summary_is_good_before_it_is_broken() -> None:
         {"coverage": [b"", b"", 7, [[2, 1, [], None], [1, 1, [], None]]]},
         {"coverage": [b"", b"", 7, [[1, 1, [[5, 1]], None]]]},
         {"coverage": [b"", b"", 7, [[1, 1, [[1, 2], [3, 4]], None]]]},
+        {"end": [[0, [], 0], 1 << 60]},
+        {"end": [[0, [], 0], STATE_PANES_MAX]},
+        {"end": [[0, [], 0], -1]},
+        {"pane": FOREVER, "end": [[0, [], 0], 1]},
         {"age_s": math.nan},
         {"age_s": -1.0},
         {"age_s": math.inf},

@@ -1,15 +1,16 @@
 """What "Wide-Scale Data Stream Management" (Mortar) says, section by section.
 
-Here stands what this version does: one tree, time panes, dynamic timeouts, pair-wise
+Here stands what this version does: time panes, states, dynamic timeouts, pair-wise
 reconciliation. Where it departs from the paper on purpose, the test says so.
 """
 
+import msgspec
 import pytest
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.messages import CommandsKnown, Heartbeat, SummaryMessage
-from headwater.overlay.outputs import Hangup, Transmit
+from headwater.overlay.outputs import Delivered, Hangup, Transmit
 from headwater.placement.plan_tree import plan_tree
 from headwater.plan.roster import Roster, Site
 
@@ -80,7 +81,7 @@ def test_section_4_summaries_of_the_same_index_are_merged_across_space(world):
 
 
 def test_section_4_2_indices_match_exactly_or_not_at_all(world):
-    """Panes lie on one grid, so the split of overlapping intervals never happens here."""
+    """Time panes lie on one grid, so the split of overlapping intervals is for states alone."""
     query = world.install()
     world.run(1.0)
     world.originate("c", 1, query=query)
@@ -88,6 +89,21 @@ def test_section_4_2_indices_match_exactly_or_not_at_all(world):
     world.run(10.0)
     assert world.delivered_sites(1) == [{"c"}]
     assert world.delivered_sites(2) == [{"d"}]
+
+
+def test_section_4_2_overlapping_validity_intervals_are_split_in_three(world):
+    """T3 is the overlap, with both values; what does not overlap keeps its value and shrinks."""
+    query = world.install(begin_pane=0, last_n=3)
+    world.run(1.0)
+    for site, first, more in (("c", 1, 5), ("d", 4, 6)):
+        summary = msgspec.structs.replace(world.summary(site, first, query=query), more=more)
+        world.peers[site].originate(summary, now_s=world.clock_s(site))
+        world.collect(site)
+    world.run(10.0)
+    came = [one.summary for one in world.of("root", Delivered)]
+    assert sorted((one.pane, one.last, len(one.rows)) for one in came) == [
+        (1, 3, 1), (4, 6, 2), (7, 10, 1)
+    ]  # fmt: skip
 
 
 def test_section_4_2_summaries_may_arrive_in_any_order(world):

@@ -100,6 +100,7 @@ class PaneDisk:
         self.updates: list[tuple[int, ...]] = []
         self.sent: ranges.Ranges = ()
         self.is_acked = False
+        self.is_same = False
         self.written_s = 0.0
 
 
@@ -183,7 +184,7 @@ class SiteDisk:
                 tuple(
                     PaneKept(
                         pane, len(disk.updates), disk.sent, disk.is_acked, len(disk.waiting),
-                        100, disk.written_s,
+                        100, disk.written_s, disk.is_same,
                     )
                     for pane, disk in sorted(self.panes[query].items())
                     if pane >= record.done_through and (disk.updates or disk.waiting)
@@ -191,6 +192,35 @@ class SiteDisk:
             )
             for query, record in self.records.items()
         ]  # fmt: skip
+
+
+class StatesDisk(SiteDisk):
+    """A cube of a state query: the last n records, in the order in which they were stored."""
+
+    def __init__(self, incarnation: int, *, last_n: int, **options: float) -> None:
+        super().__init__(incarnation, **options)  # type: ignore[arg-type]
+        self.last_n = last_n
+        self.read: list[tuple[int, int]] = []
+        self.is_whole = True
+
+    def store(self, query: str, pane: int, record: int, *, now_s: float) -> bool:
+        self.read.append((pane, record))
+        return True
+
+    def _cut_pane(self, cut: Cut, pane: int) -> CutDone:
+        numbers = [number for of, number in self.read if of <= pane][-self.last_n :]
+        known = self.panes[cut.query]
+        before = known[pane - 1].updates if pane - 1 in known else []
+        disk = known[pane]
+        at = range(0, len(numbers), self.records_max)
+        disk.updates = [tuple(sorted(numbers[a : a + self.records_max])) for a in at]
+        disk.is_same = disk.updates == before
+        if cut.sent and disk.updates:
+            disk.sent = ((1, len(disk.updates)),)
+        return CutDone(
+            cut.query, pane, 1, len(disk.updates), 100,
+            is_same=disk.is_same, is_whole=self.is_whole,
+        )  # fmt: skip
 
 
 class SiteDesk:
@@ -312,11 +342,15 @@ class SiteDesk:
         rows = None
         if send.updates:
             rows = self.disk.rows(send.query, send.pane, send.updates)
+            for pane in send.panes:
+                if rows is None:
+                    self.edge.rows_gone(send.query, pane)
+                else:
+                    self.edge.sent(send.query, pane, send.updates, now_s=now_s)
             if rows is None:
-                self.edge.rows_gone(send.query, send.pane)
                 return
-            self.edge.sent(send.query, send.pane, send.updates, now_s=now_s)
-        self.said.append(Summary(send.query, send.pane, send.coverage, rows, send.lane))
+        summary = Summary(send.query, send.pane, send.coverage, rows, send.lane, more=send.more)
+        self.said.append(summary)
 
     def take_said(self) -> list[Summary]:
         said, self.said = self.said, []

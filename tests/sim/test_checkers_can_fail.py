@@ -27,6 +27,7 @@ from headwater.sim.disk import CubeDisk, LedgerDisk
 from headwater.sim.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import Scenario, draw_scenario
+from headwater.sim.state_book import StateBook
 from headwater.sim.sweep import with_faults
 from headwater.sim.tuning import Pace
 from headwater.sim.world import World
@@ -77,6 +78,13 @@ def removed_behind_a_cut() -> Iterator[Scenario]:
             Fault(Kind.REMOVE, 35.0, 0.0, (scenario.roster.home,)),
         )
         yield with_faults(scenario, faults)
+
+
+def of_states(*kinds: Kind, for_s: float = 25.0) -> Iterator[Scenario]:
+    """State queries at sites that stand still for several panes and then close them at once."""
+    for scenario in troubled(*kinds, every_s=5.0, for_s=for_s):
+        if scenario.first_query.holds_states:
+            yield scenario
 
 
 def root_counts_copies(patch: Patch) -> None:
@@ -185,6 +193,36 @@ def removals_are_not_learned(patch: Patch) -> None:
     patch.setattr(CommandLog, "join", joining)
 
 
+def relay_does_not_split(patch: Patch) -> None:
+    patch.setattr(TimeSpaceList, "_split_out", lambda *_: [])
+
+
+def _cutting(patch: Patch, **said: bool) -> None:
+    cut_state = CubeDisk._cut_state
+
+    def cutting(*args):  # type: ignore[no-untyped-def]
+        return msgspec.structs.replace(cut_state(*args), **said)
+
+    patch.setattr(CubeDisk, "_cut_state", cutting)
+
+
+def site_takes_all_states_for_the_same(patch: Patch) -> None:
+    _cutting(patch, is_same=True)
+
+
+def site_calls_every_state_whole(patch: Patch) -> None:
+    _cutting(patch, is_whole=True)
+
+
+def site_counts_records_of_later_panes(patch: Patch) -> None:
+    state = StateBook.state
+
+    def newest(self: StateBook, pane: int, *, first_pane: int) -> tuple[list[int], bool]:
+        return state(self, FOREVER, first_pane=first_pane)
+
+    patch.setattr(StateBook, "state", newest)
+
+
 MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], set[str]]] = [
     (root_counts_copies, lambda: troubled(Kind.ECHO, for_s=20.0), {"no double counting"}),
     (
@@ -210,6 +248,18 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
         lambda: troubled(Kind.CRASH),
         {"revisions rise", "no double counting", "final is final", "nothing acked is missing"},
     ),
+    (relay_does_not_split, lambda: of_states(Kind.STALL), {"true coverage"}),
+    (
+        site_takes_all_states_for_the_same,
+        lambda: of_states(Kind.STALL),
+        {"true coverage"},
+    ),
+    (
+        site_calls_every_state_whole,
+        lambda: of_states(Kind.LOG_LOSS, Kind.QUERY_FAILS, for_s=8.0),
+        {"exact is exact"},
+    ),
+    (site_counts_records_of_later_panes, lambda: of_states(Kind.STALL), {"a state is the last n"}),
     (removals_are_not_learned, removed_behind_a_cut, {"commands converge", "convergence"}),
 ]
 

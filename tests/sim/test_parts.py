@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from headwater.plan.query import QueryId
-from headwater.sim import spark, truth
+from headwater.sim import admits, spark, truth
 from headwater.sim.bag import Bag
-from headwater.sim.check_answers import Published, lacking
+from headwater.sim.check_answers import Published
 from headwater.sim.scenario import draw_scenario, in_parts
 from headwater.sim.world import World
 
@@ -58,7 +58,8 @@ def check_union(world: World) -> int:
         assert not union.twice, f"window {window}: a record is in two parts"
         for site in asked:
             for pane in whole.window.panes_of(window):
-                assert not lacking(site, whole, pane, union), f"window {window}, pane {pane}"
+                lack = site.lack_at_end(whole, pane, union.once)
+                assert not lack, f"window {window}, pane {pane}: {lack}"
     return len(settled)
 
 
@@ -90,7 +91,7 @@ def test_a_part_that_takes_what_is_another_ones_is_found_out(monkeypatch) -> Non
     root states is what the checkers of one part would not see."""
 
     def overlapping(query, number: int) -> bool:
-        return number % truth.DIVISOR < int(query.site_sql)
+        return number % admits.DIVISOR < int(query.site_sql)
 
     for module in (truth, spark):
         monkeypatch.setattr(module, "admits", overlapping)

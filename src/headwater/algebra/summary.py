@@ -3,9 +3,17 @@
 Rows are opaque here. In an agent they are an Arrow table with the schema of the query, in the
 simulator a bag of numbered records; a ``Merger`` for the query knows how to combine them. So the
 machines that move summaries about are the same in both, and a checker can look inside.
+
+Most queries summarise the records that fell into a pane. A *state query* summarises what each site
+held at the pane's end, such as the aggregate over its last n records, and a state stays valid until
+it changes. So a summary of states may stand for several panes in a row: ``more`` of them beyond
+``pane``. It is shorthand, and nothing else: the same coverage and the same rows in each of these
+panes, and whoever needs one of them alone takes it out (``at``, ``by_pane``).
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -16,6 +24,9 @@ from headwater.algebra.route import START, Route
 
 Rows = Any
 """What a ``Merger`` merges; never looked into by a machine."""
+STATE_PANES_MAX = 1_024
+"""Panes that one summary of states may stand for. A root has a board and a kept summary for each
+of them, so a message must not be able to name millions. All members must agree on it."""
 
 
 class Merger(Protocol):
@@ -57,15 +68,33 @@ class Summary(msgspec.Struct, frozen=True):
     plan_version: int = 0
     """The plan whose trees ``route`` speaks of."""
     route: Route = START
+    more: int = 0
+    """Of a state query: in how many further panes the same holds."""
+
+    @property
+    def last(self) -> int:
+        """The last pane that it stands for."""
+        return self.pane + self.more
+
+    def at(self, first: int, last: int) -> Summary:
+        """The part of it in panes first … last; the rows are shared, not copied."""
+        assert self.pane <= first <= last <= self.last, "a part lies within the whole"
+        return msgspec.structs.replace(self, pane=first, more=last - first)
+
+    def by_pane(self) -> Iterator[Summary]:
+        """The same as summaries of one pane each."""
+        if not self.more:
+            yield self
+            return
+        for pane in range(self.pane, self.last + 1):
+            yield self.at(pane, pane)
 
 
 def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
     """Both as one, with the larger age. Raises ``OverlapError`` where a site is in both."""
-    assert (left.query, left.pane, left.plan_version) == (
-        right.query,
-        right.pane,
-        right.plan_version,
-    ), "only summaries of one query, pane and plan are merged"
+    assert (left.query, left.pane, left.more, left.plan_version) == (
+        right.query, right.pane, right.more, right.plan_version
+    ), "only summaries of one query, of the same panes and plan, are merged"
     assert Lane.SPARE not in (left.lane, right.lane), "a spare is never merged on the way"
     coverage = left.coverage.merge(right.coverage)
     rows = [part.rows for part in (left, right) if part.rows is not None]

@@ -17,13 +17,13 @@ from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import SiteState
 from headwater.edge.closing import SourceClock
 from headwater.edge.config import EdgeConfig
-from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report
+from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.read_ack import read_ack
 from headwater.edge.record import RUNNING, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
-from headwater.edge.sending import Room, Sending, sends_of
+from headwater.edge.sending import Room, Sending, join_states, sends_of
 from headwater.edge.site_word import ALWAYS_S, NEVER_S
 from headwater.edge.take_report import take_report
 from headwater.plan.query import Query
@@ -176,12 +176,14 @@ class Edge:
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``: what is marked as sent goes out here and now."""
+        sends: list[Send] = []
         for one in done:
             edge = self._to_change(one.query)
             if edge is not None:
                 updates = edge.cut_done(one, now_s=now_s)
                 lane = edge.lane_of(one, now_s=now_s)
-                self._outputs += sends_of(edge, one.pane, updates, lane)
+                sends += sends_of(edge, one.pane, updates, lane)
+        self._outputs += join_states(sends, self._edges)
 
     def receive_ack(self, ack: Acknowledgement, *, now_s: float) -> None:
         edge = self._to_change(ack.query)
@@ -232,7 +234,7 @@ class Edge:
         self._outputs += sending.marks()
         if states:
             self._outputs.append(Report(tuple(states)))
-        self._outputs += sending.sends
+        self._outputs += join_states(sending.sends, self._edges)
 
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""

@@ -21,6 +21,10 @@ class Cut(msgspec.Struct, frozen=True):
 
     Updates are numbered on from those that the pane has; more than ``summary_bytes_max`` makes
     several. Answer with one ``CutDone`` for each pane, all in one ``Edge.updates_cut``.
+
+    Of a state query the rows are those of the state at the pane's end, of all that is committed
+    now. Panes of one cut that have the same state still have an update each, so that one of them
+    can be repaired alone; their rows may be stored once.
     """
 
     query: str
@@ -39,6 +43,11 @@ class CutDone(msgspec.Struct, frozen=True):
     last_update: int
     row_bytes: int = 0
     """About what the largest of them takes when sent."""
+    is_same: bool = False
+    """Of a state query: these are the rows that the pane before it has, update by update."""
+    is_whole: bool = True
+    """Of a state query: False where a record may be missing from the state, because bytes were
+    lost, a batch failed, or this site began late and has not read enough records since."""
 
 
 class Remember(msgspec.Struct, frozen=True):
@@ -106,6 +115,13 @@ class Send(msgspec.Struct, frozen=True):
     coverage: Coverage
     lane: Lane
     row_bytes: int = 0
+    more: int = 0
+    """Of a state query: in how many further panes the same updates hold. They have the same rows,
+    so those of ``pane`` are loaded."""
+
+    @property
+    def panes(self) -> range:
+        return range(self.pane, self.pane + self.more + 1)
 
 
 class Report(msgspec.Struct, frozen=True):

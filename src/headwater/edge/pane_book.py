@@ -48,6 +48,8 @@ class PaneBook:
         """Closed panes with rows that are in no update -> since when; oldest first."""
         self.filled = IntervalSet()
         """Panes with at least one update."""
+        self.same = IntervalSet()
+        """Of a state query: panes that have the same rows as the pane before them."""
         self.fresh: dict[int, Unsent] = {}
         """Cut and not sent, closed a short time ago; in the order of their closes."""
         self.flights: dict[int, dict[int, float]] = {}
@@ -242,6 +244,7 @@ class PaneBook:
         for pane in list(self._below(done_through)):
             self.drop(pane)
         self.filled.remove(-FOREVER, done_through - 1)
+        self.same.remove(-FOREVER, done_through - 1)
         self._counts = {p: n for p, n in self._counts.items() if p >= done_through}
         if len(self._expiry) > 2 * len(self._written) + 64:
             self._expiry = [(s, pane) for pane, s in self._written.items()]

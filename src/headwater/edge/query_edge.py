@@ -3,6 +3,10 @@
 All of that happens in ``settle``, once a tick, whatever came in between; so one tick writes at
 most one record and one cut for a query. What a cut has made is told by ``cut_done``; until then
 nothing further is closed.
+
+Of a state query every pane is cut, with or without rows of its own: it has the state in which the
+records left the site by the pane's end, or the former one. What is read after a pane was closed
+counts for the panes that are not, so a pane of a state query has no late updates.
 """
 
 from __future__ import annotations
@@ -131,6 +135,8 @@ class QueryEdge:
     def rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
         """Rows of a committed batch that are in no update yet."""
         self.has_work = True
+        if self.query.holds_states:
+            return
         first = self.word.first_pane
         if first is not None and pane < first:
             self.word.add_tally(Tally(before_begin=rows))
@@ -171,11 +177,25 @@ class QueryEdge:
             through = closable_through(self.query, clock, now_s=self.time.of(now_s))
         if through <= self.closed_through:
             return []
+        if self.query.holds_states:
+            return self._close_states(through)
         panes = self.book.take_open(through, self.config.panes_per_cut_max)
         next_open = self.book.lowest_open()
         if next_open is not None and next_open < through:
             through, self.has_work = next_open, True
         self._close_empty(self.closed_through, through - 1, panes, now_s=now_s)
+        self.closed_through, self.record_changed = through, True
+        return panes
+
+    def _close_states(self, through: int) -> list[int]:
+        """Every pane that is not declined has a state; as many as one cut takes."""
+        count_max, panes = self.config.panes_per_cut_max, list[int]()
+        for first, last in self._undeclined(self.closed_through, through - 1):
+            panes += range(first, min(last + 1, first + count_max - len(panes)))
+            if len(panes) == count_max:
+                self.has_work |= panes[-1] + 1 < through
+                through = panes[-1] + 1
+                break
         self.closed_through, self.record_changed = through, True
         return panes
 
@@ -231,6 +251,10 @@ class QueryEdge:
         self.has_work = True
         pane, closed_s = done.pane, self.cutting.pop(done.pane, now_s)
         updates = list(range(done.first_update, done.last_update + 1))
+        if done.is_same:
+            self.book.same.add(pane, pane)
+        if not done.is_whole:
+            self.word.damage(pane, pane)
         if not updates:
             self._nothing_cut(pane, closed_s=closed_s)
             return []

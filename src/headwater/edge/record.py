@@ -75,6 +75,8 @@ class PaneKept(msgspec.Struct, frozen=True):
     """About what its largest update takes when sent; 0 is allowed where it isn't known."""
     written_s: float = 0.0
     """The site clock of its last write, from which retention counts."""
+    is_same: bool = False
+    """As in ``CutDone``."""
 
 
 class QueryKept(msgspec.Struct, frozen=True):

@@ -33,6 +33,8 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
 def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     pane, book = kept.pane, edge.book
     book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes)
+    if kept.is_same:
+        book.same.add(pane, pane)
     if kept.updates:
         edge.count(pane, kept.updates)
     if kept.waiting_rows:

@@ -3,16 +3,21 @@
 Live first, in the order of their closes; then repairs, which fill the gaps of old answers; then
 backlog, the oldest pane of all queries first. Room is what the overlay can still take on the way
 to a query's root; queries share links, so what one has used is gone for all of them.
+
+Panes of a state query whose state is the same leave as one send where they leave together: a site
+that was quiet, or is back after an outage, says what it has to say of many panes once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
+
+import msgspec
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.ranges import Ranges
-from headwater.algebra.summary import Lane
+from headwater.algebra.summary import STATE_PANES_MAX, Lane
 from headwater.edge.outputs import MarkSent, Send
 from headwater.edge.pane_book import EMPTY_CLOSE
 from headwater.edge.query_edge import QueryEdge
@@ -117,6 +122,34 @@ def sends_of(edge: QueryEdge, pane: int, updates: Iterable[int], lane: Lane) -> 
         )
         for update in updates
     ]
+
+
+def join_states(sends: Sequence[Send], edges: Mapping[str, QueryEdge]) -> list[Send]:
+    """The same sends, with neighbouring panes of the same state joined; spares stay alone."""
+    joined: list[Send] = []
+    open_: dict[tuple[str, Lane, Ranges], int] = {}
+    for send in sends:
+        edge = edges[send.query]
+        if send.lane is Lane.SPARE or not edge.query.holds_states:
+            joined.append(send)
+            continue
+        key = (send.query, send.lane, send.updates)
+        at = open_.get(key)
+        if at is not None and _continues(joined[at], send, edge):
+            joined[at] = msgspec.structs.replace(joined[at], more=joined[at].more + 1)
+        else:
+            open_[key] = len(joined)
+            joined.append(send)
+    return joined
+
+
+def _continues(before: Send, send: Send, edge: QueryEdge) -> bool:
+    return (
+        send.pane == before.panes.stop
+        and send.pane in edge.book.same
+        and send.coverage == before.coverage
+        and len(before.panes) < STATE_PANES_MAX
+    )
 
 
 def _rows_of(update: int) -> Ranges:

@@ -3,6 +3,10 @@
 *Each query fails alone*: where it failed on a batch, the panes that the batch touched are declined
 and what they had before remains. After ``failures_max`` in a row the query is suspended here; what
 was read is still sent, and everything else is declined for ever.
+
+Of a state query the panes after those that a failed batch touched may lack its records too, and so
+may all after lost bytes, until enough newer records were read. The cube knows and says so of each
+pane when it is cut (``CutDone.is_whole``); panes that are closed have what was read until then.
 """
 
 from __future__ import annotations
@@ -49,6 +53,8 @@ def take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
 def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> None:
     first, last = batch.touched or _open_panes(edge, now_s=now_s)
     first = max(first, edge.lowest(), edge.word.sealed_through)
+    if edge.query.holds_states:
+        first = max(first, edge.lowest_unclosed())
     edge.word.decline(first, last, Reason.FAILED)
     _count_updates(edge, first, last)
     edge.word.message = message[:MESSAGE_CHARS_MAX]
@@ -62,7 +68,8 @@ def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> 
 
 def _take_loss(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
     edge.word.add_tally(Tally(lost_bytes=report.lost_bytes))
-    if report.lost_bytes or report.damaged_from_us is not None:
+    is_damaged = report.lost_bytes or report.damaged_from_us is not None
+    if is_damaged and not edge.query.holds_states:
         _damage(edge, report, now_s=now_s)
     if report.loss_through > edge.loss_heard:
         edge.loss_heard, edge.record_changed = report.loss_through, True

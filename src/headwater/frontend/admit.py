@@ -55,6 +55,7 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     Without a policy, only that it is sound: what a compiler can say before it knows any site.
     """
     _check_names(query)
+    _check_states(query)
     _check_limits(query)
     _check_part(query)
     _check_source(query.source)
@@ -63,6 +64,15 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     check_root_sql(query)
     if policy is not None:
         _check_policy(query, policy)
+
+
+def _check_states(query: Query) -> None:
+    """The overlay and the root know state queries; nothing here reads a site's last n records."""
+    if query.holds_states:
+        raise QueryRefused(
+            f"stream {query.id.name}: it asks for the last {query.last_n} records of each site, "
+            "which no site of this version can read"
+        )
 
 
 def _check_names(query: Query) -> None:

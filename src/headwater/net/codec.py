@@ -213,10 +213,12 @@ def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
     return Heartbeat(wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest, roots, place)
 
 
-def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary:
+def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary | tuple[Any, ...]:
+    """A summary of one pane looks as it did before there were states, and costs as much."""
     summary = message.summary
     rows = None if summary.rows is None else codec.rows.encode(summary.query, summary.rows)
-    return wire_summary(summary, rows)
+    wire = wire_summary(summary, rows)
+    return wire if wire.more else msgspec.structs.astuple(wire)[:-1]
 
 
 def _summary_from_wire(codec: Codec, wire: WireSummary) -> Message:

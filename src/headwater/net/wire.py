@@ -29,7 +29,7 @@ from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
-from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.net.refusal import Refusal, Refused
 
 ORDINALS_MAX = 1 << 17
@@ -40,6 +40,8 @@ AGE_S_MAX = 1e9
 Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
 Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
 Pane = Annotated[int, Meta(ge=-FOREVER, le=FOREVER)]
+MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
+"""Before anything is made of it: a root that believed a message would count up to it."""
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Word = Annotated[int, Meta(ge=0)]
 """64 bits without a meaning as a quantity: incarnations, tags."""
@@ -77,6 +79,7 @@ class WireSummary(msgspec.Struct, frozen=True, array_like=True):
     roster_version: Number
     plan_version: Number
     route: WireRoute = START
+    more: MorePanes = 0
 
 
 class WireState(msgspec.Struct, frozen=True, array_like=True):
@@ -124,10 +127,13 @@ def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
         summary.roster_version,
         summary.plan_version,
         summary.route,
+        summary.more,
     )
 
 
 def checked_summary(wire: WireSummary, rows: object) -> Summary:
+    if wire.pane + wire.more > FOREVER:
+        raise Refused(Refusal.MALFORMED, f"summary: a pane beyond all panes, {wire.more} further")
     return Summary(
         wire.query,
         wire.pane,
@@ -138,6 +144,7 @@ def checked_summary(wire: WireSummary, rows: object) -> Summary:
         wire.roster_version,
         wire.plan_version,
         wire.route,
+        wire.more,
     )
 
 

@@ -162,6 +162,7 @@ class Machines:
                 lane=send.lane,
                 roster_version=self._roster.version,
                 plan_version=install.plan_version,
+                more=send.more,
             )
             self._peer_is_told = True
             self.peer.originate(summary, now_s=now_s)

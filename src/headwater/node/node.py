@@ -142,10 +142,11 @@ class Node:
         """The answer to ``LoadAndSend``; ``rows`` None: the cube has them no more."""
         self._machines.loading_bytes -= send.row_bytes
         if rows is None and send.updates:
-            self.rows_gone([(send.query, send.pane)], now_s=now_s)
+            self.rows_gone([(send.query, pane) for pane in send.panes], now_s=now_s)
             return
         if self._machines.edge is not None:
-            self._machines.edge.sent(send.query, send.pane, send.updates, now_s=now_s)
+            for pane in send.panes:
+                self._machines.edge.sent(send.query, pane, send.updates, now_s=now_s)
         self._machines.originate(send, rows, now_s=now_s)
         self._machines.pass_on(now_s=now_s)
 

@@ -65,7 +65,7 @@ class Carrier:
             summary = msgspec.structs.replace(
                 summary,
                 plan_version=query.plan.version,
-                route=Route(query.first_tree(summary.pane)),
+                route=Route(query.first_tree(summary.last)),
             )
         self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)
 

@@ -33,6 +33,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     node_set: int
     merger: Merger | None
     """None where the query's rows can't be merged here: they are then forwarded apart."""
+    holds_states: bool = False
+    """Its summaries may stand for several panes, and are split where they meet others."""
 
     @property
     def plan(self) -> Plan:
@@ -44,7 +46,7 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     @property
     def is_member(self) -> bool:
-        return any(place is not None for place in self.places)
+        return any(self.plans[0].places)  # a place is true, and a generator takes its time
 
     def parents(self) -> list[str]:
         """In the trees of the newest plan."""
@@ -53,6 +55,9 @@ class LiveQuery(msgspec.Struct, frozen=True):
         ]
 
     def plan_of(self, version: int) -> Plan | None:
+        newest = self.plans[0]
+        if newest.version == version:  # nearly always, and asked for at every arrival
+            return newest
         return next((plan for plan in self.plans if plan.version == version), None)
 
     def place_on(self, version: int, tree: int) -> TreePlace | None:
@@ -66,7 +71,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     def first_tree(self, pane: int) -> int:
         """Panes are striped over the trees, and all sites put a pane on the same one, where its
-        summaries meet."""
+        summaries meet. A summary of several panes goes by its last one, which is what those sites
+        send at that time that have nothing to catch up on."""
         return pane % len(self.places)
 
 
@@ -97,5 +103,13 @@ def open_query(
     except Exception as error:  # the query comes from the wire; whatever it breaks, we go on
         problem = f"{type(error).__name__}: {error}"
     root = install.query.root
-    is_root = roster.ordinal_of.get(root) == ordinal
-    return LiveQuery(str(install.query.id), root, is_root, plans, node_set, merger), problem
+    live = LiveQuery(
+        id=str(install.query.id),
+        root=root,
+        is_root=roster.ordinal_of.get(root) == ordinal,
+        plans=plans,
+        node_set=node_set,
+        merger=merger,
+        holds_states=install.query.holds_states,
+    )
+    return live, problem

@@ -18,8 +18,8 @@ Key = tuple[str, Lane, int, int]
 
 class SummaryEntry:
     __slots__ = (
-        "birth_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query", "route",
-        "sites", "size_bytes",
+        "birth_s", "due_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query",
+        "route", "sites", "size_bytes", "states_last",
     )  # fmt: skip
 
     def __init__(self, number: int, key: Key, query: LiveQuery | None, *, may_merge: bool) -> None:
@@ -27,6 +27,8 @@ class SummaryEntry:
         self.key = key
         self.query = query
         self.may_merge = may_merge
+        self.states_last: int | None = None
+        """Of states: the last pane that it stands for, whatever its parts say of themselves."""
         self.parts: list[Summary] = []
         self.sites = 0
         """The sites of all parts, as a bitset: what a further part must not touch."""
@@ -35,6 +37,8 @@ class SummaryEntry:
         self.size_bytes = 0
         self.birth_s = float("inf")
         """The first send of the oldest part, on this peer's clock."""
+        self.due_s: float
+        """When its timer goes off; every entry that is held has one."""
         self.is_due = False
         """Its hold is over, and it waits for a way."""
         self.is_gone = False
@@ -45,6 +49,28 @@ class SummaryEntry:
         self.sites |= sites
         self.size_bytes += size_bytes
         self.birth_s = min(self.birth_s, birth_s)
+
+    @property
+    def first(self) -> int:
+        """The pane, or the first pane, that it stands for."""
+        return self.key[2]
+
+    @property
+    def last(self) -> int:
+        return self.key[2] if self.states_last is None else self.states_last
+
+    def narrow(self, first: int, last: int) -> None:
+        """It stands for the states of these panes from now on."""
+        query_id, lane, _, version = self.key
+        self.key, self.states_last = (query_id, lane, first, version), last
+
+    def part(self, number: int, first: int, last: int) -> SummaryEntry:
+        """The same for a part of its panes, as an entry of its own that shares the rows."""
+        other = SummaryEntry(number, self.key, self.query, may_merge=self.may_merge)
+        other.narrow(first, last)
+        other.parts, other.sites, other.route = list(self.parts), self.sites, self.route
+        other.size_bytes, other.birth_s, other.is_due = self.size_bytes, self.birth_s, self.is_due
+        return other
 
     @property
     def is_complete(self) -> bool:
@@ -64,14 +90,19 @@ class SummaryEntry:
         """The parts with the age of the oldest, on their way as ``hop`` says."""
         age_s = max(0.0, now_s - self.birth_s)
         version = self.key[3] if hop.version is None else hop.version
-        return [
+        left = [
             msgspec.structs.replace(part, age_s=age_s, route=hop.route, plan_version=version)
             for part in self.parts
         ]
+        if self.states_last is None:
+            return left
+        more = self.states_last - self.first
+        return [msgspec.structs.replace(part, pane=self.first, more=more) for part in left]
 
     def __str__(self) -> str:
         query_id, lane, pane, _ = self.key
-        return f"{lane} pane {pane} of {query_id} with {self.sites.bit_count()} sites"
+        panes = f"panes {pane} to {self.last}" if self.last != pane else f"pane {pane}"
+        return f"{lane} {panes} of {query_id} with {self.sites.bit_count()} sites"
 
 
 def can_merge(summary: Summary, query: LiveQuery | None) -> bool:

@@ -4,7 +4,10 @@ Panes lie on one grid per query, so an index matches exactly or not at all, and 
 by (query, lane, pane, plan version). Space is the other half: a summary joins the first entry
 with its index whose sites are all others, for two summaries with a site in common are never
 merged. Where there is none it becomes a further entry, and both go on apart; only the root
-decides on overlap::
+decides on overlap. (Summaries of *states* stand for intervals of panes. They are split where they
+meet, and otherwise treated alike: ``state_shelf``.)
+
+::
 
     arrives      entries of pane 7                 then
     {a, b}       (none)                            7: {a, b}
@@ -24,14 +27,17 @@ earlier, to bound what is kept.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable
 
+from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.net_dist import NetDist
 from headwater.overlay.staged_policy import Hop
+from headwater.overlay.state_shelf import ShelfKey, StateShelf
 from headwater.overlay.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
 
 Note = Callable[[str, str], None]
@@ -53,6 +59,7 @@ class TimeSpaceList:
         self._find_hop = find_hop
         self._entries: dict[int, SummaryEntry] = {}
         self._by_key: dict[Key, list[SummaryEntry]] = {}
+        self._shelves: dict[ShelfKey, StateShelf] = {}
         self._timers: list[tuple[float, int]] = []
         self._net_dists: dict[str, dict[int, NetDist]] = {}
         """By query and tree: a peer is a leaf on one and high up on another."""
@@ -76,25 +83,37 @@ class TimeSpaceList:
         """``trains`` is False for what comes back from a link and has been here before."""
         may_merge = can_merge(summary, query)
         sites = summary.coverage.sites
-        entry = self._entry_for(summary, query, sites, may_merge=may_merge)
-        size_bytes = rows_bytes(summary.rows, query)
-        entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
-        self.size_bytes += size_bytes
         if may_merge:
             hold_until_s = self._hold_until_s(summary, birth_s, now_s, trains=trains)
         else:
             hold_until_s = now_s
+        if query is not None and query.holds_states and may_merge:
+            left: Leaving = []
+            for entry in self._state_entries_for(summary, query, sites, note):
+                left += self._take_in(entry, summary, sites, birth_s, hold_until_s, now_s, note)
+        else:
+            entry = self._entry_for(summary, query, sites, may_merge=may_merge)
+            left = self._take_in(entry, summary, sites, birth_s, hold_until_s, now_s, note)
+        if len(self._entries) > self._config.entries_max or (
+            self.size_bytes > self._config.bytes_max
+        ):
+            left += self._make_room(now_s=now_s, note=note)
+        return left
+
+    def _take_in(
+        self, entry: SummaryEntry, summary: Summary, sites: int, birth_s: float,
+        hold_until_s: float, now_s: float, note: Note,
+    ) -> Leaving:  # fmt: skip
         left: Leaving = []
+        size_bytes = rows_bytes(summary.rows, entry.query)
+        entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+        self.size_bytes += size_bytes
         if hold_until_s <= now_s or entry.is_complete:
             left = self._let_go(entry, now_s=now_s, note=note)
         elif len(entry.parts) == 1:
             self._set_timer(entry, hold_until_s)
         if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
             self._compact(entry, note)
-        if len(self._entries) > self._config.entries_max or (
-            self.size_bytes > self._config.bytes_max
-        ):
-            left += self._make_room(now_s=now_s, note=note)
         return left
 
     def tick(self, *, now_s: float, note: Note) -> Leaving:
@@ -148,6 +167,73 @@ class TimeSpaceList:
         same_index.append(entry)
         return entry
 
+    # States
+
+    def _state_entries_for(
+        self, summary: Summary, query: LiveQuery, sites: int, note: Note
+    ) -> list[SummaryEntry]:
+        """Entries that together have each pane of the summary once, ready to take it in.
+
+        What it has in common with an entry of other sites is split out of that entry; panes in
+        which there is none get new ones.
+        """
+        shelf = self._shelf(summary)
+        found: list[SummaryEntry] = []
+        rest = IntervalSet([(summary.pane, summary.last)])
+        met = deque(shelf.meeting(summary.pane, summary.last))
+        while met:
+            entry = met.popleft()
+            common = next(rest.within(entry.first, entry.last), None)
+            if common is None or entry.sites & sites or not self._can_split(entry, *common, note):
+                continue
+            met.extend(self._split_out(shelf, entry, *common))
+            rest.remove(*common)
+            found.append(entry)
+        key = (summary.query, summary.lane, summary.pane, summary.plan_version)
+        for first, last in rest.ranges():
+            self._last_number += 1
+            entry = SummaryEntry(self._last_number, key, query, may_merge=True)
+            self._entries[entry.number] = entry
+            entry.narrow(first, last)
+            shelf.put(entry)
+            found.append(entry)
+        return found
+
+    def _shelf(self, summary: Summary) -> StateShelf:
+        key = (summary.query, summary.lane, summary.plan_version)
+        shelf = self._shelves.get(key)
+        if shelf is None:
+            shelf = self._shelves[key] = StateShelf(key)
+        return shelf
+
+    def _can_split(self, entry: SummaryEntry, first: int, last: int, note: Note) -> bool:
+        """Its rows are merged before a split, once, so that the parts share what came of it."""
+        if entry.may_merge and (first, last) != (entry.first, entry.last):
+            self._compact(entry, note)
+        return entry.may_merge
+
+    def _split_out(
+        self, shelf: StateShelf, entry: SummaryEntry, first: int, last: int
+    ) -> list[SummaryEntry]:
+        """Narrow the entry to these panes; what it had before and after them, as entries that
+        leave when it would have left."""
+        if (first, last) == (entry.first, entry.last):
+            return []
+        parts = []
+        for a, b in ((entry.first, first - 1), (last + 1, entry.last)):
+            if a <= b:
+                self._last_number += 1
+                part = self._entries[self._last_number] = entry.part(self._last_number, a, b)
+                self.size_bytes += part.size_bytes
+                self._waiting_count += part.is_due
+                self._set_timer(part, entry.due_s)
+                parts.append(part)
+        shelf.remove(entry)
+        entry.narrow(first, last)
+        for one in (entry, *parts):
+            shelf.put(one)
+        return parts
+
     def _hold_until_s(
         self, summary: Summary, birth_s: float, now_s: float, *, trains: bool
     ) -> float:
@@ -155,7 +241,7 @@ class TimeSpaceList:
             return now_s + self._config.backlog_hold_s
         net_dist = self._net_dist(summary.query, summary.route.tree)
         if trains:
-            birth_s = net_dist.observe(summary.pane, birth_s=birth_s, now_s=now_s)
+            birth_s = net_dist.observe(summary.pane + summary.more, birth_s=birth_s, now_s=now_s)
         return birth_s + self._config.hold_factor * net_dist.estimate_s
 
     def _net_dist(self, query_id: str, tree: int) -> NetDist:
@@ -220,19 +306,31 @@ class TimeSpaceList:
         self._waiting_count -= entry.is_due
         self.size_bytes -= entry.size_bytes
         del self._entries[entry.number]
+        if entry.states_last is not None:
+            self._take_off_shelf(entry)
+            return
         same_index = self._by_key[entry.key]
         same_index.remove(entry)
         if not same_index:
             del self._by_key[entry.key]
 
+    def _take_off_shelf(self, entry: SummaryEntry) -> None:
+        query_id, lane, _, version = entry.key
+        shelf = self._shelves[query_id, lane, version]
+        shelf.remove(entry)
+        if not shelf:
+            del self._shelves[shelf.key]
+
     def _set_timer(self, entry: SummaryEntry, at_s: float) -> None:
         if len(self._timers) > 2 * len(self._entries) + TIMERS_SPARE:
             self._timers = [timer for timer in self._timers if timer[1] in self._entries]
             heapq.heapify(self._timers)
+        entry.due_s = at_s
         heapq.heappush(self._timers, (at_s, entry.number))
 
     def _clock_set_back(self, by_s: float) -> None:
         """Holds and lives go on as if nothing had happened; else entries would be stuck."""
         for entry in self._entries.values():
             entry.birth_s -= by_s
+            entry.due_s -= by_s
         self._timers = [(at_s - by_s, number) for at_s, number in self._timers]

@@ -11,8 +11,8 @@ from collections.abc import Container
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import problem_with_coordinate
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
-from headwater.algebra.site_state import SiteState
-from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.site_state import FOREVER, SiteState
+from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.root_signs import ROOTS_MAX
@@ -49,6 +49,9 @@ def problem_with_summary(
 ) -> str | None:
     """Anyone of the tree set may carry any site of the node set, once; nobody else's."""
     coverage = summary.coverage
+    problem = _problem_with_panes(summary, query)
+    if problem is not None:
+        return f"summary of {summary.query[:80]}: {problem}"
     if not 0.0 <= summary.age_s <= AGE_MAX_S:
         return f"summary of {summary.query[:80]}: age {summary.age_s} s"
     if coverage.whole < 0 or coverage.empty < 0:
@@ -68,6 +71,21 @@ def problem_with_summary(
         return f"spare of {summary.query[:80]}: wanted one site, got {mentioned}"
     if query is not None and sites & ~query.node_set:
         return f"summary of {summary.query[:80]}: sites outside the query's node set"
+    return None
+
+
+def _problem_with_panes(summary: Summary, query: LiveQuery | None) -> str | None:
+    """Only a state holds in several panes, and a root must be able to count them one by one."""
+    if not summary.more:
+        return None
+    if not 0 < summary.more < STATE_PANES_MAX:
+        return f"wanted at most {STATE_PANES_MAX} panes, got {summary.more + 1}"
+    if not -FOREVER <= summary.pane <= summary.last <= FOREVER:
+        return "a pane beyond all panes"
+    if summary.lane is Lane.SPARE:
+        return f"a spare of {summary.more + 1} panes, wanted one"
+    if query is not None and not query.holds_states:
+        return f"{summary.more + 1} panes of a query that holds records, wanted one"
     return None
 
 

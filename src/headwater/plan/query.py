@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+LAST_N_MAX = 1_000_000
+"""Records that a state may be made of: a site keeps them, or their partials, in its cube."""
+
+
 class QueryId(msgspec.Struct, frozen=True, array_like=True, order=True):
     """(name, installing site, that site's durable command counter); never the name alone."""
 
@@ -137,6 +141,35 @@ class Query(msgspec.Struct, frozen=True):
     timing: Timing = Timing()
     part: Part | None = None
     """Of a stream with several roots: which of its groups this query answers; None: all."""
+    last_n: int | msgspec.UnsetType = msgspec.UNSET
+    """Set: a *state query* (Mortar's tuple window). The summary of a pane is each site's state at
+    its end, the aggregate over the last so many records of that site, and a site that was quiet
+    still has its former state. Unset, and then not on the wire: the records of the pane."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.last_n, int):
+            self._check_states(self.last_n)
+
+    def _check_states(self, last_n: int) -> None:
+        """A state holds for one pane at a time, from a begin on, and has no end."""
+        where = f"query {self.id}: a state query"
+        if not 0 < last_n <= LAST_N_MAX:
+            raise ValueError(f"{where}: wanted last_n from 1 to {LAST_N_MAX}, got {last_n}")
+        if self.window.panes_per_window != 1:
+            raise ValueError(
+                f"{where}: wanted a window of one pane (range = slide), since states of several "
+                f"panes can't be added up, got range {self.window.range_us} us, slide "
+                f"{self.window.slide_us} us"
+            )
+        if self.begin_pane is None or self.ends:
+            raise ValueError(
+                f"{where}: wanted a begin and an input that goes on, since a state holds until it "
+                f"changes, got begin_pane {self.begin_pane}, ends {self.ends}"
+            )
+
+    @property
+    def holds_states(self) -> bool:
+        return self.last_n is not msgspec.UNSET
 
     @property
     def stream(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.site_state import FOREVER, SiteState
-from headwater.algebra.summary import Lane, Merger, Summary
+from headwater.algebra.summary import STATE_PANES_MAX, Lane, Merger, Summary
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.ack_cutter import AckCutter
@@ -110,6 +110,15 @@ class Intake:
     # What the overlay delivers
 
     def receive(self, summary: Summary, *, now_s: float) -> None:
+        """A summary of several panes is taken as that many: each is judged by what is held of it,
+        and kept, parked or refused by itself. How many they are is looked at before."""
+        if summary.more and not (self.query.holds_states and 0 < summary.more < STATE_PANES_MAX):
+            self.notice(Verdict.STRANGER, f"pane {summary.pane}: a summary of too many panes")
+            return
+        for one in summary.by_pane():
+            self._receive(one, now_s=now_s)
+
+    def _receive(self, summary: Summary, *, now_s: float) -> None:
         if not self._is_wanted(summary.pane):
             return
         if summary.lane is not Lane.SPARE or self._is_answered(summary.pane):

@@ -12,7 +12,7 @@ from headwater.root.envelope import Envelope
 from headwater.root.outputs import WindowAnswer
 from headwater.sim.bag import Bag, numbers_text
 from headwater.sim.outcome import Violation
-from headwater.sim.truth import SiteTruth, Truth, bits_of
+from headwater.sim.truth import Truth
 
 
 class Published:
@@ -67,7 +67,7 @@ class AnswerCheck:
         born = 0
         for ordinal in self.expected:
             for pane in self.query.window.panes_of(request.window):
-                born |= bits_of(self._truth.sites[ordinal].records(self.query, pane))
+                born |= self._truth.sites[ordinal].born(self.query, pane)
         if bag.once & ~born:
             raise Violation("no strangers", f"{where}: {numbers_text(bag.once & ~born)}")
 
@@ -78,16 +78,15 @@ class AnswerCheck:
         for ordinal in self.expected:
             site, is_whole = self._truth.sites[ordinal], True
             for pane in self.query.window.panes_of(envelope.window):
-                due = site.due(self.query, pane)
-                in_it = bag.once & bits_of(site.records(self.query, pane))
-                is_in = due is not None and not due & ~in_it
+                in_it = bag.once & site.born(self.query, pane)
+                lack = site.lack(self.query, pane, in_it)
                 key = (self._names[ordinal], pane)
                 is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
                     pane, ordinal
                 )
-                is_whole = is_whole and (is_in or is_rest_declined)
-                if key not in states and not is_in:
-                    self._raise_uncovered(where, key, due, in_it)
+                is_whole = is_whole and (not lack or is_rest_declined)
+                if key not in states and lack:
+                    raise Violation("true coverage", f"{where}: {key} is not missing, but {lack}")
                 if states.get(key) is PaneState.UNKNOWN and in_it:
                     raise Violation("true coverage", f"{where}: {key} is called unknown, but is in")
             covered += is_whole
@@ -99,20 +98,15 @@ class AnswerCheck:
             )
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
             raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
-        if envelope.exact and self._is_damaged(envelope):
+        if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
 
-    def _raise_uncovered(
-        self, where: str, key: tuple[str, int], due: int | None, in_it: int
-    ) -> None:
-        lacks = "it can't be closed yet" if due is None else f"lacks {numbers_text(due & ~in_it)}"
-        raise Violation("true coverage", f"{where}: {key} is not missing, but {lacks}")
-
-    def _is_damaged(self, envelope: Envelope) -> bool:
+    def _is_damaged(self, envelope: Envelope, bag: Bag) -> bool:
         """Lost bytes count once a poll has noticed them."""
+        sites = [self._truth.sites[ordinal] for ordinal in self.expected]
         return any(
-            self._truth.sites[ordinal].lost_in(self.query, pane)
-            for ordinal in self.expected
+            site.lost_in(self.query, pane, bag.once & site.born(self.query, pane))
+            for site in sites
             for pane in self.query.window.panes_of(envelope.window)
         )
 
@@ -142,9 +136,3 @@ def _check_revision(where: str, before: Published, envelope: Envelope, bag: Bag)
             "revisions never lower coverage",
             f"{where}: {envelope.covered} sites after {before.envelope.covered}",
         )
-
-
-def lacking(site: SiteTruth, query: Query, pane: int, bag: Bag) -> int:
-    """The records that a final answer must have and has not: all that were not too late."""
-    position = site.sealed_before(query, pane)
-    return bits_of(site.records(query, pane), below=position) & ~bag.once

@@ -14,8 +14,7 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import PaneState, Reason
 from headwater.plan.query import Query
 from headwater.root.envelope import MissingSite
-from headwater.sim.bag import numbers_text
-from headwater.sim.check_answers import AnswerCheck, Published, expected_sites, lacking
+from headwater.sim.check_answers import AnswerCheck, Published, expected_sites
 from headwater.sim.checkers import Checkers
 from headwater.sim.faults import Kind
 from headwater.sim.outcome import Violation
@@ -110,11 +109,12 @@ class EndCheck:
         for ordinal in check.expected:
             site = self._by_ordinal[ordinal]
             for pane in query.window.panes_of(window):
-                lost = lacking(site.truth, query, pane, newest.bag)
-                if lost and (site.name, pane) not in excused:
+                in_it = newest.bag.once & site.truth.born(query, pane)
+                lack = site.truth.lack_at_end(query, pane, in_it)
+                if lack and (site.name, pane) not in excused:
                     raise Violation(
                         "convergence",
-                        f"{where}: final without {numbers_text(lost)} of {site.name} pane {pane}",
+                        f"{where}: final, but {site.name} pane {pane}: {lack}",
                     )
 
     def _is_excused(self, query: Query, pane: int, missing: MissingSite, where: str) -> bool:

@@ -13,14 +13,14 @@ from typing import Any
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.summary import Lane
+from headwater.algebra.summary import Lane, Summary
 from headwater.node import effects as do
 from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer
-from headwater.sim.bag import Bag, numbers_text
+from headwater.sim.bag import Bag
 from headwater.sim.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check_ledger import LedgerCheck, check_marked, trimmed_early
 from headwater.sim.event_queue import EventQueue
@@ -66,7 +66,8 @@ class Checkers:
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
         self._spares: set[tuple[str, int, Any]] = set()
-        self._sent: set[tuple[str, int, int, int, int]] = set()
+        self._sent: dict[tuple[str, int, int, int, int], range] = {}
+        """Every update that was ever sent, and the panes that it was last sent for."""
         self._closes: set[tuple[str, int, int, int, int]] = set()
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
             do.Keep: self._keep,
@@ -100,15 +101,21 @@ class Checkers:
         if rows is None:
             self._transcript.count("rows were gone when they were asked for")
             return
-        check_rows(send.query, send.pane, send.coverage, rows, self._truth)
-        for update in self._truth.updates_of(send.query, send.pane, send.coverage):
-            key = (send.query, send.pane, *update)
+        if send.more:
+            self._transcript.count("a state was sent for several panes")
+        for pane in send.panes:
+            check_rows(send.query, pane, send.coverage, rows, self._truth)
+            self._check_sent(site, send, pane)
+
+    def _check_sent(self, site: SimulatedSite, send: do.LoadAndSend, pane: int) -> None:
+        for update in self._truth.updates_of(send.query, pane, send.coverage):
+            key = (send.query, pane, *update)
             if key in self._sent and send.lane is not Lane.SPARE:
                 raise Violation(
                     "one copy, and spares",
                     f"{site.name} sends {key} a second time, and not as a spare",
                 )
-            self._sent.add(key)
+            self._sent[key] = send.panes
             if update[2] > 1 and send.lane is Lane.LIVE:
                 self._transcript.count("a further update was sent")
 
@@ -195,14 +202,25 @@ class Checkers:
         message = effect.message
         if isinstance(message, SummaryMessage):
             summary = message.summary
-            check_rows(summary.query, summary.pane, summary.coverage, summary.rows, self._truth)
-            self._check_closes(summary.query, summary.pane, summary.coverage)
+            for one in summary.by_pane():
+                check_rows(one.query, one.pane, one.coverage, one.rows, self._truth)
+                self._check_closes(one.query, one.pane, one.coverage)
+            if self.queries[summary.query].holds_states:
+                self._count_states(summary)
             if summary.lane is Lane.SPARE:
                 self._spares.add((summary.query, summary.pane, summary.coverage))
             elif summary.coverage.sites.bit_count() > 1:
                 self._transcript.count(f"{summary.lane.value} was merged on the way")
         elif isinstance(message, AckMessage) and self.queries[message.ack.query].root == site.name:
             self._acknowledge(site, message)
+
+    def _count_states(self, summary: Summary) -> None:
+        if summary.more and summary.coverage.sites.bit_count() > 1:
+            self._transcript.count("states of several panes were merged on the way")
+        updates = self._truth.updates_of(summary.query, summary.pane, summary.coverage)
+        spans = (self._sent[summary.query, summary.pane, *update] for update in updates)
+        if summary.lane is not Lane.SPARE and any(len(panes) > summary.more + 1 for panes in spans):
+            self._transcript.count("a state was split on the way")
 
     def _acknowledge(self, site: SimulatedSite, message: AckMessage) -> None:
         ack = message.ack
@@ -274,13 +292,12 @@ class Checkers:
             return
         if any(declined.first <= pane <= declined.last for declined in record.declined):
             return
-        due = site.truth.due(self.queries[query], pane)
         cut = self._truth.records_cut(query, pane, ordinal, incarnation, closed_at)
-        if due is None or due & ~cut:
-            lacks = "it has not read so far" if due is None else numbers_text(due & ~cut)
+        lack = site.truth.lack_closed(self.queries[query], pane, incarnation, cut)
+        if lack:
             raise Violation(
                 "closing at a site",
-                f"{site.name} closes {query} pane {pane} at {closed_at} without: {lacks}",
+                f"{site.name} closes {query} pane {pane} at {closed_at} without: {lack}",
             )
 
     @property

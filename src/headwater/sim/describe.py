@@ -40,8 +40,9 @@ def _describe(what: Any) -> str:
             return f"mark acked {query} panes {panes} done through {done_through}"
         case do.Expire(query, panes, record):
             return f"expire {query} panes {panes} {_record(record)}"
-        case do.LoadAndSend(query, pane, updates, coverage, lane, _):
-            return f"load {query} pane {pane} updates {updates} {lane.value} {_coverage(coverage)}"
+        case do.LoadAndSend(query, pane, updates, coverage, lane, _, more):
+            span = f"panes {pane}-{pane + more}" if more else f"pane {pane}"
+            return f"load {query} {span} updates {updates} {lane.value} {_coverage(coverage)}"
         case do.Answer(query, requests, kept_through):
             asked = "; ".join(_request(request) for request in requests)
             return f"answer {query} kept through {kept_through}: {asked}"
@@ -67,8 +68,9 @@ def _message(message: Any) -> str:
 
 def _summary(summary: Summary) -> str:
     rows = "-" if summary.rows is None else f"{{{summary.rows}}}"
+    panes = f"panes {summary.pane}-{summary.last}" if summary.more else f"pane {summary.pane}"
     return (
-        f"{summary.query} pane {summary.pane} {summary.lane.value} age {summary.age_s:.2f} "
+        f"{summary.query} {panes} {summary.lane.value} age {summary.age_s:.2f} "
         f"{_coverage(summary.coverage)} rows {rows}"
     )
 

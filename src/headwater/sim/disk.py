@@ -22,6 +22,7 @@ from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
 from headwater.sim.bag import Bag
+from headwater.sim.state_book import StateBook, StateBooks
 from headwater.sim.tally import Tally
 from headwater.sim.truth import Truth
 
@@ -32,7 +33,7 @@ Records = Any
 class PaneDisk:
     """One pane of one query in a cube."""
 
-    __slots__ = ("is_acked", "is_dropped", "sent", "updates", "waiting", "written_s")
+    __slots__ = ("is_acked", "is_dropped", "is_same", "sent", "updates", "waiting", "written_s")
 
     def __init__(self, nothing: Records) -> None:
         self.updates: list[Records] = []
@@ -40,6 +41,8 @@ class PaneDisk:
         self.is_acked = False
         self.is_dropped = False
         """Retention took the rows of its updates; their number stays known."""
+        self.is_same = False
+        """Of a state query: its updates are those of the pane before it."""
         self.waiting = nothing
         self.written_s = 0.0
 
@@ -87,6 +90,7 @@ class CubeDisk:
         self._panes: dict[str, dict[int, PaneDisk]] = {}
         self._over: dict[str, set[int]] = {}
         """Panes of each query that were given up; nothing more is taken for them."""
+        self.states = StateBooks()
         self.found = 0
         """Up to which position of the log cuts are registered."""
         self.committed = 0
@@ -133,7 +137,36 @@ class CubeDisk:
     def cut(self, cut: Cut, *, now_s: float) -> list[CutDone]:
         self.remember(cut.query, cut.record)
         panes = self._panes.setdefault(cut.query, {})
-        return [self._cut_pane(cut, pane, panes, now_s) for pane in cut.panes]
+        book = self.states.of(cut.query)
+        if book is None:
+            return [self._cut_pane(cut, pane, panes, now_s) for pane in cut.panes]
+        done = [self._cut_state(cut, pane, panes, book, now_s) for pane in cut.panes]
+        book.closed_below(cut.record.closed_through)
+        return done
+
+    def _cut_state(
+        self, cut: Cut, pane: int, panes: dict[int, PaneDisk], book: StateBook, now_s: float
+    ) -> CutDone:
+        """The state of the pane as of now; where it is that of the pane before, it is shared."""
+        assert cut.record.first_pane is not None, "who cuts answers for some pane"
+        numbers, is_whole = book.state(pane, first_pane=cut.record.first_pane)
+        bag, before = self._kind.of(numbers), panes.get(pane - 1)
+        self._truth.sites[self._ordinal].states.cut(
+            book.query, pane, self._incarnation, bag.once, below=self.committed
+        )
+        if not numbers:
+            return CutDone(cut.query, pane, 1, 0, is_same=before is None, is_whole=is_whole)
+        at = panes[pane] = PaneDisk(self.nothing)
+        at.updates, at.written_s = bag.split(self._records_max), now_s
+        if before is not None and before.updates == at.updates:
+            at.is_same, at.updates = True, list(before.updates)
+        for update in at.updates:
+            self._truth.cut(cut.query, pane, self._ordinal, self._incarnation, update)
+        count = len(at.updates)
+        at.sent = ((1, count),) if cut.sent else ()
+        return CutDone(
+            cut.query, pane, 1, count, row_bytes=400, is_same=at.is_same, is_whole=is_whole
+        )
 
     def _cut_pane(self, cut: Cut, pane: int, panes: dict[int, PaneDisk], now_s: float) -> CutDone:
         at = panes.get(pane)
@@ -188,6 +221,7 @@ class CubeDisk:
             one.queries.discard(query)
         self.records.pop(query, None)
         self._panes.pop(query, None)
+        self.states.forget(query)
 
     def drop_acked(self, *, before_s: float) -> None:
         """Retention: acknowledged panes go without a word."""
@@ -220,7 +254,8 @@ class CubeDisk:
     def _kept(self, query: str, record: EdgeRecord) -> tuple[PaneKept, ...]:
         return tuple(
             PaneKept(
-                pane, len(at.updates), at.sent, at.is_acked, len(at.waiting), 400, at.written_s
+                pane, len(at.updates), at.sent, at.is_acked, len(at.waiting), 400, at.written_s,
+                at.is_same,
             )
             for pane, at in sorted(self._panes.get(query, {}).items())
             if pane >= record.done_through

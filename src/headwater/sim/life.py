@@ -239,6 +239,7 @@ class Life:
 
     def _installed(self, effect: do.Installed) -> None:
         """A new query is in batches a moment later, and until then nothing else is done."""
+        self.disk.cube.states.begin(effect.query)
         if effect.is_new:
             self._is_waiting = True
             after_s = self._around.random.uniform(*self._around.pace.install_s)

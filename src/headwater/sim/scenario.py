@@ -28,7 +28,11 @@ SITE_COUNT = 10
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
-SOURCE = Source(name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time")
+STATES_SHARE = 0.25
+"""How many queries of logs that go on hold states."""
+SOURCE = Source(
+    name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
+)
 
 TREE_COUNTS = (1, 1, 2, 4)
 
@@ -79,6 +83,8 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
     is_finite = random.random() < FINITE_SHARE
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
+    else:
+        query = draw_states(Random(f"states {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
@@ -114,8 +120,9 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
 
 
 def in_parts(scenario: Scenario, count: int) -> Scenario:
-    """The same world, with the stream of its first query divided among so many roots."""
-    whole = scenario.first_query
+    """The same world, with the stream of its first query divided among so many roots. It asks for
+    records: the last n of all groups are not the last n of each part's."""
+    whole = msgspec.structs.replace(scenario.first_query, last_n=msgspec.UNSET)
     random = Random(f"parts {scenario.seed}")
     others = [s.name for s in scenario.roster.sites if s.dialable and s.name != whole.root]
     roots = [whole.root, *random.sample(others, count - 1)]
@@ -201,6 +208,23 @@ def draw_query(
             revise_every_s=random.choice((1.0, 3.0)),
             revise_for_s=random.choice((86_400.0, 86_400.0, 120.0)),
         ),
+    )
+
+
+def draw_states(random: Random, query: Query) -> Query:
+    """The same query, sometimes of states. Drawn apart, so that all else of a seed is as it was
+    before there were states."""
+    if random.random() >= STATES_SHARE:
+        return query
+    slide_us = query.window.slide_us
+    window = WindowSpec(slide_us, slide_us)
+    assert query.begin_pane is not None, "a state query has a begin"
+    begin_us = query.window.pane_start_us(query.begin_pane)
+    return msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        last_n=random.choice((1, 3, 8, 20)),
     )
 
 

@@ -12,11 +12,12 @@ from random import Random
 
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.query import Query
+from headwater.sim.admits import admits
 from headwater.sim.disk import Disk, Untold
 from headwater.sim.event_queue import Clock, EventQueue
 from headwater.sim.log import Log
 from headwater.sim.scenario import SOURCE
-from headwater.sim.truth import SiteTruth, admits
+from headwater.sim.truth import SiteTruth
 from headwater.sim.tuning import Pace
 
 RETRY_S = 0.5
@@ -130,10 +131,10 @@ class SiteSpark:
             self._queue.after(after_s, self._commit, batch, through, queries)
             return
         cube, log = self._disk.cube, self._log
+        reading = [query for query in queries if str(query.id) in self.queries]
+        self._truth.states.read(reading, self._disk.incarnation, cube.committed)
         positions = [p for p in range(cube.committed, through) if p not in log.lost]
-        results = tuple(
-            self._result(query, positions) for query in queries if str(query.id) in self.queries
-        )
+        results = tuple(self._result(query, positions) for query in reading)
         self._keep_untold(results, through)
         cube.committed = through
         self._is_busy = False
@@ -149,9 +150,14 @@ class SiteSpark:
         ]
         if records and self._queue.now_s < self.failing_until_s:
             panes = [query.window.pane_at(time_us) for _, time_us in records]
+            self._disk.cube.states.miss(min(time_us for _, time_us in records), str(query.id))
+            self._truth.states.missed(query, positions)
             return QueryBatch(
                 str(query.id), failed="division by zero", touched=(min(panes), max(panes))
             )
+        if query.holds_states:
+            stored, before = self._disk.cube.states.store(query, records)
+            return QueryBatch(str(query.id), stored, before_begin=before)
         panes_stored, too_late = self._disk.cube.store(query, records, now_s=self._clock.now_s())
         return QueryBatch(str(query.id), panes_stored, too_late=too_late)
 
@@ -161,6 +167,8 @@ class SiteSpark:
             if result.failed is not None:
                 cube.untold.append(Untold({result.query}, failed=result, damaged_us=None))
         for position, first_us, last_us in cube.damage:
+            if position <= through:
+                cube.states.miss(first_us)
             if position <= through and cube.records:
                 damaged_us = (first_us, last_us)
                 cube.untold.append(Untold(set(cube.records), failed=None, damaged_us=damaged_us))

@@ -31,6 +31,8 @@ SOMETIMES = (
     "a site was missing: unknown",
     "a spare was sent",
     "a spare was used",
+    "a state was sent for several panes",
+    "a state was split on the way",
     "a summary came back unsent",
     "an answer was final",
     "an answer was final, not exact",

@@ -8,21 +8,23 @@ coverage stands for, and which ones a site must have read before it may call a p
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import reduce
 from itertools import product
+from operator import or_
 from typing import Any
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.panes import MICROS
 from headwater.plan.query import Query
+from headwater.sim.admits import admits
 from headwater.sim.bag import Bag, numbers_text
 from headwater.sim.log import Log
 from headwater.sim.outcome import Violation
+from headwater.sim.state_truth import StateTruth
 
 UpdateId = tuple[str, int, int, int, int]
 """(query, pane, ordinal, incarnation, update)."""
-DIVISOR = 7
-"""Of the simulated WHERE."""
 NOT_YET = 1 << 60
 """A position that no log reaches."""
 
@@ -39,6 +41,7 @@ class SiteTruth:
         self._poll_highs_s: list[float] = []
         self._poll_positions: list[int] = []
         self._indexes: dict[str, PaneIndex] = {}
+        self.states = StateTruth(ordinal, log)
 
     def sealed_before(self, query: Query, pane: int) -> int:
         """Records below this position came before the pane could be sealed."""
@@ -92,8 +95,12 @@ class SiteTruth:
             by_record if by_record < len(self.log.highs_us) else NOT_YET,
         )
 
-    def lost_in(self, query: Query, pane: int) -> bool:
-        """Whether bytes vanished that a close of the pane would have to include."""
+    def lost_in(self, query: Query, pane: int, in_it: int) -> bool:
+        """Whether bytes vanished that a close of the pane would have to include; of a state query:
+        whether what is in an answer is not the last n."""
+        if query.holds_states:
+            cuts = self.states.of(query, pane).values()
+            return not any(cut.bits == in_it and cut.is_true for cut in cuts)
         position = self._must_read(query, pane)
         self.records(query, pane)
         lost = self._indexes[str(query.id)].lost.get(pane, ())
@@ -105,6 +112,51 @@ class SiteTruth:
         if position == NOT_YET:
             return None
         return bits_of(self.records(query, pane), below=position)
+
+    # What an answer may have, and must have, of this site's pane; each says what is lacking
+
+    def born(self, query: Query, pane: int) -> int:
+        """All that could be in it."""
+        if query.holds_states:
+            return reduce(or_, (cut.bits for cut in self.states.of(query, pane).values()), 0)
+        return bits_of(self.records(query, pane))
+
+    def lack(self, query: Query, pane: int, in_it: int) -> str:
+        """Why ``in_it`` is not what a close of the pane includes; empty: it is."""
+        if query.holds_states:
+            return self._lack_state(query, pane, in_it)
+        due = self.due(query, pane)
+        if due is None:
+            return "it can't be closed yet"
+        return f"lacks {numbers_text(due & ~in_it)}" if due & ~in_it else ""
+
+    def lack_at_end(self, query: Query, pane: int, in_it: int) -> str:
+        """The same of a final answer, which has all that was not too late."""
+        if query.holds_states:
+            return self._lack_state(query, pane, in_it)
+        position = self.sealed_before(query, pane)
+        lost = bits_of(self.records(query, pane), below=position) & ~in_it
+        return f"without {numbers_text(lost)}" if lost else ""
+
+    def lack_closed(self, query: Query, pane: int, incarnation: int, cut: int) -> str:
+        """The same of a close of this life, with the records of the updates that it counts."""
+        if query.holds_states:
+            state = self.states.of(query, pane).get(incarnation)
+            is_state = state is not None and state.bits == cut
+            return self._lack_state(query, pane, cut) if is_state else "it is not the state's close"
+        due = self.due(query, pane)
+        if due is None:
+            return "it has not read so far"
+        return numbers_text(due & ~cut)
+
+    def _lack_state(self, query: Query, pane: int, in_it: int) -> str:
+        """A state is in it whole, as one of the site's lives cut it after reading far enough."""
+        cuts = self.states.of(query, pane).values()
+        position = self._must_read(query, pane)
+        if any(cut.bits == in_it and cut.below >= position for cut in cuts):
+            return ""
+        known = "; ".join(f"{numbers_text(cut.bits)} below {cut.below}" for cut in cuts)
+        return f"{numbers_text(in_it)} is no state of below {position}; cut were: {known or '-'}"
 
     def _must_read(self, query: Query, pane: int) -> int:
         if query.ends:
@@ -138,17 +190,6 @@ class PaneIndex:
             elif admits(self._query, number):
                 self.panes.setdefault(pane, []).append((position, number))
         self._next = len(log)
-
-
-def admits(query: Query, number: int) -> bool:
-    """The simulated WHERE: every query sees its own share of the records.
-
-    The divisor stands where an agent would have the site part of the plan. What is left of the
-    number stands for the keys, by which parts have their groups.
-    """
-    if number % DIVISOR >= int(query.site_sql):
-        return False
-    return query.part is None or number // DIVISOR % query.part.count == query.part.number - 1
 
 
 def bits_of(records: list[tuple[int, int]], *, below: int = NOT_YET) -> int:

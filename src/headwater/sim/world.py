@@ -27,7 +27,7 @@ from headwater.sim.life import Surroundings
 from headwater.sim.log import Log
 from headwater.sim.network import Network
 from headwater.sim.outcome import Outcome, Violation
-from headwater.sim.scenario import START_S, Scenario, draw_query, draw_trees
+from headwater.sim.scenario import START_S, Scenario, draw_query, draw_states, draw_trees
 from headwater.sim.site import SimulatedSite, SiteWatcher
 from headwater.sim.tally import Tally, TallyMerger
 from headwater.sim.transcript import TAIL_LENGTH, Transcript
@@ -265,6 +265,7 @@ class World:
         if random.random() < NAME_TAKEN_SHARE:
             name = self.scenario.first_query.stream
             self.transcript.count("a name was taken by a second query")
+        query = draw_states(random, query)
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self.transcript.count("a query was installed while others ran")
         self._install(query)

@@ -1,0 +1,42 @@
+"""What a state query may be: checked where it is made, so also where it comes from the wire."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.algebra.panes import WindowSpec
+from headwater.plan.query import LAST_N_MAX, Query, QueryId, Source, SourceFormat
+
+
+def a_query(**more: Any) -> Query:
+    return Query(
+        id=QueryId("q", "a", 1), text="",
+        source=Source("s", (), SourceFormat.CSV, "*.csv", "t"),
+        keys=(), partials=(), site_sql="", root_sql="", central_sql="", columns_used=(), output=(),
+        root="a", **({"window": WindowSpec(5, 5), "begin_pane": 3} | more),
+    )  # fmt: skip
+
+
+def test_a_query_holds_records_unless_it_says_otherwise() -> None:
+    assert not a_query().holds_states
+    assert a_query(last_n=4).holds_states
+    assert a_query(window=WindowSpec(10, 5), begin_pane=None).begin_pane is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"last_n": 0}, f"wanted last_n from 1 to {LAST_N_MAX}, got 0"),
+        ({"last_n": LAST_N_MAX + 1}, "wanted last_n from 1"),
+        ({"last_n": 4, "window": WindowSpec(10, 5)}, r"one pane \(range = slide\).*got range 10"),
+        ({"last_n": 4, "begin_pane": None}, "wanted a begin"),
+        ({"last_n": 4, "ends": True}, "an input that goes on"),
+    ],
+)
+def test_what_a_state_query_can_t_be_is_refused(changes: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        a_query(**changes)
+    wire = msgspec.to_builtins(a_query()) | msgspec.to_builtins(changes)
+    with pytest.raises(msgspec.ValidationError, match=message):
+        msgspec.convert(wire, Query)
