@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
-from headwater.plan.query import Query, QueryId, Source, SourceFormat, Timing
+from headwater.plan.query import Query, QueryId, Source, SourceFormat, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults import Fault, Field, draw_faults
@@ -28,6 +28,8 @@ SITE_COUNT = 10
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
+AGE_SHARE = 0.3
+"""How many queries place records by their age."""
 SOURCE = Source(
     name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
 )
@@ -80,6 +82,7 @@ def draw_scenario(
     is_finite = random.random() < FINITE_SHARE
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
+    query = msgspec.structs.replace(query, time=draw_time(Random(f"time {seed}")))
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
@@ -184,6 +187,11 @@ def draw_query(
             revise_for_s=random.choice((86_400.0, 86_400.0, 120.0)),
         ),
     )
+
+
+def draw_time(random: Random) -> TimeKind:
+    """Drawn apart from the rest of a query, so that it moves no other choice of a seed."""
+    return TimeKind.AGE if random.random() < AGE_SHARE else TimeKind.EVENT
 
 
 def _draw_roster(random: Random, site_count: int) -> Roster:
