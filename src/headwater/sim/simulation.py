@@ -58,7 +58,8 @@ def run_simulation(file: SimulationFile, scenario: Scenario | None = None) -> Ra
     is_light = _is_light(file, len(scenario.roster.sites))
 
     def watch(world: World) -> Gauge:
-        return Gauge(world.queue, world.truth, checkers=None if is_light else world.checkers)
+        checkers = None if is_light else world.checkers
+        return Gauge(world.queue, world.truth, world.births, checkers=checkers)
 
     begun_s = time.perf_counter()
     world = World(scenario, watch=watch, is_light=is_light, is_judged=False)

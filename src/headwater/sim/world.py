@@ -72,6 +72,9 @@ class World:
         self.truth = Truth()
         self.transcript = Transcript(START_S, tail_length=tail_length)
         self.checkers = Checkers(self.queue, scenario.roster, self.truth, self.transcript)
+        self._logs: list[Log] = []
+        self._clocks: dict[str, Clock] = {}
+        self.births = Births(self._logs, self._clocks)
         self.watcher: SiteWatcher = self.checkers if watch is None else watch(self)
         self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
         self.network = Network(
@@ -83,9 +86,6 @@ class World:
         self._random = Random(f"world {scenario.seed}")
         self._config = scenario.config or node_config(scenario.pace, scenario.limits)
         self._life_count = 0
-        self._logs: list[Log] = []
-        self._clocks: dict[str, Clock] = {}
-        self.births = Births(self._logs, self._clocks)
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
         around = Surroundings(
             self.queue, self.network,
