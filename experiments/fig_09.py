@@ -39,7 +39,7 @@ DEADLINE_S = 6.0
 SKIPPED = 2
 """The first windows, in which sites may still begin."""
 SCALES = (0.0, 0.25, 0.5, 0.75, 1.0)
-SEEDS = 2
+SEEDS = 3
 TIMESTAMPS, PLACED = "timestamps", "placed once (ours)"
 SETTLED, WHOLE = "per hop (Mortar's), settled", "per hop (Mortar's), first 3 minutes"
 TIMES = {TIMESTAMPS: "event", PLACED: "age"}
