@@ -95,6 +95,8 @@ def placements() -> Placements:
 def drawn_by_age(count: int = SEEDS_MAX) -> Iterator[Scenario]:
     for seed in range(1, count + 1):
         scenario = draw_scenario(seed)
+        if scenario.is_finite:
+            continue
         query = msgspec.structs.replace(scenario.first_query, time=TimeKind.AGE)
         yield msgspec.structs.replace(scenario, first_query=query)
 

@@ -29,7 +29,8 @@ FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
 AGE_SHARE = 0.3
-"""How many queries place records by their age."""
+"""How many queries over growing logs place records by their age. A finite log is read again from
+its start when a disk is lost, and a second reading may place it by another offset."""
 SOURCE = Source(
     name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
 )
@@ -82,7 +83,8 @@ def draw_scenario(
     is_finite = random.random() < FINITE_SHARE
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
-    query = msgspec.structs.replace(query, time=draw_time(Random(f"time {seed}")))
+    else:
+        query = msgspec.structs.replace(query, time=draw_time(Random(f"time {seed}")))
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
