@@ -62,3 +62,17 @@ def test_small_changes_are_slewed_and_large_ones_taken_at_once():
     assert time.offset_s == pytest.approx(10.1)
     time.hear(-500.0, now_s=61.0)
     assert time.offset_s == -500.0
+
+
+def test_a_site_that_learns_late_how_far_it_is_behind_declines_what_it_did_not_read():
+    """Panes of ten seconds. It began at 9 s of its own, took pane 2 for the first one surely whole,
+    and was at 29 s of the root's: most of pane 2 had passed unread."""
+    site = desk(offset_s=None, now_s=9.0)
+    site.edge.read_from(ID, at_s=9.0)
+    assert site.edge.progress()[0].first_pane == 2
+    site.edge.root_clock(ID, 20.0, now_s=10.0)
+    site.work(now_s=10.0)
+    assert site.edge.progress()[0].first_pane == 3
+    assert [(one.first, one.last) for one in site.told[-1].declined][-1][1] == 2
+    site.edge.root_clock(ID, 50.0, now_s=12.0)
+    assert site.edge.progress()[0].first_pane == 3

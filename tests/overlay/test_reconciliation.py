@@ -1,11 +1,14 @@
 """Commands reach everybody, whoever was away when they were given."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headwater.overlay.command_log import CommandLog
 from headwater.overlay.messages import CommandsKnown, Heartbeat, SummaryMessage
 from headwater.overlay.outputs import CommandAccepted, Notice, Transmit, VectorAdvanced
+from headwater.overlay.reconciliation import Reconciliation
 from headwater.plan.command import Install, Remove
 
 TREE = """
@@ -179,6 +182,21 @@ def test_the_age_of_an_install_grows_on_its_way(world):
     world.run(RECONCILED_S)
     (install,) = world.accepted("b")
     assert 20.0 <= install.age_s <= 20.0 + RECONCILED_S
+
+
+def test_an_install_that_lay_on_disk_says_nothing_of_the_roots_clock(world):
+    """How long it lay there is not known, so its age would be believed and be wrong."""
+    query_id = world.install()
+    install = msgspec.structs.replace(
+        world.peers["root"].live_queries()[query_id], root_clock_s=1_000.0
+    )
+    log = CommandLog()
+    log.restore([install], {"root": 1})
+    reconciliation = Reconciliation(log, every_s=5.0)
+    assert reconciliation.with_age(install, now_s=5_000.0).root_clock_s is None
+    reconciliation.installed(query_id, now_s=5_000.0)
+    held = reconciliation.with_age(install, now_s=5_020.0)
+    assert (held.root_clock_s, held.age_s) == (1_000.0, install.age_s + 20.0)
 
 
 def test_a_summary_that_overtakes_the_first_heartbeat_does_not_delay_the_comparison(world):

@@ -97,3 +97,16 @@ def test_an_older_plan_never_comes_back(world):
     world.collect("root")
     world.run(10.0)
     assert versions(world) == {1}
+
+
+def test_a_new_plan_tells_the_roots_clock_as_it_is_now(world):
+    """Else all would take a clock for set that is as old as the query."""
+    world.run(100.0)
+    before_s = world.peers["c"].root_clock("root").offset_s
+    told_s = world.now_s
+    replan(world, SECOND)
+    world.run(0.5)
+    install = world.peers["c"].live_queries()[world.query]
+    assert (install.plan_version, install.root_clock_s) == (1, told_s)
+    assert install.age_s < 1.0
+    assert abs(world.peers["c"].root_clock("root").offset_s - before_s) < 0.1

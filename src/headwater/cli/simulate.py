@@ -83,6 +83,8 @@ def _summary(found: Findings) -> Listing:
                                            f"worst {found.completeness_worst:.2%}"),
         ("what the network allowed", f"mean {found.limit:.2%} of live sites; up to {cut_off} live "
                                      "without a path"),
+        ("records in the first answer of the window they were born in",
+         f"mean {found.true_completeness:.2%}"),
         ("all sites in the newest answer", f"mean {found.completeness_last:.2%}"),
         ("latency of the first answer", f"mean {found.latency_mean_s:.2f} s, "
                                         f"90% within {found.latency_p90_s:.2f} s"),

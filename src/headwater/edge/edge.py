@@ -147,7 +147,7 @@ class Edge:
         """The clock of the query's root is ahead of this site's by this much."""
         edge = self._to_change(query_id)
         if edge is not None:
-            edge.time.hear(offset_s, now_s=now_s)
+            edge.hear_clock(offset_s, now_s=now_s)
 
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records. Holds for a batch."""

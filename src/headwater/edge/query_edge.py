@@ -63,6 +63,8 @@ class QueryEdge:
         """Panes of the cut that is under way, and when they were closed."""
         self.cutting_sent = False
         self.time = RootTime(is_used=query.time is TimeKind.AGE)
+        self._reading_s: float | None = None
+        """Site clock when reading for this query began, in this process."""
         self.doubtful = IntervalSet()
         """Empty closes of which it isn't known whether the root has them; see ``read_ack``."""
         self.doubtful_s = NEVER_S
@@ -92,6 +94,7 @@ class QueryEdge:
 
     def read_from(self, at_s: float) -> None:
         """Batches have this query, and its source is read, from this time on: see ``Edge``."""
+        self._reading_s = at_s
         first = self.word.first_pane
         if self.query.begin_pane is None or first is None:
             return
@@ -101,6 +104,14 @@ class QueryEdge:
             self.word.first_pane = readable
             self.closed_through = max(self.closed_through, readable)
             self.word.has_changed = True
+
+    def hear_clock(self, offset_s: float, *, now_s: float) -> None:
+        """The root's clock is ahead by this much. When that is heard for the first time, reading
+        may prove to have begun later, in the root's time, than the first pane says."""
+        is_first = self.time.known_s is None
+        self.time.hear(offset_s, now_s=now_s)
+        if is_first and self._reading_s is not None:
+            self.read_from(self._reading_s)
 
     def begin_late(self, at_s: float) -> None:
         """What was read before ``at_s`` was read without this query: see ``Edge``."""

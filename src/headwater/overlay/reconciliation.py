@@ -128,8 +128,11 @@ class Reconciliation:
         ]
 
     def with_age(self, install: Install, *, now_s: float) -> Install:
-        """As old as it is now. (How long a restored one lay on disk is not known here.)"""
-        accepted_s = self._accepted_s.get(str(install.query.id), now_s)
+        """As old as it is now. How long a restored one lay on disk nobody knows, so what it says of
+        the root's clock is left out: with too small an age it would be believed and be wrong."""
+        accepted_s = self._accepted_s.get(str(install.query.id))
+        if accepted_s is None:
+            return msgspec.structs.replace(install, root_clock_s=None)
         held_s = max(0.0, now_s - accepted_s)
         return msgspec.structs.replace(install, age_s=install.age_s + held_s)
 

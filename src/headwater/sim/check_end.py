@@ -130,7 +130,8 @@ class EndCheck:
         match missing.reason:
             case Reason.LOST:
                 start_s = query.window.pane_start_us(pane) / MICROS
-                return any(start_s < born_s for born_s in site.truth.born_s)
+                ahead_s = site.truth.ahead_s(query)
+                return any(start_s < born_s + ahead_s for born_s in site.truth.born_s)
             case Reason.EXPIRED:
                 has_expired = (str(query.id), ordinal, pane) in self._checkers.expired
                 return has_expired or len(self._sites[query.root].truth.incarnations) > 1
@@ -147,4 +148,5 @@ class EndCheck:
         installed = [
             self._checkers.installed_s.get((str(query.id), ordinal, life)) for life in lives
         ]
-        return any(at_s is None or start_s < at_s + INSTALL_SLACK_S for at_s in installed)
+        slack_s = INSTALL_SLACK_S + self._by_ordinal[ordinal].truth.ahead_s(query)
+        return any(at_s is None or start_s < at_s + slack_s for at_s in installed)

@@ -14,10 +14,11 @@ from typing import Any
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
+from headwater.edge.root_time import STEP_S
 from headwater.node import effects as do
 from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer
 from headwater.sim.bag import Bag
@@ -70,6 +71,7 @@ class Checkers:
         """Every update that was ever sent, and the panes that it was last sent for."""
         self._closes: set[tuple[str, int, int, int, int]] = set()
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
+            do.Cut: self._cut,
             do.Keep: self._keep,
             do.Trim: self._trim,
             do.MarkAcked: self._marked,
@@ -162,6 +164,15 @@ class Checkers:
                 self._transcript.counts[f"root: {verdict}"] += count
 
     # ---- one effect each
+
+    def _cut(self, site: SimulatedSite, cut: do.Cut) -> None:
+        if self.queries[cut.query].time is not TimeKind.AGE:
+            return
+        self._transcript.count("panes of an age query were cut")
+        before, known_s = site.disk.cube.records.get(cut.query), cut.record.offset_s
+        was_s = None if before is None else before.offset_s
+        if was_s is not None and known_s is not None and abs(was_s - known_s) > STEP_S:
+            self._transcript.count("the offset of an age query was taken in one step")
 
     def _keep(self, site: SimulatedSite, keep: do.Keep) -> None:
         self._check_closes(keep.query, keep.kept.pane, keep.kept.coverage)

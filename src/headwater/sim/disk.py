@@ -22,6 +22,7 @@ from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
 from headwater.sim.bag import Bag
+from headwater.sim.births import Births
 from headwater.sim.state_book import StateBook, StateBooks
 from headwater.sim.tally import Tally
 from headwater.sim.truth import Truth
@@ -76,9 +77,11 @@ class CubeDisk:
         *,
         records_max: int,
         slot_count: int,
+        births: Births,
         records: type[Bag] | type[Tally] = Bag,
     ) -> None:
         self._kind = records
+        self._births = births
         self.nothing: Records = records()
         self._ordinal = ordinal
         self._incarnation = incarnation
@@ -107,6 +110,7 @@ class CubeDisk:
         self, query: Query, records: Iterable[tuple[int, int]], *, now_s: float
     ) -> tuple[tuple[tuple[int, int], ...], int]:
         """Add a batch's (number, time) of one query; (pane, rows) stored, and how many too late.
+        Times are those that panes are numbered by: the records' own, or moved to the root's clock.
 
         Rows below the first pane, or of panes that are sealed, done or given up, are not stored.
         """
@@ -130,9 +134,15 @@ class CubeDisk:
             at = panes.get(pane)
             if at is None:
                 at = panes[pane] = PaneDisk(self.nothing)
-            at.waiting = at.waiting.merge(self._kind.of(numbers))
+            at.waiting = at.waiting.merge(self._rows_of(query, pane, numbers))
             at.written_s = now_s
         return tuple(sorted((pane, len(numbers)) for pane, numbers in by_pane.items())), too_late
+
+    def _rows_of(self, query: Query, pane: int, numbers: list[int]) -> Records:
+        if self._kind is Bag:
+            return Bag.of(numbers)
+        right = sum(self._births.pane_of(query, number) == pane for number in numbers)
+        return Tally.of(numbers, right=right)
 
     def cut(self, cut: Cut, *, now_s: float) -> list[CutDone]:
         self.remember(cut.query, cut.record)
@@ -185,6 +195,7 @@ class CubeDisk:
 
     def remember(self, query: str, record: EdgeRecord) -> None:
         self.records[query] = record
+        self._truth.sites[self._ordinal].recorded(query, offset_s=record.offset_s)
         for one in self.untold:
             if one.is_told:
                 one.queries.discard(query)

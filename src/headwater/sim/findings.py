@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from headwater.algebra.panes import MICROS
+from headwater.plan.query import TimeKind
 from headwater.sim.gauge import HEARTBEATS, REST, SUMMARIES, WindowSeen
 from headwater.sim.limits import Reach
 from headwater.sim.scenario import START_S
@@ -23,7 +24,8 @@ class WindowFound(msgspec.Struct, frozen=True):
     window: int
     end_s: float
     latency_s: float
-    """From its end to its first answer, in true time."""
+    """From its end to its first answer, in true time. A window of an age query ends by the clock
+    of its root; one of timestamps by no clock in particular, so by true time."""
     trigger: str
     expected: int
     live: int
@@ -44,6 +46,15 @@ class WindowFound(msgspec.Struct, frozen=True):
     hops: float
     """The mean length of the way of what was in it."""
     exact_s: float | None
+    born: int
+    """Records that were truly born in the window, by the clock of its root."""
+    right: int
+    """Of those, the ones in the first answer."""
+
+    @property
+    def of_born(self) -> float:
+        """True completeness, as Mortar calls it."""
+        return self.right / self.born if self.born else 1.0
 
     @property
     def of_live(self) -> float:
@@ -76,6 +87,8 @@ class Findings(msgspec.Struct, frozen=True):
     completeness_first: float
     """Of live sites, the mean over windows."""
     completeness_worst: float
+    true_completeness: float
+    """Of the records born in a window, those in its first answer; the mean over windows."""
     limit: float
     """What the network allowed of live sites, the mean over windows."""
     completeness_last: float
@@ -123,6 +136,7 @@ def find(ran: Ran) -> Findings:
         windows=windows,
         completeness_first=_mean([one.of_live for one in windows]),
         completeness_worst=min((one.of_live for one in windows), default=0.0),
+        true_completeness=_mean([one.of_born for one in windows]),
         limit=_mean([one.reachable / one.live for one in windows if one.live]),
         completeness_last=_mean(last),
         latency_mean_s=_mean(latencies),
@@ -147,20 +161,25 @@ def _windows(ran: Ran) -> tuple[WindowFound, ...]:
     assert query.begin_pane is not None, "simulated queries say where they begin"
     number = spec.first_window_from(spec.pane_start_us(query.begin_pane))
     found: list[WindowFound] = []
+    births = ran.world.births.by_pane(query)
     while True:
         start_s = (spec.start_us + number * spec.slide_us) / MICROS
         end_s = start_s + spec.range_us / MICROS
+        if query.time is TimeKind.AGE:
+            clock = ran.world.sites[query.root].clock
+            start_s, end_s = clock.true_s(start_s), clock.true_s(end_s)
         due_s = end_s + query.timing.deadline_s + SETTLE_S + 2 * ran.file.query.answer_takes
         if due_s > START_S + ran.outcome.virtual_s:
             return tuple(found)
         seen = ran.gauge.windows.get(number)
-        found.append(_window(number, seen, start_s, end_s, reach, ran))
+        found.append(_window(number, seen, start_s, end_s, reach, births, ran))
         number += 1
 
 
 def _window(
-    number: int, seen: WindowSeen | None, start_s: float, end_s: float, reach: Reach, ran: Ran
-) -> WindowFound:
+    number: int, seen: WindowSeen | None, start_s: float, end_s: float, reach: Reach,
+    births: Mapping[int, int], ran: Ran,
+) -> WindowFound:  # fmt: skip
     query = ran.scenario.first_query
     answered_s = end_s + query.timing.deadline_s if seen is None else seen.first.at_s
     live, upwards, by_trees, by_network = reach.during(start_s - START_S, answered_s - START_S)
@@ -185,6 +204,8 @@ def _window(
         revisions=0 if seen is None else seen.newest.revision,
         hops=round(hops / max(1, covered) / query.window.panes_per_window, 3),
         exact_s=None if seen is None or seen.exact_s is None else seen.exact_s - end_s,
+        born=sum(births.get(pane, 0) for pane in query.window.panes_of(number)),
+        right=0 if seen is None else seen.first.right,
     )
 
 

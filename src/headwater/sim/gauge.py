@@ -12,11 +12,15 @@ from typing import Any
 
 import msgspec
 
+from headwater.algebra import bitset
 from headwater.algebra.summary import Lane
 from headwater.node import effects as do
 from headwater.overlay.messages import Heartbeat, SummaryMessage
 from headwater.overlay.outputs import Transmit
+from headwater.plan.query import Query
 from headwater.root.envelope import Envelope
+from headwater.root.outputs import WindowAnswer
+from headwater.sim.births import Births
 from headwater.sim.checkers import Checkers
 from headwater.sim.event_queue import EventQueue
 from headwater.sim.outcome import Violation
@@ -38,6 +42,10 @@ class FirstAnswer(msgspec.Struct, frozen=True):
     expected: int
     missing: frozenset[str]
     records: int
+    right: int
+    """Records that were truly born in the window, by the clock of its root. In light checks a
+    record counts only if it is in the very pane of its birth, which is the same for windows of one
+    pane."""
 
 
 class WindowSeen(msgspec.Struct):
@@ -54,7 +62,9 @@ class WindowSeen(msgspec.Struct):
 class Gauge:
     """``SiteWatcher`` of all sites of a run."""
 
-    def __init__(self, queue: EventQueue, truth: Truth, *, checkers: Checkers | None) -> None:
+    def __init__(
+        self, queue: EventQueue, truth: Truth, births: Births, *, checkers: Checkers | None
+    ) -> None:
         self.windows: dict[int, WindowSeen] = {}
         self.load_bytes: dict[str, Counter[int]] = {
             HEARTBEATS: Counter(), SUMMARIES: Counter(), REST: Counter(),
@@ -68,6 +78,7 @@ class Gauge:
         self.notices: Counter[str] = Counter()
         self._queue = queue
         self._truth = truth
+        self._births = births
         self._checkers = checkers
 
     @property
@@ -97,8 +108,9 @@ class Gauge:
     def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Any]) -> None:
         if self._checkers is not None:
             self._checkers.published(site, answer, rows)
+        query = site.disk.installs[answer.query].query
         for request in answer.requests:
-            self._see(request.window, request.envelope, len(rows[request.window]))
+            self._see(request, query, rows[request.window])
 
     def crashed(self, site: SimulatedSite, *, loses_disk: bool) -> None:
         if self._checkers is not None:
@@ -139,14 +151,22 @@ class Gauge:
                 f"{keep.query} pane {kept.pane}: the summary holds {rows}, its coverage {held}",
             )
 
-    def _see(self, window: int, envelope: Envelope, records: int) -> None:
+    def _right(self, query: Query, window: int, rows: Any) -> int:
+        if isinstance(rows, Tally):
+            return rows.right
+        panes = query.window.panes_of(window)
+        return sum(self._births.pane_of(query, n) in panes for n in bitset.members(rows.once))
+
+    def _see(self, request: WindowAnswer, query: Query, rows: Any) -> None:
+        window, envelope, records = request.window, request.envelope, len(rows)
         seen = self.windows.get(window)
         now_s = self._queue.now_s
         if seen is None:
             missing = frozenset(one.site for one in envelope.missing)
             first = FirstAnswer(
-                now_s, envelope.trigger.value, envelope.covered, envelope.expected, missing, records
-            )
+                now_s, envelope.trigger.value, envelope.covered, envelope.expected, missing,
+                records, self._right(query, window, rows),
+            )  # fmt: skip
             seen = self.windows[window] = WindowSeen(first, envelope, records)
         else:
             before = seen.newest

@@ -148,6 +148,11 @@ class Life:
             self.node.batch_committed(report, now_s=self._clock.now_s())
             self.work()
 
+    def offset_us(self, query: str) -> int:
+        """What a batch that begins now adds to the times of this query's records."""
+        edge = self.node.edge
+        return 0 if edge is None else edge.offset_us(query)
+
     def tick(self) -> None:
         if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
             return

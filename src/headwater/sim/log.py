@@ -45,6 +45,9 @@ class Log:
         self._births_s = self._draw_births()
         self.numbers: list[int] = []
         self.times_us: list[int] = []
+        """What the records say, by the site's clock."""
+        self.true_s: list[float] = []
+        """The true times of the same moments."""
         self.highs_us: list[int] = []
         """The highest time up to each position."""
         self._losing = 0
@@ -75,6 +78,7 @@ class Log:
         if self._losing > 0:
             self._losing -= 1
             self.lost.add(len(self.numbers))
+        self.true_s.append(born_s - age_s)
         self.numbers.append(len(self.numbers) * self._slot_count + self._slot)
         self.times_us.append(time_us)
         self.highs_us.append(max(time_us, self.highs_us[-1]) if self.highs_us else time_us)

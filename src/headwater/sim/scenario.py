@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
-from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, Timing
+from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults import Fault, Field, draw_faults
@@ -30,6 +30,9 @@ FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
 STATES_SHARE = 0.25
 """How many queries of logs that go on hold states."""
+AGE_SHARE = 0.3
+"""How many queries over growing logs place records by their age. A finite log is read again from
+its start when a disk is lost, and a second reading may place it by another offset."""
 SOURCE = Source(
     name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
 )
@@ -85,6 +88,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
     else:
         query = draw_states(Random(f"states {seed}"), query)
+        query = draw_time(Random(f"time {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
@@ -121,8 +125,11 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
 
 def in_parts(scenario: Scenario, count: int) -> Scenario:
     """The same world, with the stream of its first query divided among so many roots. It asks for
-    records: the last n of all groups are not the last n of each part's."""
-    whole = msgspec.structs.replace(scenario.first_query, last_n=msgspec.UNSET)
+    records, by timestamps: the last n of all groups are not the last n of each part's, and by age
+    each part goes by the clock of its own root."""
+    whole = msgspec.structs.replace(
+        scenario.first_query, last_n=msgspec.UNSET, time=TimeKind.EVENT
+    )
     random = Random(f"parts {scenario.seed}")
     others = [s.name for s in scenario.roster.sites if s.dialable and s.name != whole.root]
     roots = [whole.root, *random.sample(others, count - 1)]
@@ -226,6 +233,13 @@ def draw_states(random: Random, query: Query) -> Query:
         begin_pane=window.first_window_from(begin_us),
         last_n=random.choice((1, 3, 8, 20)),
     )
+
+
+def draw_time(random: Random, query: Query) -> Query:
+    """The same query, sometimes by age. Drawn apart from the rest of a query, so that it moves no
+    other choice of a seed. States go by timestamps, which their truth does too."""
+    is_by_age = random.random() < AGE_SHARE and not query.holds_states
+    return msgspec.structs.replace(query, time=TimeKind.AGE) if is_by_age else query
 
 
 def _draw_roster(random: Random, site_count: int) -> Roster:

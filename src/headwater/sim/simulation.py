@@ -19,7 +19,7 @@ from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.vivaldi import Vivaldi
 from headwater.placement.plan_trees import plan_trees
-from headwater.plan.query import Query, QueryId, Timing
+from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim import latencies
@@ -58,7 +58,8 @@ def run_simulation(file: SimulationFile, scenario: Scenario | None = None) -> Ra
     is_light = _is_light(file, len(scenario.roster.sites))
 
     def watch(world: World) -> Gauge:
-        return Gauge(world.queue, world.truth, checkers=None if is_light else world.checkers)
+        checkers = None if is_light else world.checkers
+        return Gauge(world.queue, world.truth, world.births, checkers=checkers)
 
     begun_s = time.perf_counter()
     world = World(scenario, watch=watch, is_light=is_light, is_judged=False)
@@ -239,6 +240,7 @@ def _make_query(file: SimulationFile, roster: Roster) -> Query:
         output=(),
         root=roster.home,
         begin_pane=window.panes_of(first)[0],
+        time=TimeKind(part.time),
         timing=Timing(
             deadline_s=part.deadline,
             disorder_s=part.disorder,

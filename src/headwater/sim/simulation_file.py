@@ -38,6 +38,7 @@ FaultKind = Literal[
     "clock", "restart", "disk-loss",
 ]  # fmt: skip
 Checks = Literal["full", "light"]
+TimeWord = Literal["event", "age"]
 SITES_MAX = 20_000
 MEASURED: tuple[WorldKind, ...] = ("planetlab", "seattle", "wondernetwork")
 FULL_SITES_MAX = 100
@@ -70,6 +71,8 @@ class QueryPart(_Table, frozen=True):
     trees: int = 4
     branching: int = 16
     deadline: float = 4.0
+    time: TimeWord = "event"
+    """What places a record: its own timestamp, or its age and the root's clock."""
     disorder: float = 0.0
     lateness: float = 600.0
     revise_every: float = 1.0
@@ -227,7 +230,7 @@ def _in_words(error: msgspec.ValidationError, content: Mapping[str, Any]) -> str
     place = path.rstrip("`")
     came = _at(content, place)
     choices = {
-        "world.kind": WorldKind, "clocks.kind": ClockKind, "checks": Checks,
+        "query.time": TimeWord, "world.kind": WorldKind, "clocks.kind": ClockKind, "checks": Checks,
     }  # fmt: skip
     kind: Any = FaultKind if place.endswith("kind") and "faults" in place else choices.get(place)
     wanted = f"; there are: {', '.join(get_args(kind))}" if kind is not None else ""

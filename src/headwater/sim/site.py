@@ -101,7 +101,8 @@ class SimulatedSite:
         around = self._around
         spark = SiteSpark(
             around.queue, self.clock, self.log, self.disk, self.truth, pace=around.pace,
-            random=around.random, tell=life.batch_committed, is_finite=around.is_finite,
+            random=around.random, tell=life.batch_committed, offset_us=life.offset_us,
+            is_finite=around.is_finite,
         )  # fmt: skip
         spark.stalled_until_s = self._stalled_until_s
         spark.failing_until_s = self._failing_until_s

@@ -3,6 +3,9 @@
 Polling and batches are apart, as they are in an agent: a poll registers what it found as a cut,
 Spark commits cuts when it gets to them. A Spark that stalls leaves found input uncommitted; one
 that lost its checkpoint delivers a batch again, which the cube must recognise.
+
+Records of a query that goes by age are placed as an agent does it: what the edge says is added to
+their times, and holds for a batch. A batch that is begun anew asks anew; nothing of it was placed.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Callable
 from random import Random
 
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.sim.admits import admits
 from headwater.sim.disk import Disk, Untold
 from headwater.sim.event_queue import Clock, EventQueue
@@ -24,6 +27,8 @@ RETRY_S = 0.5
 """How soon a commit that found no room is tried again."""
 LOST_BYTES = 100
 Tell = Callable[[BatchReport], None]
+OffsetOf = Callable[[str], int]
+"""By query: the microseconds that are added to the times of its records, now."""
 
 
 class SiteSpark:
@@ -40,6 +45,7 @@ class SiteSpark:
         pace: Pace,
         random: Random,
         tell: Tell,
+        offset_us: OffsetOf,
         is_finite: bool,
     ) -> None:
         self.queries: dict[str, Query] = {}
@@ -56,6 +62,7 @@ class SiteSpark:
         self._pace = pace
         self._random = random
         self._tell = tell
+        self._offset_us = offset_us
         self._is_finite = is_finite
         self._batch = 0
         """The number of the batch that runs; a batch of another number is void."""
@@ -121,9 +128,10 @@ class SiteSpark:
         through = min(cube.found, cube.committed + self._pace.batch_records_max)
         takes_s = self._random.uniform(*self._pace.batch_s) + self.longer_s
         end_s = max(self._queue.now_s, self.stalled_until_s) + takes_s
-        self._queue.at(end_s, self._commit, self._batch, through, list(self.queries.values()))
+        queries = [(query, self._offset_us(str(query.id))) for query in self.queries.values()]
+        self._queue.at(end_s, self._commit, self._batch, through, queries)
 
-    def _commit(self, batch: int, through: int, queries: list[Query]) -> None:
+    def _commit(self, batch: int, through: int, queries: list[tuple[Query, int]]) -> None:
         if self.is_dead or batch != self._batch:
             return
         if self._queue.now_s < self.stalled_until_s or self._disk.is_full:
@@ -131,10 +139,15 @@ class SiteSpark:
             self._queue.after(after_s, self._commit, batch, through, queries)
             return
         cube, log = self._disk.cube, self._log
-        reading = [query for query in queries if str(query.id) in self.queries]
-        self._truth.states.read(reading, self._disk.incarnation, cube.committed)
+        reading = [(query, offset) for query, offset in queries if str(query.id) in self.queries]
+        self._truth.states.read(
+            [query for query, _ in reading], self._disk.incarnation, cube.committed
+        )
         positions = [p for p in range(cube.committed, through) if p not in log.lost]
-        results = tuple(self._result(query, positions) for query in reading)
+        results = tuple(
+            self._result(query, positions, offset_us=offset_us) for query, offset_us in reading
+        )
+        self._placed(queries, through)
         self._keep_untold(results, through)
         cube.committed = through
         self._is_busy = False
@@ -143,11 +156,21 @@ class SiteSpark:
         if cube.committed < cube.found:
             self._begin()
 
-    def _result(self, query: Query, positions: list[int]) -> QueryBatch:
+    def _placed(self, queries: list[tuple[Query, int]], through: int) -> None:
+        cube = self._disk.cube
+        for query, offset_us in queries:
+            if query.time is TimeKind.AGE and str(query.id) in cube.records:
+                self._truth.placements(query).place(
+                    cube.committed, through,
+                    offset_us=offset_us, incarnation=self._disk.incarnation,
+                )  # fmt: skip
+
+    def _result(self, query: Query, positions: list[int], *, offset_us: int) -> QueryBatch:
         log = self._log
         records = [
-            (log.numbers[p], log.times_us[p]) for p in positions if admits(query, log.numbers[p])
-        ]
+            (log.numbers[p], log.times_us[p] + offset_us)
+            for p in positions if admits(query, log.numbers[p])
+        ]  # fmt: skip
         if records and self._queue.now_s < self.failing_until_s:
             panes = [query.window.pane_at(time_us) for _, time_us in records]
             self._disk.cube.states.miss(min(time_us for _, time_us in records), str(query.id))
@@ -195,4 +218,12 @@ class SiteSpark:
         if not self.is_dead:
             for one in told:
                 one.is_told = True
+                self._note_lost(one)
             self._tell(report)
+
+    def _note_lost(self, one: Untold) -> None:
+        """The edge takes a loss with the offset of the moment."""
+        for query in self.queries.values():
+            if one.damaged_us is not None and query.time is TimeKind.AGE:
+                offset_us = self._offset_us(str(query.id))
+                self._truth.placements(query).lose(one.damaged_us, offset_us=offset_us)

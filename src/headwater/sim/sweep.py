@@ -43,6 +43,8 @@ SOMETIMES = (
     "backlog was merged on the way",
     "empty panes were told in bulk",
     "live was merged on the way",
+    "panes of an age query were cut",
+    "the offset of an age query was taken in one step",
     "notice: edge refused",
     "notice: edge root began anew",
     "notice: overlay expired",

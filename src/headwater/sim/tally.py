@@ -24,13 +24,17 @@ class Tally(msgspec.Struct, frozen=True):
     once: int = 0
     """How many records are in; named as in a bag."""
     digest: int = 0
+    right: int = 0
+    """How many of them were truly born in the pane that they are in."""
 
     @classmethod
-    def of(cls, numbers: Sequence[int]) -> Tally:
-        return cls(len(numbers), sum(hash((number, _SALT)) for number in numbers) & _MASK)
+    def of(cls, numbers: Sequence[int], *, right: int = 0) -> Tally:
+        digest = sum(hash((number, _SALT)) for number in numbers) & _MASK
+        return cls(len(numbers), digest, right)
 
     def merge(self, other: Tally) -> Tally:
-        return Tally(self.once + other.once, (self.digest + other.digest) & _MASK)
+        digest = (self.digest + other.digest) & _MASK
+        return Tally(self.once + other.once, digest, self.right + other.right)
 
     def split(self, records_max: int) -> list[Tally]:
         """A tally can't be taken apart."""
@@ -50,7 +54,9 @@ class TallyMerger:
         return Tally()
 
     def merge(self, parts: Sequence[Tally]) -> Tally:
-        return Tally(sum(part.once for part in parts), sum(part.digest for part in parts) & _MASK)
+        digest = sum(part.digest for part in parts) & _MASK
+        right = sum(part.right for part in parts)
+        return Tally(sum(part.once for part in parts), digest, right)
 
     def size_bytes(self, rows: Tally) -> int:
         return ROW_BYTES

@@ -16,11 +16,13 @@ from typing import Any
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.panes import MICROS
-from headwater.plan.query import Query
+from headwater.edge.root_time import STEP_S
+from headwater.plan.query import Query, TimeKind
 from headwater.sim.admits import admits
 from headwater.sim.bag import Bag, numbers_text
 from headwater.sim.log import Log
 from headwater.sim.outcome import Violation
+from headwater.sim.placements import Placements
 from headwater.sim.state_truth import StateTruth
 
 UpdateId = tuple[str, int, int, int, int]
@@ -42,6 +44,31 @@ class SiteTruth:
         self._poll_positions: list[int] = []
         self._indexes: dict[str, PaneIndex] = {}
         self.states = StateTruth(ordinal, log)
+        self._placements: dict[str, Placements] = {}
+        self._ahead_s: dict[str, float] = {}
+        """By query: no offset to the root's clock that the site went by was larger."""
+
+    # ---- records that go by their age
+
+    def placements(self, query: Query) -> Placements:
+        """Of a query that goes by age."""
+        found = self._placements.get(str(query.id))
+        if found is None:
+            found = self._placements[str(query.id)] = Placements(query, self.log)
+        return found
+
+    def recorded(self, query_id: str, *, offset_s: float | None) -> None:
+        """The site writes a record of the query while it knows this offset to the root's clock.
+        What it closes and seals it writes, and the offset that it goes by is near the known one."""
+        most_s = 0.0 if offset_s is None else offset_s + STEP_S
+        self._ahead_s[query_id] = max(self._ahead_s.get(query_id, most_s), most_s)
+
+    def ahead_s(self, query: Query) -> float:
+        """By how much the time that panes are numbered by was ahead of the site's, at most: so
+        much before a pane's end, by its own clock, it may have closed the pane, not earlier."""
+        return self._ahead_s.get(str(query.id), 0.0) if query.time is TimeKind.AGE else 0.0
+
+    # ---- what was read, and when
 
     def sealed_before(self, query: Query, pane: int) -> int:
         """Records below this position came before the pane could be sealed."""
@@ -51,7 +78,7 @@ class SiteTruth:
         assert timing.lateness_s is not None, "simulated queries say their lateness"
         lateness_s = min(timing.lateness_s, timing.revise_for_s)
         end_s = query.window.pane_end_us(pane) / MICROS
-        by_poll = bisect_left(self._poll_highs_s, end_s + lateness_s)
+        by_poll = bisect_left(self._poll_highs_s, end_s + lateness_s - self.ahead_s(query))
         return self._poll_positions[by_poll] if by_poll < len(self._poll_positions) else NOT_YET
 
     def refuse(self, query: Query, numbers: list[int], pane: int, *, slot_count: int) -> None:
@@ -73,14 +100,19 @@ class SiteTruth:
 
     def records(self, query: Query, pane: int) -> list[tuple[int, int]]:
         """(position, number) of all records that the site's log holds for this pane."""
-        index = self._indexes.get(str(query.id))
-        if index is None:
-            index = self._indexes[str(query.id)] = PaneIndex(query, self.log)
-        return index.records(pane)
+        return self._index(query).records(pane)
 
     def panes_with_records(self, query: Query) -> list[int]:
         self.records(query, 0)
-        return sorted(self._indexes[str(query.id)].panes)
+        return sorted(self._index(query).panes)
+
+    def _index(self, query: Query) -> PaneIndex | Placements:
+        if query.time is TimeKind.AGE:
+            return self.placements(query)
+        index = self._indexes.get(str(query.id))
+        if index is None:
+            index = self._indexes[str(query.id)] = PaneIndex(query, self.log)
+        return index
 
     def read_before(self, time_s: float) -> int:
         """Up to which position a site has read at least, once it may say "all up to this time".
@@ -103,8 +135,7 @@ class SiteTruth:
             return not any(cut.bits == in_it and cut.is_true for cut in cuts)
         position = self._must_read(query, pane)
         self.records(query, pane)
-        lost = self._indexes[str(query.id)].lost.get(pane, ())
-        return any(at < position for at in lost)
+        return any(at < position for at in self._index(query).lost_in(pane))
 
     def due(self, query: Query, pane: int) -> int | None:
         """The records that a close of the pane must include; None: it can't be closed yet."""
@@ -162,7 +193,7 @@ class SiteTruth:
         if query.ends:
             return self._poll_positions[0] if self._poll_positions else NOT_YET
         end_s = query.window.pane_end_us(pane) / MICROS
-        return self.read_before(end_s + query.timing.disorder_s)
+        return self.read_before(end_s + query.timing.disorder_s - self.ahead_s(query))
 
 
 class PaneIndex:
@@ -173,7 +204,7 @@ class PaneIndex:
         self._log = log
         self._next = 0
         self.panes: dict[int, list[tuple[int, int]]] = {}
-        self.lost: dict[int, list[int]] = {}
+        self._lost: dict[int, list[int]] = {}
         """Pane -> positions of its records whose bytes vanished."""
 
     def records(self, pane: int) -> list[tuple[int, int]]:
@@ -181,12 +212,15 @@ class PaneIndex:
             self._read_on()
         return self.panes.get(pane, [])
 
+    def lost_in(self, pane: int) -> list[int]:
+        return self._lost.get(pane, [])
+
     def _read_on(self) -> None:
         log, window = self._log, self._query.window
         for position in range(self._next, len(log)):
             number, pane = log.numbers[position], window.pane_at(log.times_us[position])
             if position in log.lost:
-                self.lost.setdefault(pane, []).append(position)
+                self._lost.setdefault(pane, []).append(position)
             elif admits(self._query, number):
                 self.panes.setdefault(pane, []).append((position, number))
         self._next = len(log)

@@ -17,6 +17,7 @@ from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Site
 from headwater.sim.bag import Bag, BagMerger
+from headwater.sim.births import Births
 from headwater.sim.check_bounds import BOUNDS_EVERY_S, ask_as_a_person_would, check_bounds
 from headwater.sim.check_end import EndCheck
 from headwater.sim.checkers import Checkers
@@ -27,7 +28,14 @@ from headwater.sim.life import Surroundings
 from headwater.sim.log import Log
 from headwater.sim.network import Network
 from headwater.sim.outcome import Outcome, Violation
-from headwater.sim.scenario import START_S, Scenario, draw_query, draw_states, draw_trees
+from headwater.sim.scenario import (
+    START_S,
+    Scenario,
+    draw_query,
+    draw_states,
+    draw_time,
+    draw_trees,
+)
 from headwater.sim.site import SimulatedSite, SiteWatcher
 from headwater.sim.tally import Tally, TallyMerger
 from headwater.sim.transcript import TAIL_LENGTH, Transcript
@@ -71,6 +79,9 @@ class World:
         self.truth = Truth()
         self.transcript = Transcript(START_S, tail_length=tail_length)
         self.checkers = Checkers(self.queue, scenario.roster, self.truth, self.transcript)
+        self._logs: list[Log] = []
+        self._clocks: dict[str, Clock] = {}
+        self.births = Births(self._logs, self._clocks)
         self.watcher: SiteWatcher = self.checkers if watch is None else watch(self)
         self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
         self.network = Network(
@@ -111,6 +122,8 @@ class World:
             slot=place,
             slot_count=count,
         )
+        self._logs.append(log)
+        self._clocks[name] = clock
         truth = self.truth.sites[site.ordinal] = SiteTruth(site.ordinal, log)
         self.sites[name] = SimulatedSite(
             name,
@@ -134,6 +147,7 @@ class World:
             self.truth,
             records_max=self.scenario.pace.update_records_max,
             slot_count=len(self.scenario.roster.sites),
+            births=self.births,
             records=Tally if self._is_light else Bag,
         )
         return Disk(incarnation, cube, born_s=clock.now_s())
@@ -243,7 +257,13 @@ class World:
         elif trees[0].root != ordinal or self._random.random() < 0.5:
             trees = draw_trees(self._random, self.scenario.roster, root=ordinal)
         self.checkers.queries[str(query.id)] = query
-        site.command(Install(query, trees, self.scenario.roster.version))
+        clock = site.node.peer.root_clock(query.root) if site.node is not None else None
+        site.command(
+            Install(
+                query, trees, self.scenario.roster.version,
+                root_clock_s=None if clock is None else site.clock.now_s() + clock.offset_s,
+            )
+        )  # fmt: skip
 
     def install_another(self, site: str, *, draw: float) -> None:
         """A further query, commanded at ``site`` if it is up and knows its own count."""
@@ -265,7 +285,7 @@ class World:
         if random.random() < NAME_TAKEN_SHARE:
             name = self.scenario.first_query.stream
             self.transcript.count("a name was taken by a second query")
-        query = draw_states(random, query)
+        query = draw_time(random, draw_states(random, query))
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self.transcript.count("a query was installed while others ran")
         self._install(query)
