@@ -218,8 +218,7 @@ class Edge:
         for edge in self._edges.values():
             edge.book.age_fresh(now_s - self._config.live_for_s)
             clock = self._clocks.get(edge.query.source.name) or SourceClock()
-            has_room = left.is_left(edge.id)
-            self._outputs += edge.settle(clock, now_s=now_s, has_room=has_room)
+            self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
             if edge.word.is_due(now_s=now_s):
                 edge.word.told(now_s=now_s)
                 states.append(edge.word.snapshot(offset_s=edge.time.known_s))

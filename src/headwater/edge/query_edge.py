@@ -11,7 +11,7 @@ counts for the panes that are not, so a pane of a state query has no late update
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.panes import MICROS
@@ -160,8 +160,11 @@ class QueryEdge:
 
     # One tick
 
-    def settle(self, clock: SourceClock, *, now_s: float, has_room: bool) -> list[Write]:
-        """Close, cut, seal and number what is due; the writes, in order."""
+    def settle(
+        self, clock: SourceClock, *, now_s: float, has_room: Callable[[str], bool]
+    ) -> list[Write]:
+        """Close, cut, seal and number what is due; the writes, in order. ``has_room`` says whether
+        a query's updates may be sent as soon as they are cut."""
         self.has_work = False
         clock = self.time.of_source(clock)
         writes = self._tell_suspension() + self._expire(now_s=now_s)
@@ -173,7 +176,7 @@ class QueryEdge:
         self._seal(clock, now_s=now_s)
         is_numbered = self.word.number_changes(now_s=now_s)
         if panes:
-            self.cutting_sent = has_room and self._is_live
+            self.cutting_sent = self._is_live and has_room(self.id)
             writes.append(Cut(self.id, tuple(panes), self.record(), self.cutting_sent))
         elif is_numbered or self.record_changed:
             writes.append(Remember(self.id, self.record()))

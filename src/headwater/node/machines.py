@@ -91,7 +91,7 @@ class Machines:
             if self.edge is not None:
                 for output in self.edge.take():
                     self._from_edge(output, now_s=now_s)
-            for root in tuple(self.roots.values()):
+            for root in self.roots.values():
                 for word in root.take():
                     self._from_root(word, now_s=now_s)
             if not self._peer_is_told:

@@ -43,8 +43,6 @@ class Coordinates:
         self._tray = tray
         self._vivaldi = Vivaldi(random=Draws(self._own))
         self._known: dict[int, Coordinate] = {}
-        self._nearby: dict[str, Coordinate] = {}
-        """Of neighbours, as they last said."""
         self._changed: set[int] = set()
         """What the neighbours on the federation's tree have not been told."""
         self._next_s: float | None = None
@@ -59,12 +57,10 @@ class Coordinates:
         return {self._roster.name_of[ordinal]: place for ordinal, place in known.items()}
 
     def hear(self, site: str, place: Coordinate | None, *, rtt_s: float | None) -> None:
-        """A heartbeat came; most say nothing of where their sender is, for it has not moved."""
-        if place is not None:
-            self._nearby[site] = place
-        known = self._nearby.get(site)
-        if known is not None and rtt_s is not None:
-            self._vivaldi.observe(site, known, rtt_s=rtt_s)
+        """A heartbeat came. One that says nothing of where its sender is moves nobody: to be pulled
+        again towards where it was says nothing new."""
+        if place is not None and rtt_s is not None:
+            self._vivaldi.observe(site, place, rtt_s=rtt_s)
 
     def receive(self, sender: str, message: CoordinatesMessage) -> None:
         """What is new is told on at the next turn, up and down."""

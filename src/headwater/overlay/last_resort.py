@@ -121,6 +121,8 @@ class LastResort:
 
     def is_tried(self, site: str) -> bool:
         """Its word is being waited for."""
+        if not self._searches:
+            return False
         return any(site in search.tried for search in self._searches.values())
 
     def discard_query(self, query_id: str) -> None:
@@ -152,7 +154,9 @@ class LastResort:
 
     def next_deadline_s(self) -> float:
         """When a search is to go on."""
-        return min((self._due_s(search) for search in self._searches.values()), default=inf)
+        if not self._searches:
+            return inf
+        return min(self._due_s(search) for search in self._searches.values())
 
     def _due_s(self, search: _Search) -> float:
         if search.host is not None or search.led_s is not None:

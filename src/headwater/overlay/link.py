@@ -162,18 +162,16 @@ class Link:
         config = self._config
         return min(max(usual_s, config.silent_floor_s), config.silent_ceiling_s)
 
-    def silent_at_s(self) -> float:
+    def silent_at_s(self, *, now_s: float) -> float:
         """When it will have been silent for too long, if it says nothing until then."""
-        return self._heard_s + self.silent_after_s()
-
-    def check(self, *, now_s: float) -> bool:
-        """True when the neighbour falls silent by this."""
         if now_s < self._heard_s:  # the clock was set back
             self._heard_s = now_s
-        if not self.is_up or self.is_silent or now_s < self.silent_at_s():
-            return False
-        self.is_silent = True
-        return True
+        return self._heard_s + self.silent_after_s()
+
+    def fall_silent(self) -> bool:
+        """True where it was not."""
+        was_silent, self.is_silent = self.is_silent, True
+        return not was_silent
 
     def forgive(self, *, now_s: float) -> None:
         """We were asleep ourselves: what was not heard meanwhile proves nothing."""

@@ -132,21 +132,21 @@ class Neighbours:
         self.link(site).down()
         self._find_missing()
 
-    def receive(self, site: str, beat: Heartbeat, *, word: BeatWord, now_s: float) -> list[Output]:
+    def receive(
+        self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float
+    ) -> list[Output]:
         """The first heartbeat of a link is answered at once, later ones by the next beat."""
-        link = self.link(site)
         is_first = not link.has_beat
         link.receive(beat, own=self._roster.ordinal_of[self._site], now_s=now_s)
         if is_first and link.is_up and beat.echo_s is None:
             self.beat_count += 1
-            return [Transmit(site, link.beat(word, now_s=now_s), CONTROL)]
+            return [Transmit(link.site, link.beat(word, now_s=now_s), CONTROL)]
         return []
 
-    def heard(self, site: str, *, now_s: float) -> bool:
+    def heard(self, link: Link, *, now_s: float) -> bool:
         """Any message is a sign of life. True where it ends a silence."""
-        link = self.link(site)
-        if not link.has_been_heard and site in self._backoffs:
-            self._backoffs[site].reached()
+        if not link.has_been_heard and link.site in self._backoffs:
+            self._backoffs[link.site].reached()
         return link.heard(now_s=now_s)
 
     def is_beat_due(self, now_s: float) -> bool:
@@ -165,32 +165,36 @@ class Neighbours:
         afforded_s = links * BEAT_BYTES / self._config.heartbeat_bytes_s_max
         return max(self._config.heartbeat_every_s, afforded_s)
 
-    def tick(self, *, word: BeatWord, now_s: float, note: Note) -> list[Output]:
+    def watch(self, *, now_s: float, note: Note) -> list[Output]:
+        """Hang up on those who have been silent for too long; looked for when that may be so."""
         self._forgive_own_sleep(now_s)
-        is_beat_due = self.is_beat_due(now_s)
-        outputs = self._silenced(now_s, note) if is_beat_due or self._silence_s <= now_s else []
-        if is_beat_due:
-            self._beat_s = now_s
-            self._next_beat_s = now_s + self.beat_every_s()
-            for link in self._links.values():
-                if link.is_up:
-                    self.beat_count += 1
-                    beat = link.beat(word, now_s=now_s)
-                    outputs.append(Transmit(link.site, beat, CONTROL))
-        outputs += self._dials(now_s)
-        return outputs
-
-    def _silenced(self, now_s: float, note: Note) -> list[Output]:
-        """Hang up on those who have been silent for too long; look again when the next may be."""
+        if now_s < self._silence_s and not self.is_beat_due(now_s):
+            return []
         outputs: list[Output] = []
         self._silence_s = float("inf")
         for link in self.links_up():
-            if link.check(now_s=now_s):
+            silent_s = link.silent_at_s(now_s=now_s)
+            if silent_s > now_s:
+                self._silence_s = min(self._silence_s, silent_s)
+            elif link.fall_silent():
                 note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
                 outputs.append(Hangup(link.site))
-            elif not link.is_silent:
-                self._silence_s = min(self._silence_s, link.silent_at_s())
         return outputs
+
+    def beat(self, word: BeatWord, *, now_s: float) -> list[Output]:
+        """A heartbeat for everybody."""
+        self._beat_s = now_s
+        self._next_beat_s = now_s + self.beat_every_s()
+        links = list(self.links_up())
+        self.beat_count += len(links)
+        return [Transmit(link.site, link.beat(word, now_s=now_s), CONTROL) for link in links]
+
+    def dials(self, *, now_s: float) -> list[Output]:
+        """Those whose turn it is, of the neighbours without a link."""
+        due = [site for site in self._missing if self._backoff(site).is_due(now_s=now_s)]
+        for site in due:
+            self._backoff(site).dialled(now_s=now_s)
+        return [Dial(site) for site in due]
 
     def next_deadline_s(self) -> float:
         due_s = min(self._next_beat_s, self._silence_s)
@@ -205,12 +209,6 @@ class Neighbours:
         if before_s is not None and now_s - before_s >= self._config.silent_floor_s:
             for link in self._links.values():
                 link.forgive(now_s=now_s)
-
-    def _dials(self, now_s: float) -> list[Output]:
-        due = [site for site in self._missing if self._backoff(site).is_due(now_s=now_s)]
-        for site in due:
-            self._backoff(site).dialled(now_s=now_s)
-        return [Dial(site) for site in due]
 
     def _find_missing(self) -> None:
         self._missing = [site for site in self._diallable if not self.is_up(site)]

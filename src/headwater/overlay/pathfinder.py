@@ -92,8 +92,7 @@ class Pathfinder:
 
     # The roots
 
-    def hear(self, sender: str, beat: Heartbeat, *, now_s: float) -> None:
-        rtt_s = self._neighbours.link(sender).last_rtt_s
+    def hear(self, beat: Heartbeat, *, rtt_s: float | None, now_s: float) -> None:
         self._signs.hear_clocks(beat.roots, rtt_s=rtt_s, now_s=now_s)
 
     def has_news(self) -> bool:
@@ -117,19 +116,19 @@ class Pathfinder:
         """The best of all ways that summaries for this root may take from here, for what we say of
         a root is what those believe who send by us."""
         name = self._roster.name_of[root]
-        found = [(site, self._way_by(site, name, True)) for site in self._above.get(root, ())]
-        for site in self._resort.hosts_for(name):
-            way = self._way_by(site, name, False)
-            found.append((site, way and way._replace(by_host=True)))
+        found = [(site, False, True) for site in self._above.get(root, ())]
+        found += [(site, True, False) for site in self._resort.hosts_for(name)]
         if root in self._goes_down:
-            names = self._neighbours.names
-            found += [(site, self._way_by(site, name, False)) for site in names]
+            found += [(site, False, False) for site in self._neighbours.names]
         ways = [
-            way._replace(via=(self._roster.ordinal_of[site], *way.via))
-            for site, way in found
-            if way is not None
+            (is_host or way.by_host, len(way.via), -way.seen_s, site, way)
+            for site, is_host, is_above in found
+            if (way := self._way_by(site, name, is_above)) is not None
         ]
-        return min(ways, key=lambda way: way.cost, default=None)
+        if not ways:
+            return None
+        by_host, _, _, site, way = min(ways)  # trees before hosts, then the shortest, the newest
+        return RootWay(way.seen_s, (self._roster.ordinal_of[site], *way.via), by_host)
 
     # The ways
 

@@ -27,6 +27,7 @@ from headwater.overlay.carrier import Carrier
 from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates import Coordinates
+from headwater.overlay.link import Link
 from headwater.overlay.live_query import open_query
 from headwater.overlay.messages import (
     AckMessage,
@@ -57,6 +58,8 @@ from headwater.plan.tree import Tree
 
 PLACE_EVERY_BEATS = 4
 """Coordinates move slowly, so most heartbeats go without."""
+PLACE_FIRST_BEATS = 16
+"""But a newcomer's move fast: it says where it is with each of its first ones."""
 UNSAID = BeatWord(0)
 """Handed over where no heartbeat is due: a word is made only when it is said."""
 
@@ -161,7 +164,7 @@ class Peer:
                 self._carrier.unsent(message.summary, now_s=now_s)
             elif isinstance(message, StatesMessage):
                 self._states.unsent(message, now_s=now_s)
-        self._look(now_s=now_s)
+        self._look_and_tell(now_s=now_s)
 
     def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
         """How much waits on this link, told whenever it has changed much.
@@ -176,13 +179,14 @@ class Peer:
         self._tray.now_s = now_s
         if not self._is_member(sender):
             return
-        if self._neighbours.heard(sender, now_s=now_s):
+        link = self._neighbours.link(sender)
+        if self._neighbours.heard(link, now_s=now_s):
             self._tray.note("heard-again", f"{sender} is heard again")
             self._way_opened(sender, now_s=now_s)
-        one_way_s = self._neighbours.link(sender).one_way_s
+        one_way_s = link.one_way_s
         match message:
             case Heartbeat():
-                self._receive_heartbeat(sender, message, now_s=now_s)
+                self._receive_heartbeat(link, message, now_s=now_s)
             case SummaryMessage(summary):
                 self._acks.came(summary.query, summary.route.tree, sender)
                 self._carrier.receive(sender, summary, one_way_s=one_way_s, now_s=now_s)
@@ -201,14 +205,17 @@ class Peer:
 
     def tick(self, *, now_s: float) -> None:
         self._tray.now_s = now_s
-        is_beat_due = self._neighbours.is_beat_due(now_s)
-        note = self._tray.note
-        word = self._word() if is_beat_due else UNSAID
-        self._tray.put(*self._neighbours.tick(word=word, now_s=now_s, note=note))
-        if is_beat_due or self._paths.next_deadline_s() <= now_s:
-            self._look(now_s=now_s)
+        neighbours = self._neighbours
+        is_beat_due = neighbours.is_beat_due(now_s)
+        silenced = neighbours.watch(now_s=now_s, note=self._tray.note)
+        self._tray.put(*silenced)
         if is_beat_due:
+            self._look(now_s=now_s)
+            self._tray.put(*neighbours.beat(self._word(), now_s=now_s))
             self._coordinates.tick(now_s=now_s)
+        elif silenced or self._paths.next_deadline_s() <= now_s:
+            self._look_and_tell(now_s=now_s)
+        self._tray.put(*neighbours.dials(now_s=now_s))
         self._carrier.tick(now_s=now_s)
         self._states.tick(now_s=now_s)
 
@@ -323,44 +330,46 @@ class Peer:
 
     # How the parts hang together.
 
-    def _receive_heartbeat(self, sender: str, beat: Heartbeat, *, now_s: float) -> None:
+    def _receive_heartbeat(self, link: Link, beat: Heartbeat, *, now_s: float) -> None:
         problem = problem_with_heartbeat(beat)
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.note("refused", f"{link.site}: {problem}")
             return
-        link = self._neighbours.link(sender)
-        is_first = not link.has_beat
-        reconciliation = self._commands.reconciliation
-        is_answered = is_first and beat.echo_s is None
-        word = self._word() if is_answered else UNSAID
-        answer = self._neighbours.receive(sender, beat, word=word, now_s=now_s)
-        self._paths.hear(sender, beat, now_s=now_s)
+        sender, is_first = link.site, not link.has_beat
+        word = self._word() if is_first and beat.echo_s is None else UNSAID
+        self._tray.put(*self._neighbours.receive(link, beat, word=word, now_s=now_s))
+        self._paths.hear(beat, rtt_s=link.last_rtt_s, now_s=now_s)
         if link.has_turned or self._paths.awaits(sender):
             link.has_turned = False
-            self._look(now_s=now_s)
+            self._look_and_tell(now_s=now_s)
         self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s)
+        reconciliation = self._commands.reconciliation
         self._tray.put(
-            *answer,
-            *reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s),
+            *reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s)
         )
 
     def _word(self) -> BeatWord:
         self._word_count += 1
-        has_place = self._word_count % PLACE_EVERY_BEATS == 1
+        is_new = self._word_count <= PLACE_FIRST_BEATS
+        has_place = is_new or self._word_count % PLACE_EVERY_BEATS == 0
         own = self._coordinates.own if has_place else None
         return BeatWord(self._commands.log.digest, self._paths.say(), own)
 
     def _look(self, *, now_s: float) -> None:
         """Ways may have closed or opened: look for others, and send what waited for them."""
         self._paths.look(now_s=now_s)
-        if self._paths.has_news():
-            self._neighbours.beat_soon(now_s=now_s)
         self._carrier.way_opened(now_s=now_s)
         self._states.flush_waiting()
 
+    def _look_and_tell(self, *, now_s: float) -> None:
+        """Between heartbeats, what others should know is told by an early one."""
+        self._look(now_s=now_s)
+        if self._paths.has_news():
+            self._neighbours.beat_soon(now_s=now_s)
+
     def _way_opened(self, site: str, *, now_s: float) -> None:
         """The link to this site can take messages (again): what waited for it goes."""
-        self._look(now_s=now_s)
+        self._look_and_tell(now_s=now_s)
         self._states.flush()
         self._acks.way_opened(site, now_s=now_s)
 

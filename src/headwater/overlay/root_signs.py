@@ -61,11 +61,6 @@ class RootWay(NamedTuple):
     via: tuple[int, ...] = ()
     by_host: bool = False
 
-    @property
-    def cost(self) -> tuple[bool, int, float]:
-        """Trees before hosts, short ways before long ones, then the newest sign."""
-        return self.by_host, len(self.via), -self.seen_s
-
 
 NO_WAY = RootWay(float("-inf"))
 
@@ -104,7 +99,8 @@ class RootSigns:
         if rtt_s is None:
             return
         for sign in signs:
-            if sign.clock_s is not None and sign.root in self._has_way.keys() - self._own:
+            is_known = sign.root in self._has_way and sign.root not in self._own
+            if is_known and sign.clock_s is not None:
                 offset_s = sign.clock_s + rtt_s / 2 - now_s
                 self._learn(sign.root, RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s))
 
