@@ -20,7 +20,7 @@ from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
-from headwater.overlay.messages import AckMessage, StatesMessage
+from headwater.overlay.messages import AckMessage, Heartbeat, StatesMessage
 from headwater.plan.command import Install, Remove
 from headwater.plan.tree import Tree
 from headwater.root.outputs import WindowAnswered
@@ -335,3 +335,15 @@ def test_progress_shows_every_part(world):
 def test_parts_that_disagree_on_the_life_of_a_summary_are_refused():
     with pytest.raises(ConfigurationError, match="one summary_life_s for all parts"):
         NodeConfig(edge=EdgeConfig(summary_life_s=99.0))
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_heartbeats(world):
+    world.run(4_000.0)
+    node = world["s1"].node
+    for second in range(6):
+        node.tick(now_s=400.0 + second)
+    beats = [
+        effect for effect in node.take()
+        if isinstance(effect, do.Transmit) and isinstance(effect.message, Heartbeat)
+    ]  # fmt: skip
+    assert len(beats) >= 3

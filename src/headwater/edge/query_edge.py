@@ -78,6 +78,8 @@ class QueryEdge:
         self._sealed_s = NEVER_S
         self._is_suspension_told = False
         self.has_work = True
+        self._awaits_cut = False
+        """There is more to close or to seal when what is being cut is cut."""
 
     # Beginning
 
@@ -169,6 +171,7 @@ class QueryEdge:
         clock = self.time.of_source(clock)
         writes = self._tell_suspension() + self._expire(now_s=now_s)
         panes: list[int] = []
+        self._awaits_cut = bool(self.cutting)
         if not self.cutting:
             panes = self._close(clock, now_s=now_s)
             panes += self._take_late(self.config.panes_per_cut_max - len(panes), now_s=now_s)
@@ -250,6 +253,7 @@ class QueryEdge:
             )
         else:
             through = FOREVER
+        self._awaits_cut |= any(pane < through for pane in self.cutting)
         through = min([through, self.closed_through, *self.cutting, *self.book.late])
         if through <= max(self.word.sealed_through, self.lowest()):
             return
@@ -262,7 +266,7 @@ class QueryEdge:
 
     def cut_done(self, done: CutDone, *, now_s: float) -> list[int]:
         """The new updates of the pane, to be sent now if the cut said so; else they are queued."""
-        self.has_work = True
+        self.has_work |= self._awaits_cut or not self.cutting_sent
         pane, closed_s = done.pane, self.cutting.pop(done.pane, now_s)
         updates = list(range(done.first_update, done.last_update + 1))
         if done.is_same:
@@ -270,6 +274,7 @@ class QueryEdge:
         if not done.is_whole:
             self.word.damage(pane, pane)
         if not updates:
+            self.has_work = True
             self._nothing_cut(pane, closed_s=closed_s)
             return []
         self.book.set_updates(pane, done.last_update, row_bytes=done.row_bytes)
@@ -278,6 +283,7 @@ class QueryEdge:
         self.book.written(pane, now_s=now_s)
         if self.cutting_sent:
             self.book.fly(pane, updates, now_s=now_s)
+            self.has_work |= bool(self.book.beyond(self.config.panes_waiting_max))
             return updates
         live = self.lane_of(done, now_s=now_s) is Lane.LIVE
         self.book.add_unsent(pane, updates, closed_s=closed_s, live=live)

@@ -57,6 +57,7 @@ class Node:
     ) -> None:
         """``admit`` is the site's policy: a reason to refuse a query, or None."""
         self.site = site
+        self._ticked_s = float("-inf")
         self._machines = Machines(
             site=site,
             roster=roster,
@@ -172,8 +173,11 @@ class Node:
     # Driving
 
     def tick(self, *, now_s: float) -> None:
-        self._machines.peer.tick(now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        is_set_back = now_s < self._ticked_s  # a clock was: what is due may be out of reach
+        self._ticked_s = now_s
+        if is_set_back or self._machines.peer.next_deadline_s() <= now_s:
+            self._machines.peer.tick(now_s=now_s)
+            self._machines.pass_on(now_s=now_s)
         if self._machines.edge is not None and self._machines.edge.next_deadline_s() <= now_s:
             self._machines.tell_clocks(now_s=now_s)
             self._machines.edge.tick(now_s=now_s, room=self._machines.room_bytes)

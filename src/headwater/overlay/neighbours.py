@@ -49,7 +49,6 @@ class Neighbours:
         self._next_beat_s = 0.0
         self._silence_s = float("inf")
         """Nobody can fall silent earlier than this."""
-        self._ticked_s: float | None = None
 
     def set_relations(self, *, parents: set[str], children: set[str], level: int = 0) -> None:
         """Called whenever a tree comes or goes; ``level`` is the farthest from a root."""
@@ -204,9 +203,8 @@ class Neighbours:
 
     def _forgive_own_sleep(self, now_s: float) -> None:
         """A peer that was stopped for a while must not accuse all its neighbours at once."""
-        before_s = self._ticked_s
-        self._ticked_s = now_s
-        if before_s is not None and now_s - before_s >= self._config.silent_floor_s:
+        wanted_s = min(self._next_beat_s, self._silence_s)
+        if now_s - wanted_s >= self._config.silent_floor_s:
             for link in self._links.values():
                 link.forgive(now_s=now_s)
 
