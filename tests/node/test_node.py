@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
 import pytest
 from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
 
@@ -22,6 +23,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Heartbeat, StatesMessage
 from headwater.plan.command import Install, Remove
+from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
 from headwater.root.outputs import WindowAnswered
 
@@ -167,8 +169,8 @@ class World:
             self[to].work()
         raise AssertionError("messages without end")
 
-    def install(self, query) -> None:
-        self["s0"].node.command(Install(query, (TREE,), 1), now_s=self.now_s)
+    def install(self, query, tree: Tree = TREE) -> None:
+        self["s0"].node.command(Install(query, (tree,), 1), now_s=self.now_s)
         self["s0"].work()
         self.deliver()
 
@@ -347,3 +349,26 @@ def test_a_clock_that_is_set_back_does_not_stop_the_heartbeats(world):
         if isinstance(effect, do.Transmit) and isinstance(effect.message, Heartbeat)
     ]  # fmt: skip
     assert len(beats) >= 3
+
+
+def by_age_of_s2():
+    return msgspec.structs.replace(make_query(begin_pane=3, root="s2"), time=TimeKind.AGE)
+
+
+def test_a_query_by_age_begins_when_the_clock_of_its_root_is_known(world):
+    """Nobody has asked s2 for anything yet, so nobody knows its clock."""
+    query = by_age_of_s2()
+    world.install(query, Tree(2, ((0, 2), (1, 0))))
+    assert world["s1"].of(do.Installed) == []
+    assert [one.query for one in world["s2"].of(do.Installed)] == [query]
+    world.run(8.0)
+    assert [one.query for one in world["s1"].of(do.Installed)] == [query]
+
+
+def test_a_query_that_is_removed_before_it_has_begun_does_not_begin(world):
+    query = by_age_of_s2()
+    world.install(query, Tree(2, ((0, 2), (1, 0))))
+    world["s0"].node.command(Remove(query.id, "s0", 2), now_s=world.now_s)
+    world["s0"].work()
+    world.run(8.0)
+    assert world["s1"].of(do.Installed) == []

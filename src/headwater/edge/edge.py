@@ -122,6 +122,10 @@ class Edge:
         self._edges[query_id] = edge
         return kept is None
 
+    def has_kept(self, query_id: str) -> bool:
+        """The cube has a record of it, from a former process."""
+        return query_id in self._kept
+
     def read_from(self, query_id: str, *, at_s: float) -> None:
         """Every batch has this query, and its source is followed, from this time on.
 

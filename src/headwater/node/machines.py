@@ -24,7 +24,7 @@ from headwater.node.effects import (
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Command, Install
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 from headwater.root import outputs as root_out
@@ -78,6 +78,8 @@ class Machines:
         self.effects: list[Effect] = []
         self._peer_is_told = False
         self._installed: set[str] = set()
+        self._awaited: dict[str, Query] = {}
+        """Queries that begin here as soon as the clock of their root is known."""
 
     def pass_on(self, *, now_s: float) -> None:
         """Hand over what machines say to each other until none has more to say.
@@ -197,14 +199,30 @@ class Machines:
             self.effects.append(AnswersBegun(query))
             self._begin_root(query, now_s=now_s)
         if self.edge is not None and (not query.sites or self.site in query.sites):
-            refused = self._admit(query)
+            self._awaited[query_id] = query
+            self.begin_awaited(now_s=now_s)
+
+    def begin_awaited(self, *, now_s: float) -> None:
+        """A query by age begins when the clock that it goes by is known: a site that took its own
+        clock for it would place records where they do not belong."""
+        for query_id, query in list(self._awaited.items()):
+            is_by_age = query.time is TimeKind.AGE
             clock = self.peer.root_clock(query.root)
-            offset_s = None if clock is None else clock.offset_s
-            is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
-            if refused is not None:
-                self.notice("edge", "refused", f"{query_id}: {refused}")
-            elif self.edge.is_running(query_id):
-                self.effects.append(Installed(query, is_new))
+            if clock is not None or not is_by_age or self._edge_has(query_id):
+                del self._awaited[query_id]
+                self._begin_edge(query, None if clock is None else clock.offset_s, now_s=now_s)
+
+    def _edge_has(self, query_id: str) -> bool:
+        return self.edge is not None and self.edge.has_kept(query_id)
+
+    def _begin_edge(self, query: Query, offset_s: float | None, *, now_s: float) -> None:
+        assert self.edge is not None, "only a site with data awaits a query"
+        query_id, refused = str(query.id), self._admit(query)
+        is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
+        if refused is not None:
+            self.notice("edge", "refused", f"{query_id}: {refused}")
+        elif self.edge.is_running(query_id):
+            self.effects.append(Installed(query, is_new))
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:
         root = Root(
@@ -222,6 +240,7 @@ class Machines:
 
     def _remove(self, query_id: str) -> None:
         self._installed.discard(query_id)
+        self._awaited.pop(query_id, None)
         if self.edge is not None:
             if self.edge.is_running(query_id):
                 self.effects.append(Withdrawn(query_id))

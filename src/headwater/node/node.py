@@ -177,6 +177,7 @@ class Node:
         self._ticked_s = now_s
         if is_set_back or self._machines.peer.next_deadline_s() <= now_s:
             self._machines.peer.tick(now_s=now_s)
+            self._machines.begin_awaited(now_s=now_s)
             self._machines.pass_on(now_s=now_s)
         if self._machines.edge is not None and self._machines.edge.next_deadline_s() <= now_s:
             self._machines.tell_clocks(now_s=now_s)
