@@ -14,7 +14,7 @@ from headwater.overlay.tree_place import TreePlace
 class Bench:
     """A list with a query whose subtree is sites 0 … 99, and a way that can be closed."""
 
-    def __init__(self, merger, **config):
+    def __init__(self, merger, *, time_s=float("inf"), **config):
         self.calls = []
         bench = self
 
@@ -23,9 +23,10 @@ class Bench:
                 bench.calls.append(len(parts))
                 return super().merge(parts)
 
-        place = TreePlace("parent", (), level=1, awaited=(1 << 100) - 1)
+        place = TreePlace("parent", (), level=1, awaited=(1 << 100) - 1, patience=0.5)
         plan = Plan(0, (), (place,))
-        self.query = LiveQuery("q@a#1", "a", False, (plan,), (1 << 100) - 1, Counting())
+        sites = (1 << 100) - 1
+        self.query = LiveQuery("q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s)
         self.is_open = True
         self.notices = []
         self.list = TimeSpaceList(OverlayConfig(**config), find_hop=self.find_hop)
@@ -132,3 +133,18 @@ def test_a_removed_query_leaves_nothing_behind(make_bench):
     bench.is_open = True
     assert bench.list.way_opened(now_s=6.0, note=bench.note) == []
     assert (len(bench.list), bench.list.size_bytes) == (0, 0)
+
+
+def test_nobody_is_waited_for_beyond_the_time_that_the_query_leaves(make_bench):
+    """netDist says five seconds; summaries have four, half of them up to here."""
+    bench = make_bench(time_s=4.0, net_dist_initial_s=5.0)
+    assert bench.insert(1, now_s=100.0) == []
+    assert bench.tick(101.9) == []
+    assert [summary.rows for summary in bench.tick(102.0)] == [(1,)]
+
+
+def test_without_a_deadline_in_sight_netdist_decides(make_bench):
+    bench = make_bench(time_s=40.0, net_dist_initial_s=4.0, hold_factor=1.25)
+    assert bench.insert(1, now_s=100.0) == []
+    assert bench.tick(104.9) == []
+    assert [summary.rows for summary in bench.tick(105.0)] == [(1,)]

@@ -29,6 +29,10 @@ def test_an_inner_node_awaits_itself_and_all_below_it():
     assert found.level == 1
 
 
+def test_the_farther_from_the_root_the_sooner_summaries_go_on():
+    assert [place(ordinal).patience for ordinal in (0, 1, 3)] == pytest.approx([1.0, 2 / 3, 1 / 3])
+
+
 def test_a_relay_without_data_does_not_await_itself():
     assert set(bitset.members(place(2).awaited)) == {5}
 

@@ -10,8 +10,13 @@ from headwater.algebra.summary import Merger
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.tree_place import TreePlace, find_place
 from headwater.plan.command import Install
-from headwater.plan.query import Query
+from headwater.plan.query import Query, Timing
 from headwater.plan.tree import Tree
+
+GUEST_PATIENCE = 0.5
+"""As ``TreePlace.patience``, where a summary came by a tree that this peer is no member of."""
+TIME_SHARE_MIN = 0.25
+"""Of the deadline, that summaries have at the least."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -35,6 +40,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """None where the query's rows can't be merged here: they are then forwarded apart."""
     holds_states: bool = False
     """Its summaries may stand for several panes, and are split where they meet others."""
+    time_s: float = float("inf")
+    """What summaries have, from their first send on, to be in the first answer."""
 
     @property
     def plan(self) -> Plan:
@@ -63,6 +70,11 @@ class LiveQuery(msgspec.Struct, frozen=True):
     def place_on(self, version: int, tree: int) -> TreePlace | None:
         plan = self.plan_of(version)
         return plan.places[tree] if plan is not None and tree < len(plan.places) else None
+
+    def hold_max_s(self, version: int, tree: int) -> float:
+        """How old a summary may grow here while it waits for others."""
+        place = self.place_on(version, tree)
+        return self.time_s * (GUEST_PATIENCE if place is None else place.patience)
 
     def all_places(self) -> Iterator[TreePlace]:
         """In all trees of all plans."""
@@ -111,5 +123,12 @@ def open_query(
         node_set=node_set,
         merger=merger,
         holds_states=install.query.holds_states,
+        time_s=_time_s(install.query.timing),
     )
     return live, problem
+
+
+def _time_s(timing: Timing) -> float:
+    """A site closes a window, and sends, ``disorder`` after its end; the root answers at the
+    deadline. Where that leaves little, most summaries are late whatever a relay does."""
+    return max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)

@@ -131,9 +131,7 @@ class Neighbours:
         self.link(site).down()
         self._find_missing()
 
-    def receive(
-        self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float
-    ) -> list[Output]:
+    def receive(self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float) -> list[Output]:
         """The first heartbeat of a link is answered at once, later ones by the next beat."""
         is_first = not link.has_beat
         link.receive(beat, own=self._roster.ordinal_of[self._site], now_s=now_s)

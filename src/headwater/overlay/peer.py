@@ -344,9 +344,7 @@ class Peer:
             self._look_and_tell(now_s=now_s)
         self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s)
         reconciliation = self._commands.reconciliation
-        self._tray.put(
-            *reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s)
-        )
+        self._tray.put(*reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s))
 
     def _word(self) -> BeatWord:
         self._word_count += 1

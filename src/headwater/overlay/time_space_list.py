@@ -14,10 +14,12 @@ meet, and otherwise treated alike: ``state_shelf``.)
     {c}          7: {a, b}                         7: {a, b, c}
     {b, d}       7: {a, b, c}                      7: {a, b, c}   7: {b, d}
 
-An entry leaves when it covers all data sites of the peer's subtree, or when its hold is over: for
-live panes netDist after the first send of its oldest part, for backlog a short fixed time. Spares
-and rows that can't be merged here are entries of their own that leave at once. What should leave
-while there is no way stays, and goes on merging, until the way opens or its life is over.
+An entry leaves when it covers all data sites of the peer's subtree, or when its hold is over. For
+backlog that is a short fixed time; for live panes netDist after the first send of its oldest part,
+and always in time for the query's deadline: relays that learn from each other how long to wait
+would else wait longer and longer, where detours make a ring of them. Spares and rows that can't be
+merged here are entries of their own that leave at once. What should leave while there is no way
+stays, and goes on merging, until the way opens or its life is over.
 
 Rows are merged when an entry leaves, all in one call, because merging k tables at once costs the
 same as the last of k - 1 pairwise merges. Only an entry that has gathered ``parts_max`` is merged
@@ -84,7 +86,7 @@ class TimeSpaceList:
         may_merge = can_merge(summary, query)
         sites = summary.coverage.sites
         if may_merge:
-            hold_until_s = self._hold_until_s(summary, birth_s, now_s, trains=trains)
+            hold_until_s = self._hold_until_s(summary, query, birth_s, now_s, trains=trains)
         else:
             hold_until_s = now_s
         if query is not None and query.holds_states and may_merge:
@@ -235,14 +237,23 @@ class TimeSpaceList:
         return parts
 
     def _hold_until_s(
-        self, summary: Summary, birth_s: float, now_s: float, *, trains: bool
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        birth_s: float,
+        now_s: float,
+        *,
+        trains: bool,
     ) -> float:
         if summary.lane is Lane.BACKLOG:
             return now_s + self._config.backlog_hold_s
         net_dist = self._net_dist(summary.query, summary.route.tree)
         if trains:
             birth_s = net_dist.observe(summary.pane + summary.more, birth_s=birth_s, now_s=now_s)
-        return birth_s + self._config.hold_factor * net_dist.estimate_s
+        hold_s = self._config.hold_factor * net_dist.estimate_s
+        if query is not None:
+            hold_s = min(hold_s, query.hold_max_s(summary.plan_version, summary.route.tree))
+        return birth_s + hold_s
 
     def _net_dist(self, query_id: str, tree: int) -> NetDist:
         of_query = self._net_dists.setdefault(query_id, {})

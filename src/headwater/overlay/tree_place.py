@@ -21,6 +21,9 @@ class TreePlace(msgspec.Struct, frozen=True):
     awaited: int
     """The data sites of this peer's subtree, itself included: when a summary covers them all,
     there is nothing left to wait for."""
+    patience: float = 1.0
+    """Of the time that summaries have, the share after which they go on from here in any case:
+    the farther from the root, the sooner."""
 
     @property
     def is_root(self) -> bool:
@@ -37,4 +40,5 @@ def find_place(tree: Tree, ordinal: int, *, roster: RosterIndex, node_set: int) 
         children=tuple(roster.name_of[child] for child in tree.children_of(ordinal)),
         level=tree.levels[ordinal],
         awaited=tree.subtrees[ordinal] & node_set,
+        patience=1.0 - tree.levels[ordinal] / (tree.height + 1),
     )

@@ -53,6 +53,11 @@ class Tree(msgspec.Struct, frozen=True, dict=True):
                 order.append(child)
         return found
 
+    @property
+    def height(self) -> int:
+        """The level of those farthest from the root."""
+        return next(reversed(self.levels.values()))
+
     @cached_property
     def subtrees(self) -> dict[int, int]:
         """For each member, itself and everyone below it as a bitset."""
