@@ -107,6 +107,47 @@ def test_hosts_are_left_for_trees_that_need_no_host(overlay):
     assert "last resort" not in lead(world, "y", world.query)
 
 
+TURNED = (
+    """
+root
+  a
+    b
+  c
+    d
+""",
+    """
+root
+  c
+    b
+      a
+  d
+""",
+)
+"""a is the shortest way for b, its parent on the first tree, and hangs from b on the second."""
+
+
+def test_a_parent_that_goes_by_us_has_another_way_for_us(overlay):
+    """In a calm network every summary stays on its tree, whoever is nearer to the root."""
+    world = overlay.World(*TURNED)
+    query = world.install()
+    world.run(20.0)
+    assert lead(world, "a", query) == ["tree 0", "tree 1"]
+    world.originate("a", 5, query=query)
+    world.run(5.0)
+    assert world.peers["a"].stages() == {"same tree": 1}
+    assert world.peers["b"].stages() == {"same tree": 1}
+
+
+def test_a_parent_that_has_no_way_but_by_us_is_no_way_for_us(overlay):
+    world = overlay.World(*TURNED)
+    query = world.install()
+    world.run(20.0)
+    cut_off(world, "c")
+    world.run(6.0)
+    assert lead(world, "a", query) == ["tree 0"]
+    assert "tree 0" in lead(world, "b", query)
+
+
 def test_a_full_link_is_a_way_that_one_waits_for(overlay):
     world = overlay.World(CHAIN)
     query = world.install()

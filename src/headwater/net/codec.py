@@ -61,7 +61,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
     aged,
 )
-from headwater.overlay.root_signs import ROOTS_MAX, VIA_MAX, RootSign
+from headwater.overlay.root_signs import SIGNS_MAX, VIA_MAX, RootSign
 from headwater.plan.command import Command, Install
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
@@ -95,7 +95,7 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     echo_s: Moment | None
     echo_held_s: Moment
     digest: int
-    roots: Annotated[tuple[WireRootSign, ...], Meta(max_length=ROOTS_MAX)] = ()
+    roots: Annotated[tuple[WireRootSign, ...], Meta(max_length=SIGNS_MAX)] = ()
     coordinate: WirePlace | None = None
 
 

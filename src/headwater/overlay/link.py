@@ -131,12 +131,19 @@ class Link:
                 known_s = rtt_s if self.rtt_s is None else self.rtt_s
                 self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
                 self.last_rtt_s = rtt_s
+        self._hear_ways(beat, own=own, now_s=now_s)
+
+    def _hear_ways(self, beat: Heartbeat, *, own: int, now_s: float) -> None:
+        """Of each root the first way that does not lead through ourselves counts."""
+        ways: dict[int, RootWay] = {}
         for sign in beat.roots:
-            is_none = sign.age_s >= LOST_S or own in sign.via
-            seen_s = now_s - sign.age_s - self.one_way_s
-            way = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
-            self.has_turned |= (self._ways.get(sign.root) is NO_WAY) != is_none
-            self._ways[sign.root] = way
+            if ways.get(sign.root, NO_WAY) is NO_WAY:
+                is_none = sign.age_s >= LOST_S or own in sign.via
+                seen_s = now_s - sign.age_s - self.one_way_s
+                ways[sign.root] = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
+        for root, way in ways.items():
+            self.has_turned |= (self._ways.get(root) is NO_WAY) != (way is NO_WAY)
+        self._ways.update(ways)
 
     def way_to(self, root: int, *, level: int, is_above: bool, now_s: float) -> RootWay | None:
         """Its way to a root; None where it has none, or its news are too old for a peer on this

@@ -7,6 +7,8 @@ and open without a word from anybody.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import msgspec
 
 from headwater.overlay.config import OverlayConfig
@@ -43,7 +45,7 @@ class Pathfinder:
         self._summary_life_s = config.summary_life_s
         self._neighbours = neighbours
         self._tray = tray
-        self._signs = RootSigns(ordinal, way_to=self._way_to)
+        self._signs = RootSigns(ordinal, ways_to=self._ways_to)
         self._resort = LastResort(
             ordinal, roster=roster, config=config, leads_to=self._leads_to, is_up=neighbours.is_up
         )
@@ -55,6 +57,8 @@ class Pathfinder:
         )
         self._above: dict[int, set[str]] = {}
         """By root: the parents in all trees of its queries."""
+        self._below: frozenset[int] = frozenset()
+        """The children in all trees."""
         self._goes_down: set[int] = set()
         """Roots for which no parent and no host leads on: what goes, goes by a child."""
         self._drained_s: dict[str, float] = {}
@@ -81,6 +85,7 @@ class Pathfinder:
         parents, children = self.router.neighbours()
         level = self.router.level_max()
         self._neighbours.set_relations(parents=parents, children=children, level=level)
+        self._below = frozenset(self._roster.ordinal_of[child] for child in children)
         self._above = {}
         for query in self.router.queries():
             above = self._above.setdefault(self._roster.ordinal_of[query.root], set())
@@ -112,22 +117,31 @@ class Pathfinder:
         ordinal = self._roster.ordinal_of.get(root, -1)
         return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
 
-    def _way_to(self, root: int) -> RootWay | None:
+    def _ways_to(self, root: int) -> list[RootWay]:
         """The best of all ways that summaries for this root may take from here, for what we say of
-        a root is what those believe who send by us."""
+        a root is what those believe who send by us. Where children are on it, who are our parents
+        on other trees, also the best way without them."""
         name = self._roster.name_of[root]
         found = [(site, False, True) for site in self._above.get(root, ())]
         found += [(site, True, False) for site in self._resort.hosts_for(name)]
         if root in self._goes_down:
             found += [(site, False, False) for site in self._neighbours.names]
-        ways = [
+        ways = sorted(
             (is_host or way.by_host, len(way.via), -way.seen_s, site, way)
             for site, is_host, is_above in found
             if (way := self._way_by(site, name, is_above)) is not None
-        ]
+        )  # trees before hosts, then the shortest, then the newest
         if not ways:
-            return None
-        by_host, _, _, site, way = min(ways)  # trees before hosts, then the shortest, the newest
+            return []
+        by_host, _, _, site, way = ways[0]
+        best = self._onward(site, way, by_host=by_host)
+        on_it = self._below.intersection(best.via)
+        if not on_it:
+            return [best]
+        others = (self._onward(site, way, by_host=by_host) for by_host, _, _, site, way in ways[1:])
+        return [best, *islice((way for way in others if on_it.isdisjoint(way.via)), 1)]
+
+    def _onward(self, site: str, way: RootWay, *, by_host: bool) -> RootWay:
         return RootWay(way.seen_s, (self._roster.ordinal_of[site], *way.via), by_host)
 
     # The ways

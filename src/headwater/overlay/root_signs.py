@@ -5,9 +5,10 @@ that it would send summaries, who is on that way, and what it takes the root's c
 root's own sign is new; everybody else repeats one that they have heard, grown older. Three things
 come of it:
 
-*A way.* Of those to whom it may hand summaries, a peer goes by the one with the shortest way that
-does not lead back through itself, and tells that to others. Who has none left says so at once, and
-those behind it turn elsewhere: a parent can be up and prompt and yet cut off from the root.
+*A way.* Of the ways that its summaries may take, a peer tells the shortest. Whoever is on it can't
+go by this peer that way; where that is one of its children, it tells a second way without them.
+Who has no way left says so at once, and those behind it turn elsewhere: a parent can be up and
+prompt and yet cut off from the root.
 
 *Progress.* Signs only ever grow older on the way, so no ring of peers, however long, can keep
 itself believing in a root that is gone.
@@ -26,6 +27,8 @@ import msgspec
 
 ROOTS_MAX = 16
 """Roots that a heartbeat speaks of; a federation has few."""
+SIGNS_MAX = 2 * ROOTS_MAX
+"""Signs in a heartbeat: a way to each root, and another one where it needs that."""
 DRIFT_MAX = 200e-6
 """How far clocks run apart, in seconds a second: twice what quartz is allowed (100 ppm)."""
 STEP_MIN_S = 0.001
@@ -77,11 +80,11 @@ class RootClock(msgspec.Struct, frozen=True):
 
 
 class RootSigns:
-    """``way_to`` finds the best way to a root that there is now."""
+    """``ways_to`` finds the ways to a root that are to be told, the best one first."""
 
-    def __init__(self, ordinal: int, *, way_to: Callable[[int], RootWay | None]) -> None:
+    def __init__(self, ordinal: int, *, ways_to: Callable[[int], list[RootWay]]) -> None:
         self._ordinal = ordinal
-        self._way_to = way_to
+        self._ways_to = ways_to
         self._has_way: dict[int, bool | None] = {}
         """By root: what was last said of it; None: nothing yet."""
         self._clocks: dict[int, RootClock] = {}
@@ -112,23 +115,24 @@ class RootSigns:
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
         """For the next heartbeat; roots to which there never was a way are left out."""
-        signs = []
+        signs: list[RootSign] = []
         for root in self._has_way:
-            way = self._find(root, now_s)
-            if way is not None or self._has_way[root] is not None:
-                self._has_way[root] = way is not None
-                signs.append(self._sign_of(root, way, now_s))
+            ways = self._find(root, now_s)
+            if ways or self._has_way[root] is not None:
+                self._has_way[root] = bool(ways)
+                signs.append(self._sign_of(root, ways[0] if ways else None, now_s))
+                signs += [_sign(root, way, now_s) for way in ways[1:]]
         return tuple(signs)
 
     def has_news(self, *, now_s: float) -> bool:
         """A way was lost or found since something was said: others should not wait for it."""
         return any(
-            had_way is not None and had_way != (self._find(root, now_s) is not None)
+            had_way is not None and had_way != bool(self._find(root, now_s))
             for root, had_way in self._has_way.items()
         )
 
-    def _find(self, root: int, now_s: float) -> RootWay | None:
-        return RootWay(now_s) if root in self._own else self._way_to(root)
+    def _find(self, root: int, now_s: float) -> list[RootWay]:
+        return [RootWay(now_s)] if root in self._own else self._ways_to(root)
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
@@ -136,13 +140,13 @@ class RootSigns:
         return self._clocks.get(root)
 
     def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:
+        sign = RootSign(root, LOST_S) if way is None else _sign(root, way, now_s)
         clock = self.clock_of(root, now_s=now_s)
-        clock_s = None if clock is None else now_s + clock.offset_s
-        spread_s = 0.0 if clock is None else clock.spread_at(now_s)
-        if way is None:
-            return RootSign(root, LOST_S, clock_s, spread_s)
-        age_s = max(0.0, now_s - way.seen_s)
-        return RootSign(root, age_s, clock_s, spread_s, way.via[:VIA_MAX], way.by_host)
+        if clock is None:
+            return sign
+        return RootSign(
+            root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via, sign.by_host
+        )
 
     def _learn(self, root: int, sample: RootClock) -> None:
         """A sample that can't be true beside the known one means that a clock was set."""
@@ -152,3 +156,8 @@ class RootSigns:
             if apart_s <= known.spread_at(sample.at_s) + sample.spread_s + STEP_MIN_S:
                 return
         self._clocks[root] = sample
+
+
+def _sign(root: int, way: RootWay, now_s: float) -> RootSign:
+    age_s = max(0.0, now_s - way.seen_s)
+    return RootSign(root, age_s, via=way.via[:VIA_MAX], by_host=way.by_host)

@@ -15,7 +15,7 @@ from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import CommandsKnown, Heartbeat
-from headwater.overlay.root_signs import ROOTS_MAX
+from headwater.overlay.root_signs import SIGNS_MAX
 from headwater.overlay.roster_index import RosterIndex
 from headwater.plan.command import Command, Install
 from headwater.plan.query import QueryId
@@ -34,8 +34,8 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
         and 0.0 <= beat.echo_held_s < TIME_MAX_S
     ):
         return "heartbeat: times that no clock shows"
-    if len(beat.roots) > ROOTS_MAX:
-        return f"heartbeat: {len(beat.roots)} roots, at most {ROOTS_MAX}"
+    if len(beat.roots) > SIGNS_MAX:
+        return f"heartbeat: {len(beat.roots)} signs of roots, at most {SIGNS_MAX}"
     for sign in beat.roots:
         if not 0.0 <= sign.age_s <= AGE_MAX_S or not 0.0 <= sign.spread_s <= AGE_MAX_S:
             return "heartbeat: a sign of a root with an impossible age or spread"
