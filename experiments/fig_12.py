@@ -76,6 +76,10 @@ def report(found: dict[Key, list[tuple[float, float, float]]], *, draws: bool = 
         points = [row for row in rows if row[:2] == (trees, last_resort)]
         label = f"{trees} trees" + (", last resort" if last_resort else "")
         lines[label] = ([100 * row[2] for row in points], [row[4] for row in points])
+    four = [row for row in rows if row[:2] == (4, False)]
+    shares = [100 * row[2] for row in four]
+    lines["what 4 trees allow, upwards"] = (shares, [row[6] for row in four])
+    lines["what 4 trees allow, either way"] = (shares, [row[7] for row in four])
     lines["paper, 4 trees"] = ([100 * share for share in PAPER], list(PAPER.values()))
     header = ("trees", "last_resort", "gone", "seeds", "live_in_first", "sd", "limit_upwards",
               "limit_either_way", "paper")  # fmt: skip
