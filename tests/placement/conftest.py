@@ -1,0 +1,6 @@
+"""Federations on made-up maps, from ``tree_kit``."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
