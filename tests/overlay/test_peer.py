@@ -457,7 +457,7 @@ def test_lost_links_are_dialled_by_the_child_with_growing_pauses(overlay):
     dials = world.of("a", Dial)
     assert dials[0] == Dial("root")
     assert world.of("root", Dial) == []
-    assert 300 / world.config.dial_last_s <= len(dials) <= 30
+    assert 300 / world.config.dial_last_s <= len(dials) <= 40  # by its tree and as a last resort
     world.barred = set()
     world.run(world.config.dial_last_s)
     assert set(world.links) == {frozenset(("root", "a"))}

@@ -175,7 +175,7 @@ def test_a_query_tree_of_its_own_brings_its_own_neighbours(world, overlay):
 
 
 def test_the_age_of_an_install_grows_on_its_way(world):
-    world.cut("b", "root")
+    world.part("b")
     world.install()
     world.run(20.0)
     world.connect("b", "root")

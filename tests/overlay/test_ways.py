@@ -207,3 +207,66 @@ def test_a_search_survives_a_clock_that_is_set(overlay, skew_s):
     world.skew_s["x"] = skew_s
     world.run(20.0)
     assert lead(world, "x", world.query)
+
+
+# Without a query: from where the home can be reached, commands come.
+
+
+def test_who_has_lost_its_parents_still_hears_of_a_new_query(overlay):
+    world = overlay.World(CHAIN)
+    world.run(10.0)
+    cut_off(world, "a")
+    query = world.install()
+    world.run(10.0)
+    assert all(query in world.peers[name].live_queries() for name in "bcd")
+
+
+def test_two_that_are_each_others_parents_look_further(overlay):
+    """Each has a live parent, and neither has a way home."""
+    world = overlay.World(*CROSSED)
+    world.run(10.0)
+    cut_off(world, "p", "q")
+    query = world.install()
+    world.run(30.0)
+    assert all(query in world.peers[name].live_queries() for name in "bexy")
+
+
+def guests(world):
+    return {guest for peer in world.peers.values() for guest in peer.guests()}
+
+
+def test_a_host_without_a_query_is_left_when_a_tree_leads_home_again(overlay):
+    world = overlay.World(CHAIN)
+    world.run(10.0)
+    world.cut("c", "a")
+    world.run(10.0)
+    assert "c" in guests(world)
+    world.connect("c", "a")
+    world.run(world.config.resort_keep_s + 3 * world.config.heartbeat_every_s)
+    assert not guests(world)
+
+
+def test_a_calm_federation_without_queries_looks_for_nobody(overlay):
+    world = overlay.World(*CROSSED)
+    for name in world.peers:
+        world.outputs[name].clear()
+    world.run(120.0)
+    assert not [name for name in world.peers if world.of(name, Dial)]
+
+
+def test_a_home_that_is_gone_is_looked_for_ever_more_rarely(overlay):
+    world = overlay.World(CHAIN)
+    world.run(10.0)
+    cut_off(world, "root")
+    world.run(600.0)
+    early = sum(len(world.of(name, Dial)) for name in "abcd")
+    world.run(600.0)
+    late = sum(len(world.of(name, Dial)) for name in "abcd") - early
+    rounds = 600.0 / world.config.dial_last_s
+    assert late <= rounds * 4 * 5
+    world.asleep.clear()
+    for name in "ab":
+        world.connect(name, "root")
+    query = world.install()
+    world.run(world.config.dial_last_s)
+    assert all(query in world.peers[name].live_queries() for name in "abcd")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -13,6 +13,8 @@ from headwater.plan.command import Install
 from headwater.plan.query import Query, Timing
 from headwater.plan.tree import Tree
 
+FEDERATION = ""
+"""In place of a query's id, where the federation's own trees are meant."""
 GUEST_PATIENCE = 0.5
 """As ``TreePlace.patience``, where a summary came by a tree that this peer is no member of."""
 TIME_SHARE_MIN = 0.25
@@ -86,6 +88,22 @@ class LiveQuery(msgspec.Struct, frozen=True):
         summaries meet. A summary of several panes goes by its last one, which is what those sites
         send at that time that have nothing to catch up on."""
         return pane % len(self.places)
+
+
+def federation_query(
+    trees: Sequence[Tree], *, home: str, ordinal: int, roster: RosterIndex
+) -> LiveQuery:
+    """The federation's own trees, as if they were those of a query that asks nothing: commands go
+    by them, and whoever they do not lead home from looks for a host, as for any query."""
+    places = tuple(find_place(tree, ordinal, roster=roster, node_set=0) for tree in trees)
+    return LiveQuery(
+        id=FEDERATION,
+        root=home,
+        is_root=roster.ordinal_of[home] == ordinal,
+        plans=(Plan(0, tuple(trees), places),),
+        node_set=0,
+        merger=None,
+    )
 
 
 def open_query(

@@ -13,7 +13,7 @@ import msgspec
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.last_resort import LastResort
-from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.live_query import FEDERATION, LiveQuery
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Dial, Hangup
@@ -21,7 +21,6 @@ from headwater.overlay.root_signs import RootClock, RootSign, RootSigns, RootWay
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router, Way
 from headwater.overlay.tray import Tray
-from headwater.overlay.tree_place import TreePlace
 
 DRAIN_LIVES = 2
 """Lives of a summary for which the former trees of a query are kept after a re-plan."""
@@ -32,15 +31,16 @@ class Pathfinder:
         self,
         ordinal: int,
         *,
-        home: int,
         roster: RosterIndex,
         config: OverlayConfig,
-        federation: tuple[TreePlace | None, ...],
+        federation: LiveQuery,
         neighbours: Neighbours,
         tray: Tray,
     ) -> None:
-        """``home`` is a root whether or not a query is answered there: its clock is shown."""
-        self._home = home
+        """The federation's home is a root whether or not a query is answered there: its clock is
+        shown, and from where it can be reached, commands come."""
+        self._federation = federation
+        self._home = roster.ordinal_of[federation.root]
         self._roster = roster
         self._summary_life_s = config.summary_life_s
         self._neighbours = neighbours
@@ -50,7 +50,7 @@ class Pathfinder:
             ordinal, roster=roster, config=config, leads_to=self._leads_to, is_up=neighbours.is_up
         )
         self.router = Router(
-            federation,
+            federation.places,
             is_open=neighbours.is_open,
             leads_to=self._leads_to,
             resort=self._resort,
@@ -122,7 +122,7 @@ class Pathfinder:
         a root is what those believe who send by us. Where children are on it, who are our parents
         on other trees, also the best way without them."""
         name = self._roster.name_of[root]
-        found = [(site, False, True) for site in self._above.get(root, ())]
+        found = [(site, False, is_above) for site, is_above in self._sites_towards(root)]
         found += [(site, True, False) for site in self._resort.hosts_for(name)]
         if root in self._goes_down:
             found += [(site, False, False) for site in self._neighbours.names]
@@ -141,6 +141,15 @@ class Pathfinder:
         others = (self._onward(site, way, by_host=by_host) for by_host, _, _, site, way in ways[1:])
         return [best, *islice((way for way in others if on_it.isdisjoint(way.via)), 1)]
 
+    def _sites_towards(self, root: int) -> list[tuple[str, bool]]:
+        """Who may take something for this root, and whether it is above us. Where no query here is
+        answered at the home, that is anybody: commands come by any link."""
+        above = self._above.get(root)
+        if above or root != self._home:
+            return [(site, True) for site in above or ()]
+        parents = self._federation.parents()
+        return [(site, site in parents) for site in self._neighbours.names]
+
     def _onward(self, site: str, way: RootWay, *, by_host: bool) -> RootWay:
         return RootWay(way.seen_s, (self._roster.ordinal_of[site], *way.via), by_host)
 
@@ -148,12 +157,18 @@ class Pathfinder:
 
     def look(self, *, now_s: float) -> None:
         """A query that no tree leads on from here looks for a host; one that is not needed any
-        more is left, and so are trees that have drained."""
+        more is left, and so are trees that have drained. Without a query that leads home the
+        federation itself looks: who is cut off would not hear of new ones."""
         self._retire_plans(now_s=now_s)
         self._goes_down = set()
         for query in self.router.queries():
             if not query.is_root and query.is_member:
-                self._look_for(query, now_s=now_s)
+                towards = [(parent, True) for parent in query.parents()]
+                self._look_for(query, towards, now_s=now_s)
+        if self._above.get(self._home):
+            self._resort.discard_query(FEDERATION)
+        elif not self._federation.is_root:
+            self._look_for(self._federation, self._sites_towards(self._home), now_s=now_s)
         hosts = self._resort.hosts()
         for left in self._neighbours.hosts - hosts - self._neighbours.names:
             if self._neighbours.is_up(left):
@@ -184,8 +199,10 @@ class Pathfinder:
             found.append(Way("last resort", 0, host, leads_on))
         return found
 
-    def _look_for(self, query: LiveQuery, *, now_s: float) -> None:
-        ways = [self._way_by(parent, query.root, True) for parent in query.parents()]
+    def _look_for(
+        self, query: LiveQuery, towards: list[tuple[str, bool]], *, now_s: float
+    ) -> None:
+        ways = [self._way_by(site, query.root, is_above) for site, is_above in towards]
         has_tree = any(way is not None for way in ways)
         is_whole = any(way is not None and not way.by_host for way in ways)
         if not has_tree and self._resort.has_failed(query.id):

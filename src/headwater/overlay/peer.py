@@ -28,7 +28,7 @@ from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates import Coordinates
 from headwater.overlay.link import Link
-from headwater.overlay.live_query import open_query
+from headwater.overlay.live_query import federation_query, open_query
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -49,7 +49,6 @@ from headwater.overlay.roster_index import index_of
 from headwater.overlay.router import Way
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
-from headwater.overlay.tree_place import find_place
 from headwater.overlay.trust import problem_with_heartbeat
 from headwater.plan.command import Command, Install
 from headwater.plan.query import Query
@@ -82,13 +81,12 @@ class Peer:
         self._tray = Tray(notice_every_s=config.notice_every_s)
         self._is_restoring = False
         self._word_count = 0
-        federation = tuple(
-            find_place(tree, self._ordinal, roster=self._roster, node_set=0) for tree in trees
+        federation = federation_query(
+            trees, home=roster.home, ordinal=self._ordinal, roster=self._roster
         )
         self._neighbours = Neighbours(site, roster=self._roster, config=config)
         self._paths = Pathfinder(
             self._ordinal,
-            home=self._roster.ordinal_of[roster.home],
             roster=self._roster,
             config=config,
             federation=federation,
@@ -100,7 +98,7 @@ class Peer:
             site,
             roster=self._roster,
             config=config,
-            federation=federation[0],
+            federation=federation.places[0],
             neighbours=self._neighbours,
             tray=self._tray,
         )
@@ -108,7 +106,7 @@ class Peer:
             site,
             roster=self._roster,
             config=config,
-            federation=federation,
+            federation=federation.places,
             neighbours=self._neighbours,
             tray=self._tray,
             on_installed=self._installed,
