@@ -134,6 +134,7 @@ def draw_lines(
     x: str,
     y: str,
     x_is_log: bool = False,
+    y_from: float = 0.0,
 ) -> None:
     """One picture of labelled lines; passed over, with a word, where matplotlib is not there."""
     try:
@@ -150,7 +151,7 @@ def draw_lines(
     if x_is_log:
         axes.set_xscale("log", base=2)
     axes.set(title=title, xlabel=x, ylabel=y)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=y_from)
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7)
     path = EVIDENCE / f"{name}.png"

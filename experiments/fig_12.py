@@ -89,7 +89,7 @@ def report(found: dict[Key, list[tuple[float, float, float]]], *, draws: bool = 
         draw_lines(
             "fig_12", lines,
             title="680 sites, branching 16: live sites in the first answer",
-            x="sites disconnected, %", y="live sites in the first answer, %",
+            x="sites disconnected, %", y="live sites in the first answer, %", y_from=55.0,
         )  # fmt: skip
 
 

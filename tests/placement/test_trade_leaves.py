@@ -8,6 +8,8 @@ from tree_kit import one_way, reached, roster_of, towns
 
 from headwater.algebra.draws import Draws
 from headwater.placement.plan_by_coordinates import plan_by_coordinates
+from headwater.placement.plan_tree import plan_tree
+from headwater.placement.plan_trees import plan_trees
 from headwater.placement.rotate import rotations
 from headwater.placement.trade_leaves import trade_leaves
 from headwater.placement.tree_latency import latency_to_root_s, most_within_s
@@ -102,6 +104,24 @@ def test_who_stands_nowhere_stays_where_it_is():
         moved = {n for n in old.parent if old.parent[n] != new.parent[n]}
         assert not [n for n in moved if f"s{n}" <= "s2"]
     assert after != before
+
+
+def test_while_no_place_is_known_leaves_trade_within_their_regions():
+    roster = roster_of(SITES, regions=5)
+    region = {site.ordinal: site.region for site in roster.sites}
+    before = siblings_by_region(roster)
+    after = plan_trees(roster, root="s0", branching=16, count=4)
+    assert share_left(after, gone_share=0.4) > share_left(before, gone_share=0.4)
+    for old, new in zip(before, after, strict=True):
+        moved = [n for n in old.parent if old.parent[n] != new.parent[n]]
+        assert all(region[n] == region[new.parent[n]] for n in moved)
+        assert bool(moved) == (old is not before[0])
+
+
+def siblings_by_region(roster):
+    """As ``plan_trees`` makes them before any trade."""
+    primary = plan_tree(roster, root="s0", branching=16)
+    return (primary, *rotations(primary, 3, undialable=frozenset(), draws=Draws(0).fork()))
 
 
 def test_other_draws_give_other_trades_and_the_same_draws_the_same():

@@ -75,7 +75,7 @@ def plan_trees(
     narrow = min(branching, max(2, isqrt(len(primary.parents)))) if is_star else branching
     first = planner.cluster(narrow) if is_star else primary
     if not known:
-        return (turned, *planner.rotate(first, count - 1))
+        return planner.trade((turned, *planner.rotate(first, count - 1)))
     of_first = (count - 1) // 2
     second = planner.cluster(narrow)
     siblings = planner.rotate(first, of_first) + planner.rotate(second, count - 1 - of_first)
@@ -89,6 +89,12 @@ def _known_places(roster: Roster, coordinates: Mapping[str, Coordinate]) -> dict
         for site in roster.sites
         if site.name in coordinates and problem_with_coordinate(coordinates[site.name]) is None
     }
+
+
+def _places_by_region(roster: Roster) -> dict[int, Coordinate]:
+    regions = sorted({site.region for site in roster.sites})
+    at = {region: Coordinate(float(n), 0.0, 0.0, height=0.0) for n, region in enumerate(regions)}
+    return {site.ordinal: at[site.region] for site in roster.sites}
 
 
 class _Planner:
@@ -128,8 +134,13 @@ class _Planner:
         return self._rotations(tree, count, self._turn + 1, self._draws.fork())
 
     def trade(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
+        """While nobody's place is known, only within the regions, each taken for one place."""
         return trade_leaves(
-            trees, places=self._places, undialable=self._undialable, draws=self._draws.of(TRADE_KEY)
+            trees,
+            places=self._places if self._known else _places_by_region(self._roster),
+            undialable=self._undialable,
+            draws=self._draws.of(TRADE_KEY),
+            hop_max_s=inf if self._known else 0.0,
         )
 
     def _rotations(self, tree: Tree, count: int, turn: int, draws: Draws) -> tuple[Tree, ...]:

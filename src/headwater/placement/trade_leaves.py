@@ -21,6 +21,7 @@ lifts the share of the others that is connected from 93 to 96%, where random tre
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from math import inf
 
 import numpy as np
 
@@ -47,14 +48,16 @@ def trade_leaves(
     places: Mapping[int, Coordinate],
     undialable: Set[int],
     draws: Draws,
+    hop_max_s: float = inf,
 ) -> tuple[Tree, ...]:
-    """The primary, which is the first, as it is. A site that stands nowhere stays where it is."""
+    """The primary, which is the first, as it is. A site that stands nowhere stays where it is, and
+    nobody goes to a head farther away than ``hop_max_s``."""
     root = trees[0].root
     alive = {member: _survivals(draws.of(member)) for member in sorted(trees[0].members())}
     alive[root] = EVERY_DRAW
     parents = [dict(tree.parents) for tree in trees]
     for above in parents[1:]:
-        _Market(root, parents, above, alive, places, undialable).trade()
+        _Market(root, parents, above, alive, places, undialable, hop_max_s).trade()
     return tuple(Tree(root, tuple(sorted(above.items()))) for above in parents)
 
 
@@ -98,6 +101,7 @@ class _Market:
         alive: Mapping[int, int],
         places: Mapping[int, Coordinate],
         undialable: Set[int],
+        hop_max_s: float,
     ) -> None:
         self._places = places
         self._undialable = undialable
@@ -114,7 +118,8 @@ class _Market:
                 self._leaves_of.setdefault(parent[one], []).append(one)
         self._way_s = latency_to_root_s(Tree(root, tuple(parent.items())), self._distance_s)
         self._way_max_s = most_within_s([self._way_s[one] for one in leaves])
-        self._hop_max_s = most_within_s([self._distance_s(one, parent[one]) for one in leaves])
+        hops_s = [self._distance_s(one, parent[one]) for one in leaves]
+        self._hop_max_s = min(most_within_s(hops_s), hop_max_s)
         self._near = _nearest(list(self._leaves_of), places)
 
     def _by(self, trees: Sequence[Mapping[int, int]], leaf: int) -> int:
