@@ -144,10 +144,18 @@ def a_query(text: str = "SELECT …") -> Query:
     )  # fmt: skip
 
 
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    """Over any ordinals, under any root."""
+    members = draw(st.lists(st.integers(0, 300), min_size=1, max_size=12, unique=True))
+    above = {member: draw(st.sampled_from(members[:n])) for n, member in enumerate(members) if n}
+    return Tree(members[0], tuple(sorted(above.items())))
+
+
 installs = st.builds(
     Install,
     query=names.map(a_query),
-    trees=st.just((Tree(0, ((1, 0), (2, 1))),)),
+    trees=st.lists(trees(), min_size=1, max_size=3).map(tuple),
     roster_version=numbers,
     age_s=times,
 )
@@ -328,7 +336,7 @@ def test_a_tree_in_which_a_member_does_not_reach_the_root_is_refused() -> None:
     data = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
     body = zstandard.ZstdDecompressor().decompress(data[1:])
     value = msgspec.msgpack.decode(body)
-    value["trees"][0]["parents"] = [[1, 2], [2, 1]]
+    value["trees"][0] = [0, [-1, 2, 1]]
     assert _refusal(b"\x05" + msgspec.msgpack.encode(value)) is Refusal.MALFORMED
 
 

@@ -33,18 +33,20 @@ from headwater.net.rows import (
     unpack,
 )
 from headwater.net.wire import (
-    AGE_S_MAX,
     ORDINALS_MAX,
     Name,
     Number,
     WireAck,
+    WireCommand,
     WireRoute,
     WireState,
     WireSummary,
     checked_ack,
+    checked_command,
     checked_state,
     checked_summary,
     wire_ack,
+    wire_command,
     wire_state,
     wire_summary,
 )
@@ -62,7 +64,6 @@ from headwater.overlay.messages import (
     aged,
 )
 from headwater.overlay.root_signs import SIGNS_MAX, VIA_MAX, RootSign
-from headwater.plan.command import Command, Install
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 """Before its own compression, rows packed. Nobody makes a longer one, so nobody accepts one."""
@@ -226,12 +227,6 @@ def _summary_from_wire(codec: Codec, wire: WireSummary) -> Message:
     return SummaryMessage(checked_summary(wire, rows))
 
 
-def _command_from_wire(_: Codec, command: Command) -> Message:
-    if isinstance(command, Install) and not 0 <= command.age_s <= AGE_S_MAX:
-        raise Refused(Refusal.MALFORMED, f"an install of age {command.age_s} s")
-    return CommandMessage(command)
-
-
 _LAYOUTS = (
     _Layout(
         1,
@@ -271,9 +266,9 @@ _LAYOUTS = (
     _Layout(
         5,
         CommandMessage,
-        msgspec.msgpack.Decoder(Command),
-        lambda _, message: message.command,
-        _command_from_wire,
+        msgspec.msgpack.Decoder(WireCommand),
+        lambda _, message: wire_command(message.command),
+        lambda _, wire: CommandMessage(checked_command(wire)),
     ),
     _Layout(
         6,

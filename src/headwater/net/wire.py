@@ -1,6 +1,7 @@
 """The values of the algebra as they travel: short arrays, with a limit on everything that counts.
 
-They mirror ``Summary``, ``Coverage``, ``SiteState`` and ``Acknowledgement``. Three things differ.
+They mirror ``Summary``, ``Coverage``, ``SiteState``, ``Acknowledgement`` and ``Install``. Three
+things differ.
 Bitsets are bytes, since MessagePack has no integer above 64 bits. Every number has a range: an
 ordinal of 2^60 would make a bitset that fills the memory, an age that is not a number would pass
 every comparison. And fields are known by position with defaults at the end, so that a newer
@@ -31,6 +32,9 @@ from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.net.refusal import Refusal, Refused
+from headwater.plan.command import Command, Install, Remove
+from headwater.plan.query import Query
+from headwater.plan.tree import Tree
 
 ORDINALS_MAX = 1 << 17
 """Sites that a federation can number in its life; bounds every bitset to 16 KiB."""
@@ -38,6 +42,8 @@ RANGES_MAX = 1 << 17
 AGE_S_MAX = 1e9
 
 Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
+NOBODY = -1
+OrdinalOrNone = Annotated[int, Meta(ge=NOBODY, lt=ORDINALS_MAX)]
 Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
 Pane = Annotated[int, Meta(ge=-FOREVER, le=FOREVER)]
 MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
@@ -114,6 +120,26 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
     greetings: Annotated[tuple[tuple[Ordinal, Word, Number], ...], Meta(max_length=ORDINALS_MAX)]
     age_s: Age
     listed: WireRanges = ()
+
+
+class WireTree(msgspec.Struct, frozen=True, array_like=True):
+    """An install is mostly trees, and everybody gets it: parents alone take half of the bytes."""
+
+    root: Ordinal
+    above: Annotated[tuple[OrdinalOrNone, ...], Meta(max_length=ORDINALS_MAX)]
+    """By ordinal: the parent."""
+
+
+class WireInstall(msgspec.Struct, frozen=True, tag="Install"):
+    query: Query
+    trees: tuple[WireTree, ...]
+    roster_version: Number
+    plan_version: Number = 0
+    age_s: Age = 0.0
+    root_clock_s: float | None = None
+
+
+WireCommand = WireInstall | Remove
 
 
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
@@ -253,6 +279,45 @@ def checked_ack(wire: WireAck) -> Acknowledgement:
         listed=_normal(wire.listed),
         age_s=wire.age_s,
     )
+
+
+def wire_command(command: Command) -> WireCommand:
+    if isinstance(command, Remove):
+        return command
+    return WireInstall(
+        command.query,
+        tuple(_wire_tree(tree) for tree in command.trees),
+        command.roster_version,
+        command.plan_version,
+        command.age_s,
+        command.root_clock_s,
+    )
+
+
+def checked_command(wire: WireCommand) -> Command:
+    if isinstance(wire, Remove):
+        return wire
+    return Install(
+        wire.query,
+        tuple(_checked_tree(tree) for tree in wire.trees),
+        wire.roster_version,
+        wire.plan_version,
+        wire.age_s,
+        wire.root_clock_s,
+    )
+
+
+def _wire_tree(tree: Tree) -> WireTree:
+    above = [NOBODY] * (max(tree.members()) + 1)
+    for child, parent in tree.parents:
+        above[child] = parent
+    return WireTree(tree.root, tuple(above))
+
+
+def _checked_tree(wire: WireTree) -> Tree:
+    """A tree in which somebody does not reach the root is refused as it is made."""
+    pairs = ((child, parent) for child, parent in enumerate(wire.above) if parent != NOBODY)
+    return Tree(wire.root, tuple(pairs))
 
 
 def _normal(found: Ranges) -> Ranges:

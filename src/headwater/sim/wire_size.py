@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headwater.algebra.acknowledgement import PaneHeld
 from headwater.algebra.coverage import Coverage
 from headwater.overlay.messages import (
     AckMessage,
@@ -27,8 +28,13 @@ SUMMARY_BYTES = 155
 Arrow record batch."""
 PART_BYTES = 16
 STATE_BYTES = 63
-TREE_LINK_BYTES = 6
-INSTALL_BYTES = 800
+COMPRESSED_FROM_BYTES = 512
+PANE_HELD_BYTES = 8
+"""A pane in an acknowledgement beside its bitmap."""
+PANE_REPEATED_BYTES = 4
+"""One whose bitmap stands there already, compressed."""
+TREE_LINK_BYTES = 1.6
+INSTALL_BYTES = 400
 
 
 def wire_bytes(message: Any) -> int:
@@ -39,15 +45,23 @@ def wire_bytes(message: Any) -> int:
     if isinstance(message, StatesMessage):
         return PACKET_BYTES + 8 + STATE_BYTES * len(message.states)
     if isinstance(message, AckMessage):
-        ack = message.ack
-        panes = sum(8 + one.sites.bit_length() // 8 for one in ack.panes)
-        return PACKET_BYTES + 42 + panes + 12 * len(ack.greetings)
+        return PACKET_BYTES + 42 + 12 * len(message.ack.greetings) + _panes_bytes(message.ack.panes)
     if isinstance(message, CommandMessage) and isinstance(message.command, Install):
         links = sum(len(tree.parents) for tree in message.command.trees)
-        return PACKET_BYTES + INSTALL_BYTES + TREE_LINK_BYTES * links
+        return PACKET_BYTES + INSTALL_BYTES + round(TREE_LINK_BYTES * links)
     return PACKET_BYTES + 60
 
 
 def coverage_bytes(coverage: Coverage) -> int:
     bits = coverage.whole.bit_length() + coverage.empty.bit_length()
     return bits // 8 + PART_BYTES * len(coverage.parts)
+
+
+def _panes_bytes(panes: tuple[PaneHeld, ...]) -> int:
+    """In an outage most bitmaps are alike, and compression leaves one of each."""
+    plain = sum(PANE_HELD_BYTES + held.sites.bit_length() // 8 for held in panes)
+    if plain < COMPRESSED_FROM_BYTES:
+        return plain
+    once = {held.sites: held for held in panes}.values()
+    told = sum(PANE_HELD_BYTES + held.sites.bit_length() // 8 for held in once)
+    return told + PANE_REPEATED_BYTES * (len(panes) - len(once))
