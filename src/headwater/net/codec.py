@@ -77,7 +77,9 @@ Moment = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=1 << 16)]
 
 
-WirePlace = tuple[int, int, int, int, int]
+PlaceNumber = Annotated[int, Meta(ge=-(1 << 40), le=1 << 40)]
+"""Far beyond what makes sense, which others judge, and still exact as a float."""
+WirePlace = tuple[PlaceNumber, PlaceNumber, PlaceNumber, PlaceNumber, PlaceNumber]
 """Tenths of milliseconds, and percents: a third of the bytes of floats."""
 _PLACE_UNITS = (10, 10, 10, 10, 100)
 
