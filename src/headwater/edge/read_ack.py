@@ -32,7 +32,7 @@ class AckReader:
         self.extras = {
             extra.pane: IntervalSet(extra.updates)
             for extra in ack.extra
-            if (extra.ordinal, extra.incarnation) == (ordinal, incarnation)
+            if extra.ordinal == ordinal and extra.incarnation == incarnation
         }
         self.panes = [pane for pane, is_held in self._bits.items() if is_held]
         self.held = ack.held
@@ -77,11 +77,12 @@ def read_ack(
     if ack.root_incarnation > edge.root_incarnation:
         heard += _meet_root(edge, ack, now_s=now_s)
     word = edge.word
+    ordinal = word.ordinal
     edge.ack_number = ack.number
     for greeting in ack.greetings:
-        if (greeting.ordinal, greeting.incarnation) == (word.ordinal, word.incarnation):
+        if greeting.ordinal == ordinal and greeting.incarnation == word.incarnation:
             word.greet(greeting.number)
-    reader = AckReader(ack, ordinal=word.ordinal, incarnation=word.incarnation)
+    reader = AckReader(ack, ordinal=ordinal, incarnation=word.incarnation)
     heard += _alarms(edge, reader)
     before_s = now_s - ack.age_s - summary_life_s
     landed = _read_flights(edge, reader, before_s=before_s)

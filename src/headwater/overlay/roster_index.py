@@ -5,6 +5,7 @@ from __future__ import annotations
 from headwater.algebra import bitset
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
+from headwater.plan.tree import Tree
 
 _LAST: list[tuple[Roster, RosterIndex]] = []
 """The roster that was asked for last, with its index."""
@@ -29,6 +30,14 @@ class RosterIndex:
         self.dialable = frozenset(site.name for site in roster.sites if site.dialable)
         self.ordinal_max = max(self.name_of)
         self.data_sites = bitset.of(site.ordinal for site in roster.sites if site.has_data)
+        self._is_gapless = set(self.name_of) == set(range(self.ordinal_max + 1))
+
+    def has_all_of(self, tree: Tree) -> bool:
+        """Whether all members of the tree are sites of the roster. Every peer asks that of every
+        tree, so where no ordinal is missing it does not walk over them."""
+        if self._is_gapless:
+            return 0 <= tree.ordinals.start and tree.ordinals.stop <= self.ordinal_max + 1
+        return tree.members() <= self.name_of.keys()
 
     def node_set(self, query: Query) -> int:
         """The sites whose panes the query is about, as a bitset; unknown names are left out."""

@@ -133,7 +133,7 @@ def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
     for tree in install.trees:
         if tree.root != root:
             return f"install of {text}: a tree with another root than {query.root}"
-        if not tree.members() <= roster.name_of.keys():
+        if not roster.has_all_of(tree):
             return f"install of {text}: a tree with members beyond the roster"
     if install.root_clock_s is not None and not abs(install.root_clock_s) < TIME_MAX_S:
         return f"install of {text}: a root's clock that no clock shows"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from headwater.errors import ConfigurationError
@@ -24,7 +26,7 @@ class Site(msgspec.Struct, frozen=True):
     """False: a relay, which carries and merges but originates nothing."""
 
 
-class Roster(msgspec.Struct, frozen=True):
+class Roster(msgspec.Struct, frozen=True, dict=True):
     version: int
     sites: tuple[Site, ...]
     home: str
@@ -40,8 +42,12 @@ class Roster(msgspec.Struct, frozen=True):
                 f"roster: home {self.home!r} is not a site; sites: {names[:20]}"
             )
 
+    @cached_property
+    def by_name(self) -> dict[str, Site]:
+        return {site.name: site for site in self.sites}
+
     def site(self, name: str) -> Site:
-        found = next((site for site in self.sites if site.name == name), None)
+        found = self.by_name.get(name)
         if found is None:
             known = [site.name for site in self.sites][:20]
             raise ConfigurationError(f"roster: no site {name!r}; sites: {known}")

@@ -76,6 +76,11 @@ class Tree(msgspec.Struct, frozen=True, dict=True):
     def members(self) -> frozenset[int]:
         return frozenset(self.levels)
 
+    @cached_property
+    def ordinals(self) -> range:
+        """From the lowest to the highest member."""
+        return range(min(self.levels), max(self.levels) + 1)
+
     def ancestors_of(self, ordinal: int) -> list[int]:
         """From the parent up to the root."""
         found = []
