@@ -15,6 +15,7 @@ window *w* starts at start + w·slide. This is Spark's ``window()`` with UTC ali
 name the same windows.
 """
 
+from functools import cached_property
 from math import gcd
 
 import msgspec
@@ -22,7 +23,7 @@ import msgspec
 MICROS = 1_000_000
 
 
-class WindowSpec(msgspec.Struct, frozen=True, array_like=True):
+class WindowSpec(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """The grid of one query."""
 
     range_us: int
@@ -38,7 +39,7 @@ class WindowSpec(msgspec.Struct, frozen=True, array_like=True):
         if not 0 <= self.start_us < self.slide_us:
             raise ValueError(f"window: wanted 0 <= start < slide, got start {self.start_us} us")
 
-    @property
+    @cached_property
     def pane_us(self) -> int:
         return gcd(self.range_us, self.slide_us)
 

@@ -114,14 +114,15 @@ class CubeDisk:
 
         Rows below the first pane, or of panes that are sealed, done or given up, are not stored.
         """
-        record = self.records.get(str(query.id))
+        query_id = str(query.id)
+        record = self.records.get(query_id)
         if record is None or record.first_pane is None:
             return (), 0
         by_pane: dict[int, list[int]] = {}
         for number, time_us in records:
             by_pane.setdefault(query.window.pane_at(time_us), []).append(number)
         floor = max(record.first_pane, record.sealed_through, record.done_through)
-        over = self._over.get(str(query.id), set())
+        over = self._over.get(query_id, ())
         too_late = 0
         for pane in [pane for pane in by_pane if pane < floor or pane in over]:
             numbers = by_pane.pop(pane)
@@ -129,19 +130,20 @@ class CubeDisk:
             if record.first_pane <= pane < record.sealed_through and pane >= record.done_through:
                 site = self._truth.sites[self._ordinal]
                 site.refuse(query, numbers, pane, slot_count=self._slot_count)
-        panes = self._panes.setdefault(str(query.id), {})
+        panes = self._panes.setdefault(query_id, {})
         for pane, numbers in by_pane.items():
             at = panes.get(pane)
             if at is None:
                 at = panes[pane] = PaneDisk(self.nothing)
             at.waiting = at.waiting.merge(self._rows_of(query, pane, numbers))
             at.written_s = now_s
-        return tuple(sorted((pane, len(numbers)) for pane, numbers in by_pane.items())), too_late
+        stored = sorted([(pane, len(numbers)) for pane, numbers in by_pane.items()])
+        return tuple(stored), too_late
 
     def _rows_of(self, query: Query, pane: int, numbers: list[int]) -> Records:
         if self._kind is Bag:
             return Bag.of(numbers)
-        right = sum(self._births.pane_of(query, number) == pane for number in numbers)
+        right = sum([self._births.pane_of(query, number) == pane for number in numbers])
         return Tally.of(numbers, right=right)
 
     def cut(self, cut: Cut, *, now_s: float) -> list[CutDone]:

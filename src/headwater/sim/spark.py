@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import msgspec
+
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.admits import admits
@@ -29,6 +31,8 @@ LOST_BYTES = 100
 Tell = Callable[[BatchReport], None]
 OffsetOf = Callable[[str], int]
 """By query: the microseconds that are added to the times of its records, now."""
+Reading = dict[str, tuple[Query, int]]
+"""By id: the queries of a batch, each with the offset that holds for it."""
 
 
 class SiteSpark:
@@ -117,6 +121,8 @@ class SiteSpark:
         )
 
     def _note_damage(self, first: int, end: int) -> None:
+        if not self._log.lost:
+            return
         lost = [self._log.times_us[p] for p in range(first, end) if p in self._log.lost]
         if lost:
             self._disk.cube.damage.append((end, min(lost), max(lost)))
@@ -128,10 +134,10 @@ class SiteSpark:
         through = min(cube.found, cube.committed + self._pace.batch_records_max)
         takes_s = self._random.uniform(*self._pace.batch_s) + self.longer_s
         end_s = max(self._queue.now_s, self.stalled_until_s) + takes_s
-        queries = [(query, self._offset_us(str(query.id))) for query in self.queries.values()]
+        queries = {id_: (query, self._offset_us(id_)) for id_, query in self.queries.items()}
         self._queue.at(end_s, self._commit, self._batch, through, queries)
 
-    def _commit(self, batch: int, through: int, queries: list[tuple[Query, int]]) -> None:
+    def _commit(self, batch: int, through: int, queries: Reading) -> None:
         if self.is_dead or batch != self._batch:
             return
         if self._queue.now_s < self.stalled_until_s or self._disk.is_full:
@@ -139,27 +145,27 @@ class SiteSpark:
             self._queue.after(after_s, self._commit, batch, through, queries)
             return
         cube, log = self._disk.cube, self._log
-        reading = [(query, offset) for query, offset in queries if str(query.id) in self.queries]
+        reading = [one for id_, one in queries.items() if id_ in self.queries]
         self._truth.states.read(
             [query for query, _ in reading], self._disk.incarnation, cube.committed
         )
         positions = [p for p in range(cube.committed, through) if p not in log.lost]
-        results = tuple(
+        results = [
             self._result(query, positions, offset_us=offset_us) for query, offset_us in reading
-        )
+        ]
         self._placed(queries, through)
         self._keep_untold(results, through)
         cube.committed = through
         self._is_busy = False
-        good = tuple(result for result in results if result.failed is None)
-        self._report(good, high_us=max((log.times_us[p] for p in positions), default=None))
+        good = tuple([result for result in results if result.failed is None])
+        self._report(good, high_us=max([log.times_us[p] for p in positions], default=None))
         if cube.committed < cube.found:
             self._begin()
 
-    def _placed(self, queries: list[tuple[Query, int]], through: int) -> None:
+    def _placed(self, queries: Reading, through: int) -> None:
         cube = self._disk.cube
-        for query, offset_us in queries:
-            if query.time is TimeKind.AGE and str(query.id) in cube.records:
+        for query_id, (query, offset_us) in queries.items():
+            if query.time is TimeKind.AGE and query_id in cube.records:
                 self._truth.placements(query).place(
                     cube.committed, through,
                     offset_us=offset_us, incarnation=self._disk.incarnation,
@@ -184,7 +190,7 @@ class SiteSpark:
         panes_stored, too_late = self._disk.cube.store(query, records, now_s=self._clock.now_s())
         return QueryBatch(str(query.id), panes_stored, too_late=too_late)
 
-    def _keep_untold(self, results: tuple[QueryBatch, ...], through: int) -> None:
+    def _keep_untold(self, results: list[QueryBatch], through: int) -> None:
         cube = self._disk.cube
         for result in results:
             if result.failed is not None:
@@ -199,19 +205,16 @@ class SiteSpark:
 
     def _report(self, results: tuple[QueryBatch, ...], *, high_us: int | None) -> None:
         cube = self._disk.cube
-        new = [one for one in cube.untold if not one.is_told]
-        damaged_us = [one.damaged_us for one in new if one.damaged_us is not None]
-        failed = {one.failed.query: one.failed for one in new if one.failed is not None}
         report = BatchReport(
             SOURCE.name,
-            (*(result for result in results if result.query not in failed), *failed.values()),
+            results,
             high_time_us=high_us,
             read_through_s=cube.found_s if cube.committed == cube.found else None,
             ended=self._is_finite and cube.committed == cube.found and cube.found_s is not None,
-            lost_bytes=LOST_BYTES * len(damaged_us),
-            damaged_from_us=min((first for first, _ in damaged_us), default=None),
-            damaged_to_us=max((last for _, last in damaged_us), default=None),
         )
+        new = [one for one in cube.untold if not one.is_told]
+        if new:
+            report = _with_untold(report, new)
         self._queue.after(self._pace.tell_s, self._deliver, report, new)
 
     def _deliver(self, report: BatchReport, told: list[Untold]) -> None:
@@ -227,3 +230,16 @@ class SiteSpark:
             if one.damaged_us is not None and query.time is TimeKind.AGE:
                 offset_us = self._offset_us(str(query.id))
                 self._truth.placements(query).lose(one.damaged_us, offset_us=offset_us)
+
+
+def _with_untold(report: BatchReport, new: list[Untold]) -> BatchReport:
+    damaged_us = [one.damaged_us for one in new if one.damaged_us is not None]
+    failed = {one.failed.query: one.failed for one in new if one.failed is not None}
+    good = [result for result in report.queries if result.query not in failed]
+    return msgspec.structs.replace(
+        report,
+        queries=(*good, *failed.values()),
+        lost_bytes=LOST_BYTES * len(damaged_us),
+        damaged_from_us=min((first for first, _ in damaged_us), default=None),
+        damaged_to_us=max((last for _, last in damaged_us), default=None),
+    )

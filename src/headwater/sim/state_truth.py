@@ -40,7 +40,8 @@ class StateTruth:
     def read(self, queries: Iterable[Query], incarnation: int, position: int) -> None:
         """A batch that begins at this position has these queries."""
         for query in queries:
-            self._read_from.setdefault((str(query.id), incarnation), position)
+            if query.holds_states:
+                self._read_from.setdefault((str(query.id), incarnation), position)
 
     def missed(self, query: Query, positions: Iterable[int]) -> None:
         """The query failed on these."""

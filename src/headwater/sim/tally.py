@@ -29,7 +29,7 @@ class Tally(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, numbers: Sequence[int], *, right: int = 0) -> Tally:
-        digest = sum(hash((number, _SALT)) for number in numbers) & _MASK
+        digest = sum([hash((number, _SALT)) for number in numbers]) & _MASK
         return cls(len(numbers), digest, right)
 
     def merge(self, other: Tally) -> Tally:
