@@ -81,6 +81,8 @@ class Peer:
         self._tray = Tray(notice_every_s=config.notice_every_s)
         self._is_restoring = False
         self._word_count = 0
+        self._due_s: float | None = None
+        """The next deadline, until something moves it."""
         federation = federation_query(
             trees, home=roster.home, ordinal=self._ordinal, roster=self._roster
         )
@@ -137,13 +139,14 @@ class Peer:
 
     def restore(self, commands: Iterable[Install], vector: Mapping[str, int]) -> None:
         """What was durable when the agent ended; before anything else."""
+        self._due_s = None
         self._is_restoring = True
         self._commands.restore(commands, vector)
         self._is_restoring = False
 
     def link_up(self, site: str, *, now_s: float) -> None:
         """A link to this site is open, whoever opened it."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         if not self._is_member(site):
             return
         self._tray.put(*self._neighbours.link_up(site, word=self._word(), now_s=now_s))
@@ -151,7 +154,7 @@ class Peer:
 
     def link_down(self, site: str, *, unsent: Sequence[Message], now_s: float) -> None:
         """The link is lost. ``unsent`` was surely not taken; all else may have been."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         if not self._is_member(site):
             return
         self._neighbours.link_down(site)
@@ -169,7 +172,7 @@ class Peer:
 
         A driver that never tells has links that are never full.
         """
-        self._tray.now_s = now_s
+        self._begin(now_s)
         if self._is_member(site) and self._neighbours.link(site).load(queued_bytes):
             self._way_opened(site, now_s=now_s)
 
@@ -185,6 +188,7 @@ class Peer:
         match message:
             case Heartbeat():
                 self._receive_heartbeat(link, message, now_s=now_s)
+                return
             case SummaryMessage(summary):
                 self._acks.came(summary.query, summary.route.tree, sender)
                 self._carrier.receive(sender, summary, one_way_s=one_way_s, now_s=now_s)
@@ -200,9 +204,10 @@ class Peer:
                 self._commands.receive_ask(sender, message, now_s=now_s)
             case CoordinatesMessage():
                 self._coordinates.receive(sender, message)
+        self._due_s = None
 
     def tick(self, *, now_s: float) -> None:
-        self._tray.now_s = now_s
+        self._begin(now_s)
         neighbours = self._neighbours
         is_beat_due = neighbours.is_beat_due(now_s)
         silenced = neighbours.watch(now_s=now_s, note=self._tray.note)
@@ -218,13 +223,19 @@ class Peer:
         self._states.tick(now_s=now_s)
 
     def next_deadline_s(self) -> float:
-        """When ``tick`` is wanted at the latest; in the past where it is wanted now."""
-        return min(
-            self._neighbours.next_deadline_s(),
-            self._paths.next_deadline_s(),
-            self._carrier.list.next_deadline_s(),
-            self._states.next_deadline_s(),
-        )
+        """When ``tick`` is wanted at the latest; in the past where it is wanted now.
+
+        Asked after every message. Most are heartbeats, which move no deadline unless they make us
+        look for ways; so it is kept.
+        """
+        if self._due_s is None:
+            self._due_s = min(
+                self._neighbours.next_deadline_s(),
+                self._paths.next_deadline_s(),
+                self._carrier.list.next_deadline_s(),
+                self._states.next_deadline_s(),
+            )
+        return self._due_s
 
     def take(self) -> list[Output]:
         """What is to be done, in order; each output is given once."""
@@ -234,13 +245,13 @@ class Peer:
 
     def command(self, command: Command, *, now_s: float) -> None:
         """Given by a local operator, numbered by this site: accept it and flood it."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         self._commands.give(command, now_s=now_s)
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """This peer is the root of the query: new trees for it, under a higher plan version. What
         is under way goes on by the former trees; everything new goes by these."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         self._commands.replan(install, now_s=now_s)
 
     def next_counter(self) -> int:
@@ -253,7 +264,7 @@ class Peer:
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
         """From this site's edge, once for each update; only into ``room_bytes``."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         self._carrier.originate(summary, now_s=now_s)
 
     def room_bytes(self, query_id: str) -> int:
@@ -262,12 +273,12 @@ class Peer:
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         self._states.report(states, now_s=now_s)
 
     def acknowledge(self, ack: Acknowledgement, *, now_s: float) -> None:
         """This agent is the root of ``ack.query``: to all its sites, this one included."""
-        self._tray.now_s = now_s
+        self._begin(now_s)
         self._acks.give(ack, now_s=now_s)
 
     # What can be seen from outside.
@@ -328,6 +339,11 @@ class Peer:
 
     # How the parts hang together.
 
+    def _begin(self, now_s: float) -> None:
+        """Something happens that may move a deadline."""
+        self._tray.now_s = now_s
+        self._due_s = None
+
     def _receive_heartbeat(self, link: Link, beat: Heartbeat, *, now_s: float) -> None:
         problem = problem_with_heartbeat(beat)
         if problem is not None:
@@ -353,6 +369,7 @@ class Peer:
 
     def _look(self, *, now_s: float) -> None:
         """Ways may have closed or opened: look for others, and send what waited for them."""
+        self._due_s = None
         self._paths.look(now_s=now_s)
         self._carrier.way_opened(now_s=now_s)
         self._states.flush_waiting()
