@@ -39,7 +39,7 @@ class IntervalSet:
         return f"IntervalSet({list(self.ranges())})"
 
     def ranges(self) -> Ranges:
-        return tuple(zip(self._firsts, self._lasts, strict=True))
+        return tuple(zip(self._firsts, self._lasts, strict=True)) if self._firsts else ()
 
     def add(self, first: int, last: int) -> None:
         if last < first:

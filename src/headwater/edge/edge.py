@@ -229,12 +229,14 @@ class Edge:
         self._send(left, states, now_s=now_s)
 
     def _send(self, left: Room, states: list[SiteState], *, now_s: float) -> None:
-        sending = Sending(list(self._edges.values()), left, now_s=now_s)
-        sending.send_live()
-        sending.send_repairs(self._config.spares_per_tick_max)
-        sending.send_backlog(self._config.sends_per_tick_max)
         self._sent_s = now_s
-        self._outputs += sending.marks()
+        waiting = [edge for edge in self._edges.values() if _waits_for_room(edge)]
+        sending = Sending(waiting, left, now_s=now_s)
+        if waiting:  # seldom: what is live is sent as soon as it is cut
+            sending.send_live()
+            sending.send_repairs(self._config.spares_per_tick_max)
+            sending.send_backlog(self._config.sends_per_tick_max)
+            self._outputs += sending.marks()
         if states:
             self._outputs.append(Report(tuple(states)))
         self._outputs += join_states(sending.sends, self._edges)

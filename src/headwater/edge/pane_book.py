@@ -126,6 +126,8 @@ class PaneBook:
 
     def age_fresh(self, before_s: float) -> None:
         """What was closed before this time is backlog from now on."""
+        if not self.fresh:
+            return
         old = [pane for pane, entry in self.fresh.items() if entry.closed_s < before_s]
         for pane in old:
             entry = self.fresh.pop(pane)

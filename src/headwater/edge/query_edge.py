@@ -169,7 +169,8 @@ class QueryEdge:
         a query's updates may be sent as soon as they are cut."""
         self.has_work = False
         clock = self.time.of_source(clock)
-        writes = self._tell_suspension() + self._expire(now_s=now_s)
+        writes = self._tell_suspension()
+        writes += self._expire(now_s=now_s)
         panes: list[int] = []
         self._awaits_cut = bool(self.cutting)
         if not self.cutting:
@@ -216,7 +217,10 @@ class QueryEdge:
         self.closed_through, self.record_changed = through, True
         return panes
 
-    def _close_empty(self, first: int, last: int, filled: Iterable[int], *, now_s: float) -> None:
+    def _close_empty(self, first: int, last: int, filled: list[int], *, now_s: float) -> None:
+        """``filled`` are the panes with rows among first … last."""
+        if len(filled) == last - first + 1:
+            return
         others = IntervalSet((pane, pane) for pane in filled)
         for a, b in self._undeclined(first, last):
             for run in others.gaps(a, b):
@@ -236,6 +240,8 @@ class QueryEdge:
             self.book.written(pane, now_s=now_s)
 
     def _take_late(self, count_max: int, *, now_s: float) -> list[int]:
+        if not self.book.late:
+            return []
         wait_s = self.config.late_coalesce_s
         due = [pane for pane, since_s in self.book.late.items() if since_s + wait_s <= now_s]
         for pane in due[:count_max]:
@@ -253,7 +259,8 @@ class QueryEdge:
             )
         else:
             through = FOREVER
-        self._awaits_cut |= any(pane < through for pane in self.cutting)
+        if self.cutting:
+            self._awaits_cut |= min(self.cutting) < through
         through = min([through, self.closed_through, *self.cutting, *self.book.late])
         if through <= max(self.word.sealed_through, self.lowest()):
             return
@@ -329,7 +336,7 @@ class QueryEdge:
         """Panes that nobody acknowledged in time are declined and dropped, in one step."""
         panes = self.book.expired(self._retention_s, now_s=now_s)
         panes += self.book.beyond(self.config.panes_waiting_max)
-        return self.expire([pane for pane in panes if pane not in self.cutting])
+        return self.expire([pane for pane in panes if pane not in self.cutting]) if panes else []
 
     def expire(self, panes: Iterable[int]) -> list[Write]:
         gone = tuple(sorted(set(panes)))

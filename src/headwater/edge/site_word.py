@@ -23,6 +23,7 @@ NEVER_S = -1e18
 """A time before all times."""
 ALWAYS_S = 1e18
 """A time after all times."""
+NOTHING = Tally()
 
 
 class SiteWord:
@@ -102,7 +103,7 @@ class SiteWord:
             self.has_changed = True
 
     def add_tally(self, more: Tally) -> None:
-        if more != Tally():
+        if more != NOTHING:
             sums = (a + b for a, b in zip(_counts(self.tally), _counts(more), strict=True))
             self.tally = Tally(*sums)
             self._tally_changed = True
@@ -214,6 +215,8 @@ class SiteWord:
         return self._damaged.ranges()
 
     def declined(self) -> tuple[Declined, ...]:
+        if not self._never:
+            return ()
         found = [
             Declined(first, last, reason)
             for reason, panes in self._declined.items()
