@@ -26,12 +26,17 @@ always safe.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import msgspec
 
 from headwater.algebra import bitset, ranges
 from headwater.algebra.ranges import Ranges
 from headwater.errors import OverlapError
+
+
+TAGS_KEPT = 1 << 14
+"""A site needs the tag of its own life for every pane, and a simulator those of all its sites."""
 
 
 class SitePart(msgspec.Struct, frozen=True, array_like=True):
@@ -70,7 +75,10 @@ class Coverage(msgspec.Struct, frozen=True):
     @property
     def sites(self) -> int:
         """All ordinals that are mentioned, as a bitset."""
-        return self.whole | self.empty | bitset.of(part.ordinal for part in self.parts)
+        compact = self.whole | self.empty
+        if not self.parts:
+            return compact
+        return compact | bitset.of(part.ordinal for part in self.parts)
 
     @property
     def has_rows(self) -> bool:
@@ -86,12 +94,15 @@ class Coverage(msgspec.Struct, frozen=True):
                 "merge of summaries: wanted disjoint sites, both cover ordinals "
                 f"{list(bitset.members(common))[:8]}; forward them apart"
             )
-        parts = tuple(sorted(self.parts + other.parts, key=lambda part: part.ordinal))
+        parts = self.parts + other.parts
+        if parts:
+            parts = tuple(sorted(parts, key=lambda part: part.ordinal))
         return Coverage(
             self.whole | other.whole, self.empty | other.empty, self.tag ^ other.tag, parts
         )
 
 
+@lru_cache(maxsize=TAGS_KEPT)
 def incarnation_tag(ordinal: int, incarnation: int) -> int:
     """64 bits that stand for "this site in this life"."""
     digest = hashlib.blake2b(b"%d:%d" % (ordinal, incarnation), digest_size=8).digest()
