@@ -135,15 +135,16 @@ class Link:
 
     def _hear_ways(self, beat: Heartbeat, *, own: int, now_s: float) -> None:
         """Of each root the first way that does not lead through ourselves counts."""
+        one_way_s = self.one_way_s
         ways: dict[int, RootWay] = {}
         for sign in beat.roots:
             if ways.get(sign.root, NO_WAY) is NO_WAY:
                 is_none = sign.age_s >= LOST_S or own in sign.via
-                seen_s = now_s - sign.age_s - self.one_way_s
+                seen_s = now_s - sign.age_s - one_way_s
                 ways[sign.root] = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
         for root, way in ways.items():
             self.has_turned |= (self._ways.get(root) is NO_WAY) != (way is NO_WAY)
-        self._ways.update(ways)
+            self._ways[root] = way
 
     def way_to(self, root: int, *, level: int, is_above: bool, now_s: float) -> RootWay | None:
         """Its way to a root; None where it has none, or its news are too old for a peer on this
@@ -151,11 +152,13 @@ class Link:
         from when the link came up; somebody below must have a way of its own, so its word is
         needed."""
         way = self._ways.get(root)
-        if way is None and is_above:
+        if way is None:
+            if not is_above:
+                return None
             way = RootWay(self._up_s)
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
         life_s = beats * max(self._interval_s, self._config.heartbeat_every_s)
-        return way if way is not None and now_s - way.seen_s <= life_s else None
+        return way if now_s - way.seen_s <= life_s else None
 
     def beat(self, word: BeatWord, *, now_s: float) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago

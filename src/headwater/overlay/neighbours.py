@@ -33,6 +33,7 @@ class Neighbours:
     def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
         self.names: set[str] = set()
         self._site = site
+        self._ordinal = roster.ordinal_of[site]
         self._roster = roster
         self._config = config
         self._links: dict[str, Link] = {}
@@ -134,7 +135,7 @@ class Neighbours:
     def receive(self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float) -> list[Output]:
         """The first heartbeat of a link is answered at once, later ones by the next beat."""
         is_first = not link.has_beat
-        link.receive(beat, own=self._roster.ordinal_of[self._site], now_s=now_s)
+        link.receive(beat, own=self._ordinal, now_s=now_s)
         if is_first and link.is_up and beat.echo_s is None:
             self.beat_count += 1
             return [Transmit(link.site, link.beat(word, now_s=now_s), CONTROL)]

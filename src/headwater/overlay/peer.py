@@ -184,20 +184,19 @@ class Peer:
         if self._neighbours.heard(link, now_s=now_s):
             self._tray.note("heard-again", f"{sender} is heard again")
             self._way_opened(sender, now_s=now_s)
-        one_way_s = link.one_way_s
         match message:
             case Heartbeat():
                 self._receive_heartbeat(link, message, now_s=now_s)
                 return
             case SummaryMessage(summary):
                 self._acks.came(summary.query, summary.route.tree, sender)
-                self._carrier.receive(sender, summary, one_way_s=one_way_s, now_s=now_s)
+                self._carrier.receive(sender, summary, one_way_s=link.one_way_s, now_s=now_s)
             case StatesMessage():
                 self._states.receive(sender, message, now_s=now_s)
             case AckMessage(ack):
-                self._acks.receive(sender, ack, one_way_s=one_way_s, now_s=now_s)
+                self._acks.receive(sender, ack, one_way_s=link.one_way_s, now_s=now_s)
             case CommandMessage(command):
-                self._commands.receive(sender, command, one_way_s=one_way_s, now_s=now_s)
+                self._commands.receive(sender, command, one_way_s=link.one_way_s, now_s=now_s)
             case CommandsKnown():
                 self._commands.receive_known(sender, message, now_s=now_s)
             case AskInstall():

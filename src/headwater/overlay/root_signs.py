@@ -21,7 +21,6 @@ have made it worse than a newer one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import msgspec
 
@@ -56,7 +55,7 @@ class RootSign(msgspec.Struct, frozen=True, array_like=True):
     """Somebody on the way goes by a last resort."""
 
 
-class RootWay(NamedTuple):
+class RootWay(msgspec.Struct, frozen=True, order=True):
     """What a neighbour said of a root, as it counts here."""
 
     seen_s: float
@@ -76,7 +75,8 @@ class RootClock(msgspec.Struct, frozen=True):
     at_s: float
 
     def spread_at(self, now_s: float) -> float:
-        return self.spread_s + DRIFT_MAX * max(0.0, now_s - self.at_s)
+        past_s = now_s - self.at_s
+        return self.spread_s + DRIFT_MAX * past_s if past_s > 0.0 else self.spread_s
 
 
 class RootSigns:
@@ -105,13 +105,14 @@ class RootSigns:
             is_known = sign.root in self._has_way and sign.root not in self._own
             if is_known and sign.clock_s is not None:
                 offset_s = sign.clock_s + rtt_s / 2 - now_s
-                self._learn(sign.root, RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s))
+                self._learn(sign.root, offset_s, spread_s=sign.spread_s + rtt_s / 2, now_s=now_s)
 
     def seed(self, root: int, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the root's clock showed when it left. Its age is made of
         half round trips, so that is about as far as it can be trusted."""
         if root in self._has_way and root not in self._own:
-            self._learn(root, RootClock(clock_s + age_s - now_s, SEED_SPREAD_S + age_s, now_s))
+            offset_s = clock_s + age_s - now_s
+            self._learn(root, offset_s, spread_s=SEED_SPREAD_S + age_s, now_s=now_s)
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
         """For the next heartbeat; roots to which there never was a way are left out."""
@@ -148,14 +149,15 @@ class RootSigns:
             root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via, sign.by_host
         )
 
-    def _learn(self, root: int, sample: RootClock) -> None:
+    def _learn(self, root: int, offset_s: float, *, spread_s: float, now_s: float) -> None:
         """A sample that can't be true beside the known one means that a clock was set."""
         known = self._clocks.get(root)
-        if known is not None and known.spread_at(sample.at_s) < sample.spread_s:
-            apart_s = abs(known.offset_s - sample.offset_s)
-            if apart_s <= known.spread_at(sample.at_s) + sample.spread_s + STEP_MIN_S:
+        if known is not None:
+            known_spread_s = known.spread_at(now_s)
+            apart_s = abs(known.offset_s - offset_s)
+            if known_spread_s < spread_s and apart_s <= known_spread_s + spread_s + STEP_MIN_S:
                 return
-        self._clocks[root] = sample
+        self._clocks[root] = RootClock(offset_s, spread_s, now_s)
 
 
 def _sign(root: int, way: RootWay, now_s: float) -> RootSign:
