@@ -152,15 +152,14 @@ class Neighbours:
         left_s = self._next_beat_s - now_s
         if 0.0 < left_s <= self._config.heartbeat_every_s:
             return False
-        return left_s <= 0.0 or left_s > self.beat_every_s()
+        return left_s <= 0.0 or left_s > self._beat_every_s(sum(1 for _ in self.links_up()))
 
     def beat_soon(self, *, now_s: float) -> None:
         """There is news that others should not wait for."""
         self._next_beat_s = min(self._next_beat_s, max(now_s, self._beat_s + NEWS_EVERY_S))
 
-    def beat_every_s(self) -> float:
-        links = sum(1 for _ in self.links_up())
-        afforded_s = links * BEAT_BYTES / self._config.heartbeat_bytes_s_max
+    def _beat_every_s(self, link_count: int) -> float:
+        afforded_s = link_count * BEAT_BYTES / self._config.heartbeat_bytes_s_max
         return max(self._config.heartbeat_every_s, afforded_s)
 
     def watch(self, *, now_s: float, note: Note) -> list[Output]:
@@ -181,9 +180,9 @@ class Neighbours:
 
     def beat(self, word: BeatWord, *, now_s: float) -> list[Output]:
         """A heartbeat for everybody."""
-        self._beat_s = now_s
-        self._next_beat_s = now_s + self.beat_every_s()
         links = list(self.links_up())
+        self._beat_s = now_s
+        self._next_beat_s = now_s + self._beat_every_s(len(links))
         self.beat_count += len(links)
         return [Transmit(link.site, link.beat(word, now_s=now_s), CONTROL) for link in links]
 
