@@ -22,6 +22,8 @@ class IntervalSet:
     (True, ((1, 5), (7, 9)))
     """
 
+    __slots__ = ("_firsts", "_lasts")
+
     def __init__(self, ranges: Iterable[Range] = ()) -> None:
         joined = normal(ranges)
         self._firsts = [first for first, _ in joined]

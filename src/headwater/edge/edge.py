@@ -54,6 +54,11 @@ class EdgeProgress(msgspec.Struct, frozen=True):
 class Edge:
     """One for each site that has data."""
 
+    __slots__ = (
+        "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation", "_kept", "_ordinal",
+        "_outputs", "_retention_s", "_sent_s",
+    )  # fmt: skip
+
     def __init__(
         self,
         *,

@@ -43,6 +43,11 @@ class Unsent:
 class PaneBook:
     """One query. Only panes that are not acknowledged cost an entry each."""
 
+    __slots__ = (
+        "_backlog", "_backlog_order", "_bytes", "_counts", "_expiry", "_open", "_open_order",
+        "_written", "filled", "flights", "fresh", "late", "repairs", "same", "typical_bytes",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         self.late: dict[int, float] = {}
         """Closed panes with rows that are in no update -> since when; oldest first."""

@@ -39,6 +39,13 @@ Write = Cut | Remember | Expire | Suspended
 class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
+    __slots__ = (
+        "_awaits_cut", "_is_suspension_told", "_lateness_s", "_reading_s", "_retention_s",
+        "_sealed_s", "ack_number", "book", "closed_through", "config", "cutting", "cutting_sent",
+        "doubtful", "doubtful_s", "failure_heard", "failures", "has_work", "id", "loss_heard",
+        "query", "record_changed", "reopened", "root_incarnation", "time", "word",
+    )  # fmt: skip
+
     def __init__(
         self,
         query: Query,

@@ -20,6 +20,8 @@ SLEW = 0.005
 
 
 class RootTime:
+    __slots__ = ("_is_used", "_offset_s", "_told_s", "known_s")
+
     def __init__(self, *, is_used: bool) -> None:
         """``is_used`` is False for queries that go by the records' own timestamps."""
         self._is_used = is_used

@@ -38,6 +38,12 @@ ROUNDS_MAX = 1_000
 class Machines:
     """A peer, an edge where there is data, and a root for each query that is answered here."""
 
+    __slots__ = (
+        "_admit", "_awaited", "_config", "_installed", "_merger_of", "_peer_is_told",
+        "_root_incarnation", "_roster", "edge", "effects", "ledgers", "loading_bytes", "peer",
+        "roots", "site",
+    )  # fmt: skip
+
     def __init__(
         self,
         *,

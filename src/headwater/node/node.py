@@ -42,6 +42,8 @@ from headwater.root.root import Root
 class Node:
     """``incarnation`` is that of the cube, ``root_incarnation`` that of the ledger."""
 
+    __slots__ = ("_machines", "_ticked_s", "site")
+
     def __init__(
         self,
         *,

@@ -24,6 +24,10 @@ from headwater.overlay.trust import problem_with_ack
 
 
 class AckRelay:
+    __slots__ = (
+        "_cast", "_guest_after_s", "_neighbours", "_reconciliation", "_router", "_senders", "_tray",
+    )  # fmt: skip
+
     def __init__(
         self,
         *,

@@ -34,6 +34,11 @@ spreading, the federation's tree and the query's tree can together form a ring; 
 
 
 class Carrier:
+    __slots__ = (
+        "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router", "_site", "_tray",
+        "list", "stages",
+    )  # fmt: skip
+
     def __init__(
         self,
         site: str,

@@ -43,6 +43,8 @@ class Verdict(Enum):
 
 
 class CommandLog:
+    __slots__ = ("_digest", "live", "vector")
+
     def __init__(self) -> None:
         self.live: dict[str, Install] = {}
         self.vector: dict[str, int] = {}

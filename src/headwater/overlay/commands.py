@@ -25,6 +25,11 @@ from headwater.plan.query import QueryId
 
 
 class Commands:
+    __slots__ = (
+        "_config", "_federation", "_neighbours", "_on_installed", "_on_removed", "_roster", "_site",
+        "_tray", "_vector_told", "log", "reconciliation",
+    )  # fmt: skip
+
     def __init__(
         self,
         site: str,

@@ -25,6 +25,11 @@ PLACED_MAX = 2_000
 
 
 class Coordinates:
+    __slots__ = (
+        "_changed", "_every_s", "_federation", "_known", "_neighbours", "_next_s", "_own",
+        "_roster", "_tray", "_vivaldi",
+    )  # fmt: skip
+
     def __init__(
         self,
         site: str,

@@ -58,6 +58,8 @@ class _Search:
 
 
 class LastResort:
+    __slots__ = ("_config", "_is_up", "_leads_to", "_ordinal", "_roster", "_searches")
+
     def __init__(
         self,
         ordinal: int,

@@ -31,6 +31,12 @@ RTT_MAX_S = 60.0
 
 
 class Link:
+    __slots__ = (
+        "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s", "_interval_s", "_up_s",
+        "_ways", "handed_bytes", "has_been_heard", "has_turned", "is_silent", "is_up", "last_rtt_s",
+        "load_is_told", "queued_bytes", "rtt_s", "site",
+    )  # fmt: skip
+
     def __init__(self, site: str, config: OverlayConfig) -> None:
         self.site = site
         self.is_up = False

@@ -30,6 +30,12 @@ NEWS_EVERY_S = 0.25
 
 
 class Neighbours:
+    __slots__ = (
+        "_backoffs", "_beat_s", "_config", "_diallable", "_level", "_links", "_missing",
+        "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "beat_count", "hosts",
+        "names",
+    )  # fmt: skip
+
     def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
         self.names: set[str] = set()
         self._site = site

@@ -36,6 +36,8 @@ class _Pane:
 
 
 class NetDist:
+    __slots__ = ("_alpha", "_ceiling_s", "_is_trained", "_open", "_panes", "estimate_s")
+
     def __init__(self, *, alpha: float, initial_s: float, ceiling_s: float) -> None:
         self.estimate_s = min(initial_s, ceiling_s)
         self._alpha = alpha

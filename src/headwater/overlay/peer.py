@@ -64,6 +64,12 @@ UNSAID = BeatWord(0)
 
 
 class Peer:
+    __slots__ = (
+        "_acks", "_carrier", "_commands", "_coordinates", "_due_s", "_is_restoring", "_merger_of",
+        "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states", "_tray",
+        "_word_count", "site",
+    )  # fmt: skip
+
     def __init__(
         self,
         *,

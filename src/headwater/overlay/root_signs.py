@@ -82,6 +82,8 @@ class RootClock(msgspec.Struct, frozen=True):
 class RootSigns:
     """``ways_to`` finds the ways to a root that are to be told, the best one first."""
 
+    __slots__ = ("_clocks", "_has_way", "_ordinal", "_own", "_ways_to")
+
     def __init__(self, ordinal: int, *, ways_to: Callable[[int], list[RootWay]]) -> None:
         self._ordinal = ordinal
         self._ways_to = ways_to

@@ -36,7 +36,7 @@ class RosterIndex:
         """Whether all members of the tree are sites of the roster. Every peer asks that of every
         tree, so where no ordinal is missing it does not walk over them."""
         if self._is_gapless:
-            return 0 <= tree.ordinals.start and tree.ordinals.stop <= self.ordinal_max + 1
+            return tree.ordinals.start >= 0 and tree.ordinals.stop <= self.ordinal_max + 1
         return tree.members() <= self.name_of.keys()
 
     def node_set(self, query: Query) -> int:

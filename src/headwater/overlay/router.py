@@ -33,6 +33,8 @@ class Way(msgspec.Struct, frozen=True):
 
 
 class Router:
+    __slots__ = ("_carriers", "_is_open", "_leads_to", "_queries", "_resort", "federation")
+
     def __init__(
         self,
         federation: Federation,

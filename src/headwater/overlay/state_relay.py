@@ -20,6 +20,8 @@ from headwater.overlay.trust import problem_with_state
 class StateRelay:
     """``came`` is told of (query, tree, sender) when states come in."""
 
+    __slots__ = ("_came", "_config", "_flush_s", "_router", "_tray", "batch")
+
     def __init__(
         self,
         *,

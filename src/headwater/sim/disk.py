@@ -69,6 +69,12 @@ class Untold:
 class CubeDisk:
     """The partial rows and updates of all queries at one site, in one incarnation."""
 
+    __slots__ = (
+        "_births", "_incarnation", "_kind", "_ordinal", "_over", "_panes", "_records_max",
+        "_slot_count", "_truth", "committed", "damage", "found", "found_s", "is_begun", "nothing",
+        "records", "states", "untold",
+    )  # fmt: skip
+
     def __init__(
         self,
         ordinal: int,
@@ -267,7 +273,13 @@ class CubeDisk:
     def _kept(self, query: str, record: EdgeRecord) -> tuple[PaneKept, ...]:
         return tuple(
             PaneKept(
-                pane, len(at.updates), at.sent, at.is_acked, len(at.waiting), 400, at.written_s,
+                pane,
+                len(at.updates),
+                at.sent,
+                at.is_acked,
+                len(at.waiting),
+                400,
+                at.written_s,
                 at.is_same,
             )
             for pane, at in sorted(self._panes.get(query, {}).items())

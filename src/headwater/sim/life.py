@@ -67,6 +67,11 @@ class ReadingBegins:
 class Life:
     """Ends by ``end``; whatever of it is still in the queue of events then does nothing."""
 
+    __slots__ = (
+        "_actions", "_around", "_clock", "_effects", "_is_waiting", "_is_working", "_name",
+        "_tick_s", "_watcher", "crash", "crash_after", "disk", "is_over", "node", "spark",
+    )  # fmt: skip
+
     def __init__(
         self, name: str, *, node: Node, disk: Disk, clock: Clock, around: Surroundings,
         watcher: Watcher,

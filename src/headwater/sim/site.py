@@ -35,6 +35,11 @@ class SiteWatcher(Protocol):
 
 
 class SimulatedSite:
+    __slots__ = (
+        "_around", "_failing_until_s", "_longer_s", "_make_disk", "_make_node", "_stalled_until_s",
+        "_watcher", "clock", "disk", "has_data", "life", "life_count", "log", "name", "truth",
+    )  # fmt: skip
+
     def __init__(
         self,
         name: str,
