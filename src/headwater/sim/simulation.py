@@ -204,16 +204,16 @@ def settle(place: latencies.World, *, seed: int) -> dict[str, Coordinate]:
     """Where everybody is, after each has heard some random others a few times."""
     random = Random(f"vivaldi {seed}")
     count = len(place.names)
-    rtt_s = (2.0 * place.one_way_s).tolist()
     sites = [Vivaldi(random=Random(f"vivaldi {seed} {n}")) for n in range(count)]
     heard = [
         [m for m in random.sample(range(count), min(VIVALDI_NEIGHBOURS + 1, count)) if m != n]
         for n in range(count)
     ]
+    rtts_s = [(2.0 * place.one_way_s[n, heard[n]]).tolist() for n in range(count)]
     for _ in range(VIVALDI_ROUNDS):
         for n in range(count):
-            for m in heard[n]:
-                sites[n].observe(place.names[m], sites[m].coordinate, rtt_s=rtt_s[n][m])
+            for m, rtt_s in zip(heard[n], rtts_s[n], strict=True):
+                sites[n].observe(place.names[m], sites[m].coordinate, rtt_s=rtt_s)
     return {name: sites[n].coordinate for n, name in enumerate(place.names)}
 
 
