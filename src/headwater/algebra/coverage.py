@@ -34,7 +34,6 @@ from headwater.algebra import bitset, ranges
 from headwater.algebra.ranges import Ranges
 from headwater.errors import OverlapError
 
-
 TAGS_KEPT = 1 << 14
 """A site needs the tag of its own life for every pane, and a simulator those of all its sites."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -59,9 +59,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     def parents(self) -> list[str]:
         """In the trees of the newest plan."""
-        return [
-            place.parent for place in self.places if place is not None and place.parent is not None
-        ]
+        places = self.plans[0].places
+        return [place.parent for place in places if place is not None and place.parent is not None]
 
     def plan_of(self, version: int) -> Plan | None:
         newest = self.plans[0]
@@ -78,10 +77,9 @@ class LiveQuery(msgspec.Struct, frozen=True):
         place = self.place_on(version, tree)
         return self.time_s * (GUEST_PATIENCE if place is None else place.patience)
 
-    def all_places(self) -> Iterator[TreePlace]:
+    def all_places(self) -> list[TreePlace]:
         """In all trees of all plans."""
-        for plan in self.plans:
-            yield from (place for place in plan.places if place is not None)
+        return [place for plan in self.plans for place in plan.places if place is not None]
 
     def first_tree(self, pane: int) -> int:
         """Panes are striped over the trees, and all sites put a pane on the same one, where its

@@ -132,9 +132,11 @@ class Pathfinder:
         if root in self._goes_down:
             found += [(site, False, False) for site in self._neighbours.names]
         ways = sorted(
-            (is_host or way.by_host, len(way.via), -way.seen_s, site, way)
-            for site, is_host, is_above in found
-            if (way := self._way_by(site, name, is_above)) is not None
+            [
+                (is_host or way.by_host, len(way.via), -way.seen_s, site, way)
+                for site, is_host, is_above in found
+                if (way := self._way_by(site, name, is_above)) is not None
+            ]
         )  # trees before hosts, then the shortest, then the newest
         if not ways:
             return []
@@ -175,10 +177,11 @@ class Pathfinder:
         elif not self._federation.is_root:
             self._look_for(self._federation, self._sites_towards(self._home), now_s=now_s)
         hosts = self._resort.hosts()
-        for left in self._neighbours.hosts - hosts - self._neighbours.names:
-            if self._neighbours.is_up(left):
-                self._tray.put(Hangup(left))
-        self._neighbours.hosts = hosts
+        if hosts != self._neighbours.hosts:
+            for left in self._neighbours.hosts - hosts - self._neighbours.names:
+                if self._neighbours.is_up(left):
+                    self._tray.put(Hangup(left))
+            self._neighbours.hosts = hosts
 
     def awaits(self, site: str) -> bool:
         """The word of this site may end a search for a host."""
@@ -207,9 +210,10 @@ class Pathfinder:
     def _look_for(
         self, query: LiveQuery, towards: list[tuple[str, bool]], *, now_s: float
     ) -> None:
-        ways = [self._way_by(site, query.root, is_above) for site, is_above in towards]
-        has_tree = any(way is not None for way in ways)
-        is_whole = any(way is not None and not way.by_host for way in ways)
+        found = [self._way_by(site, query.root, is_above) for site, is_above in towards]
+        ways = [way for way in found if way is not None]
+        has_tree = bool(ways)
+        is_whole = any(not way.by_host for way in ways)
         if not has_tree and self._resort.has_failed(query.id):
             self._goes_down.add(self._roster.ordinal_of[query.root])
         for wanted in self._resort.step(query, has_tree=has_tree, is_whole=is_whole, now_s=now_s):
