@@ -55,7 +55,8 @@ def test_a_tree_knows_parents_children_and_subtrees() -> None:
     assert (tree.parent_of(4), tree.parent_of(0)) == (3, None)
     assert tree.children_of(0) == (3, 7)
     assert tree.members() == {0, 3, 4, 7}
-    assert tree.subtrees == {0: 0b10011001, 3: 0b11000, 4: 0b10000, 7: 0b10000000}
+    subtrees = {member: tree.subtree_of(member) for member in tree.members()}
+    assert subtrees == {0: 0b10011001, 3: 0b11000, 4: 0b10000, 7: 0b10000000}
     assert tree.levels == {0: 0, 3: 1, 7: 1, 4: 2}
     assert tree.ancestors_of(4) == [3, 0]
 

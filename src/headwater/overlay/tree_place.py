@@ -39,6 +39,6 @@ def find_place(tree: Tree, ordinal: int, *, roster: RosterIndex, node_set: int) 
         parent=None if parent is None else roster.name_of[parent],
         children=tuple(roster.name_of[child] for child in tree.children_of(ordinal)),
         level=tree.levels[ordinal],
-        awaited=tree.subtrees[ordinal] & node_set,
+        awaited=tree.subtree_of(ordinal) & node_set,
         patience=1.0 - tree.levels[ordinal] / (tree.height + 1),
     )

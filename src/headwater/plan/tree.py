@@ -6,6 +6,7 @@ from functools import cached_property
 
 import msgspec
 
+from headwater.algebra import bitset
 from headwater.errors import ConfigurationError
 
 
@@ -58,20 +59,18 @@ class Tree(msgspec.Struct, frozen=True, dict=True):
         """The level of those farthest from the root."""
         return next(reversed(self.levels.values()))
 
-    @cached_property
-    def subtrees(self) -> dict[int, int]:
-        """For each member, itself and everyone below it as a bitset."""
-        found = {member: 1 << member for member in self.levels}
-        for member in reversed(self.levels):
-            if member != self.root:
-                found[self.parent[member]] |= found[member]
-        return found
-
     def parent_of(self, ordinal: int) -> int | None:
         return self.parent.get(ordinal)
 
     def children_of(self, ordinal: int) -> tuple[int, ...]:
         return self.children.get(ordinal, ())
+
+    def subtree_of(self, ordinal: int) -> int:
+        """The member and everyone below it as a bitset. Not kept for all: a peer wants its own."""
+        found = [ordinal]
+        for member in found:
+            found.extend(self.children.get(member, ()))
+        return bitset.of(found)
 
     def members(self) -> frozenset[int]:
         return frozenset(self.levels)
