@@ -1,0 +1,66 @@
+"""What the simulated network tells the sites at the ends of its links (``Ends``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
+from headwater.sim.bag import BagMerger
+from headwater.sim.event_queue import EventQueue
+from headwater.sim.site import SimulatedSite
+from headwater.sim.tally import TallyMerger
+from headwater.sim.transcript import Transcript
+
+MESSAGE_BYTES = 120
+"""About what a message takes beside its rows."""
+
+
+class LinkEnds:
+    def __init__(
+        self,
+        queue: EventQueue,
+        sites: Mapping[str, SimulatedSite],
+        transcript: Transcript,
+        *,
+        merger: BagMerger | TallyMerger,
+    ) -> None:
+        self._queue = queue
+        self._sites = sites
+        self._transcript = transcript
+        self._merger = merger
+
+    def life_of(self, site: str) -> int:
+        return self._sites[site].life_count if self._sites[site].is_up else 0
+
+    def linked(self, site: str, peer: str) -> None:
+        self._transcript.note(self._queue.now_s, site, f"link up with {peer}", mark=1)
+        self._sites[site].linked(peer)
+
+    def unlinked(self, site: str, peer: str, unsent: list[Message]) -> None:
+        self._transcript.note(
+            self._queue.now_s, site, f"link down with {peer}, {len(unsent)} unsent", mark=2
+        )
+        if any(isinstance(message, SummaryMessage) for message in unsent):
+            self._transcript.count("a summary came back unsent")
+        self._sites[site].unlinked(peer, unsent)
+
+    def arrived(self, site: str, sender: str, message: Message) -> None:
+        life = self._sites[site].life
+        if life is not None:
+            life.receive(sender, message)
+
+    def queued(self, site: str, peer: str, queued_bytes: int) -> None:
+        self._sites[site].load(peer, queued_bytes)
+
+    def size_bytes(self, message: Message) -> int:
+        if isinstance(message, SummaryMessage):
+            rows = message.summary.rows
+            return MESSAGE_BYTES + (0 if rows is None else self._merger.size_bytes(rows))
+        if isinstance(message, AckMessage):
+            return MESSAGE_BYTES + 20 * len(message.ack.panes)
+        if isinstance(message, StatesMessage):
+            return MESSAGE_BYTES * len(message.states)
+        return MESSAGE_BYTES // 2
+
+    def aged(self, message: Message, by_s: float) -> Message:
+        return aged(message, by_s)
