@@ -19,10 +19,11 @@ from typing import Any
 from chaos.federation import LivenessFailure
 from chaos.namespaces import Namespaces
 from chaos.packet_switch import Line
-from headwater.agent.config import roster_toml
+from headwater.agent.config import AgentConfig, roster_toml
 from headwater.agent.up import OPERATOR, is_ready
 from headwater.net.certs import create_authority, issue
 from headwater.net.identity import Role
+from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install
 from headwater.plan.roster import Roster, Site
 from headwater.store.commands import CommandStore
@@ -48,6 +49,7 @@ LINES = {
 }
 """Each way: from gen4 to home and back takes 110 ms. The order is that of the ordinals."""
 PORT, METRICS_PORT = 7400, 9464
+BRANCHING = 2
 READY_S_MAX = 120.0
 COMMAND_S_MAX = 60.0
 END_S_MAX = 30.0
@@ -57,7 +59,7 @@ SENT = re.compile(r'^headwater_summaries_sent_total{.*stage="([^"]+)".*} (\S+)$'
 CONFIGURATION = """
 site = "{name}"
 roster = "../roster.toml"
-branching = 2
+branching = {branching}
 metrics_port = {metrics_port}
 
 [listen]
@@ -121,7 +123,7 @@ class Fleet:
             self.data(site.name).mkdir(parents=True)
             text = CONFIGURATION.format(
                 name=site.name, host=site.host, port=site.port,
-                metrics_port=METRICS_PORT,
+                metrics_port=METRICS_PORT, branching=BRANCHING,
                 mode="local" if site.name == HOME else "none",
             )  # fmt: skip
             (self.directory / site.name / "agent.toml").write_text(text)
@@ -182,6 +184,14 @@ class Fleet:
         if done.returncode:
             raise LivenessFailure(f"headwater {arguments}: {done.stderr}")
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def neighbours_of(self, name: str) -> set[str]:
+        """On the trees that all agents plan, on which commands travel."""
+        count = AgentConfig(site=name).trees
+        trees = plan_trees(self.roster, root=HOME, branching=BRANCHING, count=count)
+        name_of = {site.ordinal: site.name for site in self.roster.sites}
+        pairs = [{name_of[one], name_of[other]} for tree in trees for one, other in tree.parents]
+        return {one for pair in pairs if name in pair for one in pair} - {name}
 
     def installed(self, name: str) -> list[Install]:
         """The commands that an agent has on its disk."""

@@ -246,6 +246,23 @@ def test_a_host_without_a_query_is_left_when_a_tree_leads_home_again(overlay):
     assert not guests(world)
 
 
+def test_a_host_that_answers_when_it_is_not_wanted_any_more_is_hung_up_on(overlay):
+    """Else each end would take the other for its guest, and keep the link for ever."""
+    world = overlay.World(CHAIN)
+    world.run(10.0)
+    for host in ("root", "b"):
+        world.cut("c", host)
+    world.cut("c", "a")
+    world.run(5.0)
+    assert Dial("b") in world.of("c", Dial)
+    world.connect("c", "a")
+    world.run(5.0)
+    world.connect("c", "b")
+    world.run(1.0)
+    assert frozenset(("c", "b")) not in world.links
+    assert "c" not in guests(world)
+
+
 def test_a_calm_federation_without_queries_looks_for_nobody(overlay):
     world = overlay.World(*CROSSED)
     for name in world.peers:

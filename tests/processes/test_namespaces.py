@@ -8,9 +8,10 @@
     relay2   gen1 (data)   gen2 (data)            north: 20 to 30 ms away
     relay3   gen3 (data)   gen4 (data)            south: 40 to 50 ms away
 
-Four trees span them. A relay that is a parent in several is killed, and a generator that is one,
-too, is cut off without a word. Then one of the others loses every parent that it has left. First
-answers must cover whoever is alive and reachable, soon after each blow; records are numbered, so
+Four trees span them. A generator that has lost all its neighbours must hear of the query all the
+same. Then a relay that is a parent in several trees is killed, and a generator that is one, too, is
+cut off without a word. Then one of the others loses every parent that it has left. First answers
+must cover whoever is alive and reachable, soon after each blow; records are numbered, so
 none may be in twice; and once all is healed every window must become exact and final.
 """
 
@@ -191,6 +192,25 @@ def install(story: Story) -> int:
     return round(datetime.fromisoformat(installed["begin"]).timestamp() * 1e6)
 
 
+def install_without_neighbours(story: Story) -> int:
+    """A generator that can reach none of those with whom it shares links of the federation's trees
+    hears of the query from somebody else."""
+    neighbours = {one: story.fleet.neighbours_of(one) for one in GENERATORS}
+    lonely = min(GENERATORS, key=lambda one: len(neighbours[one]))
+    for neighbour in neighbours[lonely]:
+        story.switch.part(lonely, neighbour)
+    first_us = install(story)
+    heard_s = await_that(
+        lambda: bool(story.fleet.installed(lonely)),
+        RESORTED_S,
+        why_not=lambda: f"{lonely} has no query\n{story.fleet.evidence()}",
+    )
+    lost = sorted(neighbours[lonely])
+    story.say(f"parted {lonely} from {lost}: it has the query after {heard_s:.1f} s")
+    story.switch.heal()
+    return first_us
+
+
 def parents(story: Story) -> list[dict[str, str]]:
     """For each tree of the query who sends to whom, as the root has it on its disk."""
     (command,) = story.fleet.installed(HOME)
@@ -236,7 +256,7 @@ def loneliest(trees: list[dict[str, str]], lost: set[str]) -> str:
 @pytest.mark.timeout(400)
 def test_answers_stay_whole_for_the_living_while_inner_nodes_die(story: Story) -> None:
     with writing(story):
-        first_us = install(story)
+        first_us = install_without_neighbours(story)
         story.await_whole(since_s=first_us / 1e6)
         trees = parents(story)
         killed, cut = victims(trees)

@@ -25,15 +25,17 @@ Note = Callable[[str, str], None]
 
 BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
+CALL_S_MAX = 60.0
+"""A link that comes up later after a dial than this was opened by the other end."""
 NEWS_EVERY_S = 0.25
 """News of a way lost or found do not wait for the next heartbeat, but come no more often."""
 
 
 class Neighbours:
     __slots__ = (
-        "_backoffs", "_beat_s", "_config", "_diallable", "_level", "_links", "_missing",
-        "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "beat_count", "hosts",
-        "names",
+        "_backoffs", "_beat_s", "_called_s", "_config", "_diallable", "_level", "_links",
+        "_missing", "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "beat_count",
+        "hosts", "names",
     )  # fmt: skip
 
     def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
@@ -49,6 +51,8 @@ class Neighbours:
         """Of those, the ones without a link."""
         self.hosts: set[str] = set()
         """Wanted beside the neighbours."""
+        self._called_s: dict[str, float] = {}
+        """Hosts that we have dialled and that have not answered yet, and when."""
         self.beat_count = 0
         """Heartbeats sent."""
         self._level = 0
@@ -129,10 +133,25 @@ class Neighbours:
                 backoff.try_soon(now_s=now_s)
         link.up(now_s=now_s)
         self._find_missing()
-        if len(self.guests()) > self._config.guests_max and site not in self.names:
+        if site not in self.names and (
+            self._is_too_late(site, now_s=now_s) or len(self.guests()) > self._config.guests_max
+        ):
             return [Hangup(site)]
         self.beat_count += 1
         return [Transmit(site, link.beat(word, now_s=now_s), CONTROL)]
+
+    def call(self, host: str, *, now_s: float) -> Dial:
+        """Ask for a link with a host."""
+        self._called_s[host] = now_s
+        return Dial(host)
+
+    def _is_too_late(self, site: str, *, now_s: float) -> bool:
+        """A host that we called has answered when it is not wanted any more. Else each end would
+        take the other for its guest, and keep the link for ever."""
+        called_s = self._called_s.pop(site, None)
+        if called_s is None or site in self.hosts:
+            return False
+        return 0.0 <= now_s - called_s <= CALL_S_MAX
 
     def link_down(self, site: str) -> None:
         self.link(site).down()
