@@ -211,6 +211,7 @@ FULL = [
     Heartbeat(
         1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),
         Coordinate(1.0, 2.0, 3.0, 4.0, 0.5),
+        needs_link=False,
     ),
 ]  # fmt: skip
 

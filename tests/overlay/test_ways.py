@@ -258,7 +258,7 @@ def test_a_host_that_answers_when_it_is_not_wanted_any_more_is_hung_up_on(overla
     world.connect("c", "a")
     world.run(5.0)
     world.connect("c", "b")
-    world.run(1.0)
+    world.run(world.config.heartbeat_every_s)
     assert frozenset(("c", "b")) not in world.links
     assert "c" not in guests(world)
 
@@ -287,3 +287,22 @@ def test_a_home_that_is_gone_is_looked_for_ever_more_rarely(overlay):
     query = world.install()
     world.run(world.config.dial_last_s)
     assert all(query in world.peers[name].live_queries() for name in "abcd")
+
+
+def test_a_link_that_only_a_removed_query_needed_is_closed(overlay):
+    world = overlay.World(CHAIN)
+    crossed = """
+root
+  b
+    d
+  a
+    c
+"""
+    query = world.install(tree=world.tree_of(crossed))
+    world.run(10.0)
+    assert frozenset(("b", "d")) in world.links
+    world.remove(query)
+    world.run(10.0)
+    assert world.links.keys() == {
+        frozenset(pair) for pair in [("root", "a"), ("root", "b"), ("a", "c"), ("c", "d")]
+    }

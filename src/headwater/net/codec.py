@@ -100,6 +100,7 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     digest: int
     roots: Annotated[tuple[WireRootSign, ...], Meta(max_length=SIGNS_MAX)] = ()
     coordinate: WirePlace | None = None
+    needs_link: bool = True
 
 
 class WireStates(msgspec.Struct, frozen=True, array_like=True):
@@ -197,7 +198,9 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
         for sign in beat.roots
     )
     place = None if beat.coordinate is None else _wire_place(beat.coordinate)
-    return WireHeartbeat(beat.sent_s, beat.echo_s, beat.echo_held_s, beat.digest, roots, place)
+    return WireHeartbeat(
+        beat.sent_s, beat.echo_s, beat.echo_held_s, beat.digest, roots, place, beat.needs_link
+    )
 
 
 def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
@@ -213,7 +216,9 @@ def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
         for sign in wire.roots
     )
     place = None if wire.coordinate is None else _place(wire.coordinate)
-    return Heartbeat(wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest, roots, place)
+    return Heartbeat(
+        wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest, roots, place, wire.needs_link
+    )
 
 
 def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary | tuple[Any, ...]:

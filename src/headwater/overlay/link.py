@@ -166,12 +166,14 @@ class Link:
         life_s = beats * max(self._interval_s, self._config.heartbeat_every_s)
         return way if now_s - way.seen_s <= life_s else None
 
-    def beat(self, word: BeatWord, *, now_s: float) -> Heartbeat:
+    def beat(self, word: BeatWord, *, needs_link: bool = True, now_s: float) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
         and was never told of has left, and must not be held against the link for ever."""
         self.handed_bytes = 0
         held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
-        return Heartbeat(now_s, self._echo_s, held_s, word.digest, word.roots, word.coordinate)
+        return Heartbeat(
+            now_s, self._echo_s, held_s, word.digest, word.roots, word.coordinate, needs_link
+        )
 
     def silent_after_s(self) -> float:
         usual_s = BEATS_ALLOWED * self._interval_s + DEVIATIONS_ALLOWED * self._deviation_s

@@ -38,6 +38,8 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
     """What the sender knows of the roots: that they live, and what their clocks show."""
     coordinate: Coordinate | None = None
     """Where the sender is; None: it does not know yet."""
+    needs_link: bool = True
+    """For a tree or as a last resort. A link that neither end needs is closed."""
 
 
 class BeatWord(NamedTuple):

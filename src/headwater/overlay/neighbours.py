@@ -25,17 +25,15 @@ Note = Callable[[str, str], None]
 
 BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
-CALL_S_MAX = 60.0
-"""A link that comes up later after a dial than this was opened by the other end."""
 NEWS_EVERY_S = 0.25
 """News of a way lost or found do not wait for the next heartbeat, but come no more often."""
 
 
 class Neighbours:
     __slots__ = (
-        "_backoffs", "_beat_s", "_called_s", "_config", "_diallable", "_level", "_links",
-        "_missing", "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "beat_count",
-        "hosts", "names",
+        "_backoffs", "_beat_s", "_config", "_diallable", "_level", "_links", "_missing",
+        "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "beat_count", "hosts",
+        "names",
     )  # fmt: skip
 
     def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
@@ -51,8 +49,6 @@ class Neighbours:
         """Of those, the ones without a link."""
         self.hosts: set[str] = set()
         """Wanted beside the neighbours."""
-        self._called_s: dict[str, float] = {}
-        """Hosts that we have dialled and that have not answered yet, and when."""
         self.beat_count = 0
         """Heartbeats sent."""
         self._level = 0
@@ -133,38 +129,32 @@ class Neighbours:
                 backoff.try_soon(now_s=now_s)
         link.up(now_s=now_s)
         self._find_missing()
-        if site not in self.names and (
-            self._is_too_late(site, now_s=now_s) or len(self.guests()) > self._config.guests_max
-        ):
+        if len(self.guests()) > self._config.guests_max and site not in self.names:
             return [Hangup(site)]
-        self.beat_count += 1
-        return [Transmit(site, link.beat(word, now_s=now_s), CONTROL)]
-
-    def call(self, host: str, *, now_s: float) -> Dial:
-        """Ask for a link with a host."""
-        self._called_s[host] = now_s
-        return Dial(host)
-
-    def _is_too_late(self, site: str, *, now_s: float) -> bool:
-        """A host that we called has answered when it is not wanted any more. Else each end would
-        take the other for its guest, and keep the link for ever."""
-        called_s = self._called_s.pop(site, None)
-        if called_s is None or site in self.hosts:
-            return False
-        return 0.0 <= now_s - called_s <= CALL_S_MAX
+        return [self._beat_to(link, word, now_s=now_s)]
 
     def link_down(self, site: str) -> None:
         self.link(site).down()
         self._find_missing()
 
     def receive(self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float) -> list[Output]:
-        """The first heartbeat of a link is answered at once, later ones by the next beat."""
+        """The first heartbeat of a link is answered at once, later ones by the next beat. A link
+        that neither end needs is closed: its trees are gone, or a host answered too late."""
         is_first = not link.has_beat
         link.receive(beat, own=self._ordinal, now_s=now_s)
+        if not beat.needs_link and link.is_up and not self._needs(link.site):
+            return [Hangup(link.site)]
         if is_first and link.is_up and beat.echo_s is None:
-            self.beat_count += 1
-            return [Transmit(link.site, link.beat(word, now_s=now_s), CONTROL)]
+            return [self._beat_to(link, word, now_s=now_s)]
         return []
+
+    def _needs(self, site: str) -> bool:
+        return site in self.names or site in self.hosts
+
+    def _beat_to(self, link: Link, word: BeatWord, *, now_s: float) -> Transmit:
+        self.beat_count += 1
+        beat = link.beat(word, needs_link=self._needs(link.site), now_s=now_s)
+        return Transmit(link.site, beat, CONTROL)
 
     def heard(self, link: Link, *, now_s: float) -> bool:
         """Any message is a sign of life. True where it ends a silence."""
@@ -208,8 +198,7 @@ class Neighbours:
         links = list(self.links_up())
         self._beat_s = now_s
         self._next_beat_s = now_s + self._beat_every_s(len(links))
-        self.beat_count += len(links)
-        return [Transmit(link.site, link.beat(word, now_s=now_s), CONTROL) for link in links]
+        return [self._beat_to(link, word, now_s=now_s) for link in links]
 
     def dials(self, *, now_s: float) -> list[Output]:
         """Those whose turn it is, of the neighbours without a link."""

@@ -16,7 +16,7 @@ from headwater.overlay.last_resort import LastResort
 from headwater.overlay.live_query import FEDERATION, LiveQuery
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.neighbours import Neighbours
-from headwater.overlay.outputs import Hangup
+from headwater.overlay.outputs import Dial, Hangup
 from headwater.overlay.root_signs import RootClock, RootSign, RootSigns, RootWay
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router, Way
@@ -217,7 +217,7 @@ class Pathfinder:
         if not has_tree and self._resort.has_failed(query.id):
             self._goes_down.add(self._roster.ordinal_of[query.root])
         for wanted in self._resort.step(query, has_tree=has_tree, is_whole=is_whole, now_s=now_s):
-            self._tray.put(self._neighbours.call(wanted, now_s=now_s))
+            self._tray.put(Dial(wanted))
 
     def _retire_plans(self, *, now_s: float) -> None:
         """Former trees cost heartbeats; they go when all that was sent by them has come or died."""

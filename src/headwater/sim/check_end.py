@@ -41,6 +41,16 @@ class EndCheck:
         if len({tuple(ids) for ids in live.values()}) != 1:
             raise Violation("commands converge", f"sites disagree: {live}")
 
+    def hosts_are_left(self) -> None:
+        """All trees lead on again, so nobody keeps a link for the last resort."""
+        guests = {
+            name: site.node.peer.guests()
+            for name, site in self._sites.items()
+            if site.node is not None and site.node.peer.guests()
+        }
+        if guests:
+            raise Violation("hosts are left", f"links outside of all trees: {guests}")
+
     def query_settled(self, query: Query, *, until_s: float) -> None:
         """Every window that ended by ``until_s`` is final and equal to the recount."""
         root = self._sites[query.root]
