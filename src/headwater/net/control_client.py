@@ -37,6 +37,7 @@ from headwater.net.tls import Credentials
 REPLY_TIMEOUT_S = 30.0
 ANSWERS_WAITING_MAX = 10_000
 """Events that the caller has not taken yet; beyond, the connection is given up."""
+START_IT = "; start it (headwater up DIR or headwater agent --config FILE) or give --federation DIR"
 
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
@@ -89,7 +90,8 @@ class ControlClient:
             await self.close()
             where = f"agent at {self._host}:{self._port}"
             kind = NotAuthorised if refused.reason is Refusal.REFUSED_US else WireError
-            raise kind(f"{where}: {refused}") from None
+            advice = START_IT if refused.reason is Refusal.UNREACHABLE else ""
+            raise kind(f"{where}: {refused}{advice}") from None
         self._assembler = MessageAssembler(message_bytes_max=ANSWER_BYTES_MAX)
         self._queue: SendQueue[None] = SendQueue(
             bytes_max=2 * REQUEST_BYTES_MAX, streams=(Stream.CONTROL,), shares={}
