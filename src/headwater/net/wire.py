@@ -308,7 +308,7 @@ def checked_command(wire: WireCommand) -> Command:
 
 
 def _wire_tree(tree: Tree) -> WireTree:
-    above = [NOBODY] * (max(tree.members()) + 1)
+    above = [NOBODY] * tree.ordinals.stop
     for child, parent in tree.parents:
         above[child] = parent
     return WireTree(tree.root, tuple(above))

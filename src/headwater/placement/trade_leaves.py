@@ -65,7 +65,7 @@ def _survivals(draws: Draws) -> int:
     """A bit for each drawn failure; three in eight are zero, about the most to be prepared for."""
     bits = 0
     for _ in range(WORDS):
-        bits = bits << 64 | draws.word() | draws.word() & draws.word()
+        bits = (bits << 64) | draws.word() | (draws.word() & draws.word())
     return bits
 
 
