@@ -463,6 +463,27 @@ def test_a_late_update_is_held_only_if_it_is_spelled_out():
     assert site.edge.progress()[0].unacked_panes == 0
 
 
+def test_an_acknowledgement_that_was_overtaken_is_not_heard():
+    """Its bit stands for the empty close; the newer one greets a state that counts an update."""
+    site = greeted()
+    site.commit(now_s=11.0, read_through_s=11.0)
+    site.commit({0: [1]}, now_s=12.0, read_through_s=12.0)
+    site.work(now_s=13.1)
+    site.hear(ack(panes=(PaneHeld(0, 0),), number=3, greet=site.told[-1].number), now_s=14.0)
+    site.hear(ack(panes=(PaneHeld(0, 1),), number=2), now_s=15.0)
+    assert site.edge.progress()[0].unacked_panes == 1
+
+
+def test_a_pane_that_is_held_but_not_listed_is_not_asked_for():
+    """The root may have the late update: it has only not spelled the pane out this time."""
+    site = sent_once()
+    site.commit({0: [2]}, now_s=12.0, read_through_s=12.0)
+    site.work(now_s=13.0)
+    site.take_said()
+    site.hear(ack(number=2, held=((0, 0),), listed=((1, FOREVER),)), now_s=60.0)
+    assert site.said == []
+
+
 def test_repairs_are_limited_in_each_tick():
     site = greeted(config=EdgeConfig(spares_per_tick_max=2))
     site.commit({pane: [pane] for pane in range(5)}, now_s=51.0, read_through_s=51.0)

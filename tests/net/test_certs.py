@@ -162,3 +162,18 @@ def test_a_denied_serial_is_not_admitted(authority: Authority, tmp_path: Path) -
     credentials.reload()
     with pytest.raises(Refused, match="denied certificate"):
         credentials.admit(peer)
+
+
+def test_a_certificate_that_names_another_federation_is_not_admitted(
+    authority: Authority, tmp_path: Path
+) -> None:
+    """Even where it is signed by our own CA: two federations may have been given one."""
+    credentials = Credentials(issue(authority, Role.SITE, "here", into=tmp_path))
+    uri = credentials.identity.uri.replace(credentials.identity.federation, "others")
+    peer = {
+        "subjectAltName": (("URI", uri),),
+        "serialNumber": "77",
+        "notAfter": "Nov 15 12:00:00 2099 GMT",
+    }
+    with pytest.raises(Refused, match="wanted federation"):
+        credentials.admit(peer)

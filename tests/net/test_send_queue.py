@@ -86,6 +86,13 @@ def test_a_full_queue_takes_nothing_more_and_says_so() -> None:
     assert queue.put(LIVE, bytes(100), "room again", now_s=0.0)
 
 
+def test_a_queue_that_has_something_never_grows_beyond_its_bytes() -> None:
+    queue = _queue(bytes_max=100)
+    assert queue.put(LIVE, bytes(60), "first", now_s=0.0)
+    assert not queue.put(LIVE, bytes(41), "too much", now_s=0.0)
+    assert queue.put(LIVE, bytes(40), "fits", now_s=0.0)
+
+
 def test_the_last_frame_of_a_message_is_marked_as_such() -> None:
     queue, splitter = _queue(), FrameSplitter()
     queue.put(LIVE, bytes(CHUNK_BYTES), "a chunk and a wait stamp", now_s=0.0)

@@ -372,3 +372,33 @@ def test_a_query_that_is_removed_before_it_has_begun_does_not_begin(world):
     world["s0"].work()
     world.run(8.0)
     assert world["s1"].of(do.Installed) == []
+
+
+def test_each_query_is_answered_with_what_is_its_own(world):
+    other = make_query(begin_pane=1, name="others", counter=2)
+    world.install(QUERY)
+    world.install(other)
+    world.run(12.0)
+    world["s1"].commit(QUERY, 1, [1])
+    world["s2"].commit(other, 1, [2])
+    world.run(26.0)
+    answers = {query: rows for query, window, rows, _ in world["s0"].published if window == 1}
+    assert answers == {ID: (1,), str(other.id): (2,)}
+
+
+def test_what_is_being_loaded_takes_the_room_that_it_will_need(world):
+    """A slow disk: what is to be sent waits to be loaded, and is not counted out before it is."""
+    world.install(QUERY)
+    world.run(12.0)
+    site = world["s1"]
+    loads = []
+    load = site.execute
+    site.execute = lambda effect: (
+        loads.append(effect) if isinstance(effect, do.LoadAndSend) else load(effect)
+    )
+    site.commit(QUERY, 1, [1, 2, 3])
+    world.run(22.0)
+    assert [send.pane for send in loads] == [1]
+    assert site.node.progress().loading_bytes == loads[0].row_bytes > 0
+    load(loads[0])
+    assert site.node.progress().loading_bytes == 0

@@ -102,6 +102,28 @@ def test_lanes_and_panes_are_apart(make_bench):
     assert len(bench.list) == 3
 
 
+def test_summaries_with_a_site_in_common_go_on_apart(make_bench):
+    bench = make_bench()
+    bench.insert(0)
+    bench.insert(0)
+    bench.insert(1)
+    left = bench.tick(bench.list.next_deadline_s())
+    assert sorted(summary.rows for summary in left) == [(0,), (0, 1)]
+    assert bench.notices == []
+
+
+def test_what_a_full_list_lets_go_early_is_said(make_bench):
+    bench = make_bench(entries_max=2)
+    bench.insert(0, pane=0)
+    bench.insert(0, pane=1)
+    assert [summary.pane for summary in bench.insert(0, pane=2)] == [0]
+    assert [kind for kind, _ in bench.notices] == ["full"]
+    bench.is_open = False
+    assert bench.insert(0, pane=3) == []
+    assert len(bench.list) == 2
+    assert "dropped, no way" in bench.notices[-1][1]
+
+
 def test_timers_of_what_has_left_are_swept_out(make_bench):
     bench = make_bench()
     for pane in range(3 * TIMERS_SPARE):
