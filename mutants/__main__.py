@@ -79,8 +79,9 @@ def _try(mutant: Mutant, copies: SimpleQueue[Path]) -> str:
     finally:
         path.write_text(text, encoding="utf-8")
         copies.put(copy)
-    verdict = {FAILED: "caught", PASSED: "SURVIVED"}.get(code, f"UNCLEAR (pytest ended with {code})")
-    print(f"{verdict:10} {mutant.file.removeprefix('src/headwater/')}: {mutant.mistake}", flush=True)
+    verdict = {FAILED: "caught", PASSED: "SURVIVED"}.get(code, f"UNCLEAR (pytest: {code})")
+    where = mutant.file.removeprefix("src/headwater/")
+    print(f"{verdict:10} {where}: {mutant.mistake}", flush=True)
     return verdict
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from mutants.catalogue import PROJECT, Mutant, catalogue
 
 PACKAGES = {
