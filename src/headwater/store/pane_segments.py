@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 import pyarrow as pa
 
-from headwater.errors import SegmentDamaged
+from headwater.errors import RowsGone, SegmentDamaged
 from headwater.store.manifest import Manifest
 from headwater.store.segments import Segment, SegmentStore
 
@@ -41,11 +41,15 @@ class PaneSegments:
         return cursor.lastrowid
 
     def load(self, stretch: Stretch) -> pa.Table:
-        """The rows. Raises ``SegmentDamaged``, now and ever after."""
-        name, checksum, count, rows, is_damaged = self._manifest.one(
+        """The rows. Raises ``SegmentDamaged`` or ``RowsGone``, now and ever after; anything else
+        is worth another try."""
+        found = self._manifest.first(
             "SELECT name, checksum, bytes, rows, is_damaged FROM segments WHERE id = ?",
             (stretch.segment,),
         )
+        if found is None:
+            raise RowsGone(f"segment {stretch.segment}: it was freed; retention has taken its rows")
+        name, checksum, count, rows, is_damaged = found
         if is_damaged:
             raise SegmentDamaged(f"segment {name}: it was damaged and is in quarantine")
         try:

@@ -32,7 +32,10 @@ class Loss(msgspec.Struct, frozen=True):
 
 @dataclass
 class SourceState:
-    """Changed by ``CutLog`` alone, under the manifest's lock, after its transactions."""
+    """Changed by ``CutLog`` alone, when a transaction is committed, in the same hold of the lock.
+
+    A source that was forgotten and made anew has another state: the old one is refused.
+    """
 
     id: int
     name: str
@@ -66,9 +69,21 @@ class SourceState:
             polls.popleft()
         self._see_committed()
 
-    def committed(self, through: int) -> None:
+    def registered(self, last_cut: int, news: dict[int, Loss], heard: Iterable[int]) -> None:
+        self.is_begun = True
+        self.last_cut = last_cut
+        self.forget_losses(heard)
+        self.losses.update(news)
+
+    def committed(self, through: int, heard: Iterable[int] = ()) -> None:
+        self.forget_losses(heard)
         self.committed_cut = through
         self._see_committed()
+
+    def lost(self, number: int, loss: Loss, through: int) -> None:
+        """A chunk is gone, and the committed cut has moved past what is lost."""
+        self.losses[number] = loss
+        self.committed(through)
 
     def _see_committed(self) -> None:
         polls = self._clean_polls

@@ -159,7 +159,8 @@ class UpdateCutter:
         )
         if pane.is_damaged:
             self._queries.end_pane(cut.query, pane.pane, Reason.LOST)
-        return CutDone(cut.query, pane.pane, before + 1, last, pane.row_bytes)
+        is_whole = not pane.is_damaged
+        return CutDone(cut.query, pane.pane, before + 1, last, pane.row_bytes, is_whole=is_whole)
 
     def _nothing(self, number: int, query: str, pane: int) -> CutDone:
         row = self._manifest.first(
