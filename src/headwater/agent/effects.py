@@ -3,6 +3,10 @@
 Runs of writes to the same store are done as one, in one transaction, because a transaction costs
 a sync of the disk. The order between stores and the network is the node's and is kept: an
 acknowledgement that follows a ``Keep`` leaves after it is on the disk.
+
+A write that the disk refuses is tried until it takes it: nothing may be said before. Rows that
+can't be read now are not waited for, since others can be: they are as good as lost on the way, and
+an acknowledgement asks for them again.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Any, TypeVar
 import structlog
 
 from headwater.agent.stores import SiteStores
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, DiskTrouble, RowsGone, SegmentDamaged, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -30,8 +34,8 @@ CUBE_WRITES = (
 )  # fmt: skip
 LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.Trim)
 COMMAND_WRITES = (fx.KeepCommand, fx.KeepVector)
-RETRY_S = 1.0
-"""Between two tries of a write that the disk had no room for."""
+RETRY_S, RETRY_S_MAX = 1.0, 10.0
+"""Between two tries of a write that the disk had no room for, or refused; doubled each time."""
 
 
 class EffectRunner:
@@ -55,8 +59,17 @@ class EffectRunner:
         self._now_s = now_s
         self._install = install
         self._heard = heard
-        self.trouble = ""
+        self.write_trouble = ""
         """Why writing stands still, for people; empty when it does not."""
+        self.load_trouble = ""
+        """Why rows could not be read the last time; empty when they could."""
+        self.loads_failed = 0
+        """Rows that could not be read when they were to be sent, in this life."""
+
+    @property
+    def trouble(self) -> str:
+        """For people: what the disk refuses; empty when it does not."""
+        return "; ".join(filter(None, (self.write_trouble, self.load_trouble)))
 
     async def run(self, effects: Sequence[fx.Effect]) -> None:
         for place, group in _runs(effects):
@@ -95,24 +108,35 @@ class EffectRunner:
             cube = self._stores.cube
             try:
                 rows = await self._in_writer(lambda: cube.rows(send.query, send.pane, send.updates))
-            except StoreError as error:
-                self._node.not_loaded(send, str(error), now_s=self._now_s())
+            except (SegmentDamaged, RowsGone) as error:
+                is_damaged = isinstance(error, SegmentDamaged)
+                now_s = self._now_s()
+                self._node.rows_lost(send, str(error), now_s=now_s, is_damaged=is_damaged)
                 return
+            except StoreError as error:
+                self.load_trouble = str(error)
+                self.loads_failed += 1
+                self._node.not_loaded(send, str(error))
+                return
+            self.load_trouble = ""
         self._node.loaded(send, rows, now_s=self._now_s())
 
     async def _write(self, write: Callable[[], T]) -> T:
-        """Until it is done. Nothing may be said before it is, so a full disk stops the node's
-        words, not the process; the trouble is visible and ends when there is room."""
+        """Until it is done. Nothing may be said before it is, so a full or failing disk stops the
+        node's words, not the process; the trouble is visible and ends when the disk takes it."""
+        pause_s = RETRY_S
         while True:
             try:
                 result = await self._in_writer(write)
-            except DiskFull as error:
-                if not self.trouble:
-                    log.warning("disk full", site=self._stores.site, error=str(error))
-                self.trouble = str(error)
-                await asyncio.sleep(RETRY_S)
+            except (DiskFull, DiskTrouble) as error:
+                if not self.write_trouble:
+                    what = "disk full" if isinstance(error, DiskFull) else "disk fails"
+                    log.warning(what, site=self._stores.site, error=str(error))
+                self.write_trouble = str(error)
+                await asyncio.sleep(pause_s)
+                pause_s = min(2.0 * pause_s, RETRY_S_MAX)
             else:
-                self.trouble = ""
+                self.write_trouble = ""
                 return result
 
     async def _in_writer(self, call: Callable[[], T]) -> T:

@@ -27,7 +27,7 @@ from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.report import BatchReport
-from headwater.errors import HeadwaterError, StoreError
+from headwater.errors import DiskFull, DiskTrouble, HeadwaterError, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -208,6 +208,7 @@ class SiteRuntime:
     async def _drive(self) -> None:
         while True:
             self._wake.clear()
+            self.stores.refuse_if_broken()
             now_s = self.now_s()
             self.node.tick(now_s=now_s)
             effects = self.node.take()
@@ -255,12 +256,15 @@ class SiteRuntime:
             return
         self._retained_s = now_s
         loop = asyncio.get_running_loop()
-        retained = await loop.run_in_executor(
-            self._writer, lambda: self.stores.cube.retention(now_s=now_s)
-        )
-        gone = (*retained.declined, *self.stores.cube.take_damaged())
-        if gone:
-            self.node.rows_gone(gone, now_s=self.now_s())
+        try:
+            retained = await loop.run_in_executor(
+                self._writer, lambda: self.stores.cube.retention(now_s=now_s)
+            )
+        except (DiskFull, DiskTrouble) as error:  # nothing has changed; the next run tries again
+            log.warning("retention waits", site=self.site, error=str(error))
+            return
+        if retained.declined:
+            self.node.rows_gone(retained.declined, now_s=self.now_s())
 
     async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
         """A bug in the loop must be seen, not swallowed by a task nobody awaits."""
