@@ -4,9 +4,8 @@ Runs of writes to the same store are done as one, in one transaction, because a 
 a sync of the disk. The order between stores and the network is the node's and is kept: an
 acknowledgement that follows a ``Keep`` leaves after it is on the disk.
 
-A write that the disk refuses is tried until it takes it: nothing may be said before. Rows that
-can't be read now are not waited for, since others can be: they are as good as lost on the way, and
-an acknowledgement asks for them again.
+Rows that can't be read now are not waited for, since others can be: they are as good as lost on the
+way, and an acknowledgement asks for them again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, TypeVar
 import structlog
 
 from headwater.agent.stores import SiteStores
-from headwater.errors import DiskFull, DiskTrouble, RowsGone, SegmentDamaged, StoreError
+from headwater.errors import DiskFull, RowsGone, SegmentDamaged, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -34,8 +33,8 @@ CUBE_WRITES = (
 )  # fmt: skip
 LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.Trim)
 COMMAND_WRITES = (fx.KeepCommand, fx.KeepVector)
-RETRY_S, RETRY_S_MAX = 1.0, 10.0
-"""Between two tries of a write that the disk had no room for, or refused; doubled each time."""
+RETRY_S = 1.0
+"""Between two tries of a write that the disk had no room for."""
 
 
 class EffectRunner:
@@ -59,17 +58,12 @@ class EffectRunner:
         self._now_s = now_s
         self._install = install
         self._heard = heard
-        self.write_trouble = ""
+        self.trouble = ""
         """Why writing stands still, for people; empty when it does not."""
         self.load_trouble = ""
         """Why rows could not be read the last time; empty when they could."""
         self.loads_failed = 0
         """Rows that could not be read when they were to be sent, in this life."""
-
-    @property
-    def trouble(self) -> str:
-        """For people: what the disk refuses; empty when it does not."""
-        return "; ".join(filter(None, (self.write_trouble, self.load_trouble)))
 
     async def run(self, effects: Sequence[fx.Effect]) -> None:
         for place, group in _runs(effects):
@@ -113,6 +107,8 @@ class EffectRunner:
                 now_s = self._now_s()
                 self._node.rows_lost(send, str(error), now_s=now_s, is_damaged=is_damaged)
                 return
+            except StoreBroken:
+                raise
             except StoreError as error:
                 self.load_trouble = str(error)
                 self.loads_failed += 1
@@ -122,21 +118,18 @@ class EffectRunner:
         self._node.loaded(send, rows, now_s=self._now_s())
 
     async def _write(self, write: Callable[[], T]) -> T:
-        """Until it is done. Nothing may be said before it is, so a full or failing disk stops the
-        node's words, not the process; the trouble is visible and ends when the disk takes it."""
-        pause_s = RETRY_S
+        """Until it is done. Nothing may be said before it is, so a full disk stops the node's
+        words, not the process; the trouble is visible and ends when there is room."""
         while True:
             try:
                 result = await self._in_writer(write)
-            except (DiskFull, DiskTrouble) as error:
-                if not self.write_trouble:
-                    what = "disk full" if isinstance(error, DiskFull) else "disk fails"
-                    log.warning(what, site=self._stores.site, error=str(error))
-                self.write_trouble = str(error)
-                await asyncio.sleep(pause_s)
-                pause_s = min(2.0 * pause_s, RETRY_S_MAX)
+            except DiskFull as error:
+                if not self.trouble:
+                    log.warning("disk full", site=self._stores.site, error=str(error))
+                self.trouble = str(error)
+                await asyncio.sleep(RETRY_S)
             else:
-                self.write_trouble = ""
+                self.trouble = ""
                 return result
 
     async def _in_writer(self, call: Callable[[], T]) -> T:

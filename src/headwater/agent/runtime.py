@@ -27,7 +27,7 @@ from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.report import BatchReport
-from headwater.errors import DiskFull, DiskTrouble, HeadwaterError, StoreError
+from headwater.errors import HeadwaterError, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -256,13 +256,9 @@ class SiteRuntime:
             return
         self._retained_s = now_s
         loop = asyncio.get_running_loop()
-        try:
-            retained = await loop.run_in_executor(
-                self._writer, lambda: self.stores.cube.retention(now_s=now_s)
-            )
-        except (DiskFull, DiskTrouble) as error:  # nothing has changed; the next run tries again
-            log.warning("retention waits", site=self.site, error=str(error))
-            return
+        retained = await loop.run_in_executor(
+            self._writer, lambda: self.stores.cube.retention(now_s=now_s)
+        )
         if retained.declined:
             self.node.rows_gone(retained.declined, now_s=self.now_s())
 

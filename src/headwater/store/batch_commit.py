@@ -24,7 +24,7 @@ import msgspec
 
 from headwater.algebra.site_state import FOREVER
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.errors import EpochOver, QueryUnknown, StoreError
+from headwater.errors import QueryUnknown, StoreError
 from headwater.store.batch_rows import BatchRows, QueryResult, by_pane
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.cuts import CutLog
@@ -129,10 +129,7 @@ class BatchCommitter:
         self, state: SourceState, epoch: int, batch_id: int, through_cut: int, *, is_news: bool
     ) -> None:
         where = f"source {state.name}, epoch {epoch}, batch {batch_id}"
-        if epoch != state.epoch:
-            raise EpochOver(
-                f"{where}: wanted a batch of epoch {state.epoch}; another Spark has taken over"
-            )
+        state.refuse_other_epoch(epoch, f"batch {batch_id}")
         if through_cut > state.last_cut:
             raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {through_cut}")
         if is_news and through_cut <= state.committed_cut:

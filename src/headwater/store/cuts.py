@@ -196,23 +196,24 @@ class CutLog:
                 f"{'none' if identity is None else 'another one'}; is its disk mounted?"
             )
 
-    def quarantine(self, name: str, cut: int, *, path: Path | None = None) -> None:
+    def quarantine(self, name: str, cut: int, *, epoch: int | None = None) -> None:
         """A chunk that Spark can't read: set aside, counted as lost, and never offered again.
 
-        With ``path``, only if it is the cut's own: a source may have been made anew meanwhile.
+        With ``epoch``, that of whoever read it: raises ``EpochOver`` if it is not the source's.
         """
-        state = self.state(name)
-        row = self._manifest.first(
-            "SELECT chunk FROM cuts WHERE source = ? AND cut = ?", (state.id, cut)
-        )
-        if row is None or row[0] is None:
-            return
-        chunk = row[0]
-        if path is not None and path != self.spool.directory / chunk:
-            return
-        if not Path(chunk).is_absolute():
-            self.spool.quarantine(chunk)
-        self._lose(state, cut, chunk, f"Spark could not read {chunk}; it was set aside")
+        with self._manifest.lock:
+            state = self.state(name)
+            if epoch is not None:
+                state.refuse_other_epoch(epoch, f"cut {cut}")
+            row = self._manifest.first(
+                "SELECT chunk FROM cuts WHERE source = ? AND cut = ?", (state.id, cut)
+            )
+            if row is None or row[0] is None:
+                return
+            chunk = row[0]
+            if not Path(chunk).is_absolute():
+                self.spool.quarantine(chunk)
+            self._lose(state, cut, chunk, f"Spark could not read {chunk}; it was set aside")
 
     def _lose(self, state: SourceState, cut: int, chunk: str, what: str) -> None:
         """Unless it was committed, or its source forgotten, since somebody looked."""

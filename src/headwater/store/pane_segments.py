@@ -55,12 +55,19 @@ class PaneSegments:
         try:
             table = self.store.read(Segment(name, checksum, count, rows))
         except SegmentDamaged:
-            with self._manifest.transaction():
-                self._manifest.run(
-                    "UPDATE segments SET is_damaged = 1 WHERE id = ?", (stretch.segment,)
-                )
+            self._mark_damaged(stretch.segment)
             raise
         return table.slice(stretch.first_row, stretch.rows).drop_columns([PANE])
+
+    def give_up(self, segment: int) -> None:
+        """Nobody gets its bytes back: the file is set aside as if they were wrong."""
+        (name,) = self._manifest.one("SELECT name FROM segments WHERE id = ?", (segment,))
+        self.store.set_aside(name)
+        self._mark_damaged(segment)
+
+    def _mark_damaged(self, segment: int) -> None:
+        with self._manifest.transaction():
+            self._manifest.run("UPDATE segments SET is_damaged = 1 WHERE id = ?", (segment,))
 
     def free(self, segments: Iterable[int]) -> list[str]:
         """Inside a transaction: forget those that no pane needs. Returns files to remove after."""

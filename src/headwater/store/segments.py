@@ -118,18 +118,19 @@ class SegmentStore:
             )
 
     def _quarantined(self, segment: Segment, found_bytes: int) -> SegmentDamaged:
-        with explained(f"quarantining {segment.name}"):
-            self._disk.rename(
-                self.directory / segment.name, self.quarantine_directory / segment.name
-            )
-            # Or a power cut brings it back, to be swept as nobody's.
-            self._disk.sync_directory(self.quarantine_directory)
-            self._disk.sync_directory(self.directory)
+        self.set_aside(segment.name)
         return SegmentDamaged(
             f"{self.directory / segment.name}: wanted {segment.bytes} bytes with checksum "
             f"{segment.checksum.hex()}, got {found_bytes} other bytes; "
             f"moved to {self.quarantine_directory}"
         )
+
+    def set_aside(self, name: str) -> None:
+        with explained(f"quarantining {name}"):
+            self._disk.rename(self.directory / name, self.quarantine_directory / name)
+            # Or a power cut brings it back, to be swept as nobody's.
+            self._disk.sync_directory(self.quarantine_directory)
+            self._disk.sync_directory(self.directory)
 
     def remove(self, names: Iterable[str]) -> None:
         """Free what the manifest no longer names. What can't be removed now is swept later."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headwater.edge.report import BatchReport
+from headwater.errors import EpochOver
 
 CLEAN_POLLS_MAX = 1_000
 """Polls whose commit is awaited; beyond, the oldest is forgotten and a newer one stands for it."""
@@ -56,6 +57,13 @@ class SourceState:
     @property
     def has_ended(self) -> bool:
         return self.ends and self.is_begun and self.committed_cut == self.last_cut
+
+    def refuse_other_epoch(self, epoch: int, what: str) -> None:
+        if epoch != self.epoch:
+            raise EpochOver(
+                f"source {self.name}, epoch {epoch}, {what}: wanted a batch of epoch {self.epoch}; "
+                "another Spark has taken over"
+            )
 
     def polled(self, *, started_s: float, is_clean: bool) -> None:
         """A poll is over, and all that it found is registered."""
