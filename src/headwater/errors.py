@@ -41,12 +41,41 @@ class DiskFull(StoreError):
     """There is no room; nothing was committed and the same call may be tried again."""
 
 
+class StoreBroken(StoreError):
+    """A commit failed in a way that leaves open whether it happened: only a new start can look."""
+
+
+class EpochOver(StoreError):
+    """A batch of an epoch that is not the source's own any more; its input comes again."""
+
+
 class SegmentDamaged(StoreError):
     """A segment's checksum does not match; it is quarantined, never deleted."""
 
 
 class AlreadyRunning(StoreError):
     """Another process holds the directory."""
+
+
+class DiskTrouble(StoreError):
+    """The system refused (EIO, EMFILE, a lock); nothing was changed or found to be damaged, and the
+    same call may be tried again."""
+
+
+class RowsGone(StoreError):
+    """Rows that retention has taken, or whose query was removed: they never come back."""
+
+
+class SourceForgotten(StoreError):
+    """The source is not here any more: whoever still works for it has nothing left to do."""
+
+
+class QueryUnknown(StoreError):
+    """A batch has results of a query that no record knows yet: it is tried again when one does."""
+
+
+class AlreadyPublished(StoreError):
+    """This revision of a window, or a later one, is published: there is never a second one."""
 
 
 class SparkFailed(HeadwaterError):

@@ -37,7 +37,7 @@ class Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(script.parent)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(script.parent), *sys.path])},
         )
 
     def run_and_kill(self, directory: Path, *, after_acks: int, extra_s: float) -> None:

@@ -119,6 +119,7 @@ def test_the_sweep_removes_strays_and_keeps_what_is_known(tmp_path: Path) -> Non
 def test_many_segments_cost_one_sync_of_their_directory(tmp_path: Path) -> None:
     disk = FaultyDisk()
     store = cold(tmp_path, disk)
+    disk.calls.clear()
     store.write([(str(n), TABLE) for n in range(20)])
     assert disk.calls["sync_directory"] == 1
     assert disk.calls["sync_file"] == 20

@@ -7,17 +7,19 @@ work is Spark's and the disk's, so it runs in threads; what came of it is told o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 
 import msgspec
 import pyarrow as pa
 import structlog
 
 from headwater.agent.stores import SiteStores
-from headwater.errors import HeadwaterError, SegmentDamaged
+from headwater.errors import HeadwaterError, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswered
@@ -26,6 +28,8 @@ from headwater.store.results import ResultsWriter
 
 log = structlog.get_logger()
 
+SHOW_RETRY_S = 1.0
+"""Between two tries to let readers see an answer that is published."""
 FINISHED_MAX = 256
 """Finished windows that are kept in memory."""
 
@@ -55,6 +59,7 @@ class AnswerRunner:
         self._damaged = damaged
         self._writers: dict[str, ResultsWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
 
     def begin(self, query: Query) -> None:
         """This site answers the query: make its results sound before anything is published."""
@@ -71,6 +76,7 @@ class AnswerRunner:
 
     async def stop(self) -> None:
         """Wait for what is under way; a published answer is never half written."""
+        self._is_stopping = True
         if self._tasks:
             await asyncio.wait(set(self._tasks))
 
@@ -89,7 +95,23 @@ class AnswerRunner:
             self._told(answer, f"{type(error).__name__}: {error}"[:2000])
         else:
             self._told(answer, None)
-            self._published(query, seq)
+            if await self._is_shown(query):
+                self._published(query, seq)
+
+    async def _is_shown(self, query: Query) -> bool:
+        """Wait until readers see it: it is published, whatever the disk says to the last rename.
+
+        False: this agent ends before. The next one shows it when it begins.
+        """
+        stream, loop = query.id.name, asyncio.get_running_loop()
+        writer = self._writers[stream]
+        settle = partial(self._stores.ledger.settle_results, stream, writer)
+        while writer.trouble and not self._is_stopping:
+            log.warning("answer is hidden", query=str(query.id), error=writer.trouble)
+            await asyncio.sleep(SHOW_RETRY_S)
+            with contextlib.suppress(StoreError):
+                await loop.run_in_executor(self._workers, settle)
+        return not writer.trouble
 
     def _finish(self, query: Query, answer: Answer) -> int:
         """In a worker thread."""

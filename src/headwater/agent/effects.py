@@ -3,6 +3,9 @@
 Runs of writes to the same store are done as one, in one transaction, because a transaction costs
 a sync of the disk. The order between stores and the network is the node's and is kept: an
 acknowledgement that follows a ``Keep`` leaves after it is on the disk.
+
+Rows that can't be read now are not waited for, since others can be: they are as good as lost on the
+way, and an acknowledgement asks for them again.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any, TypeVar
 import structlog
 
 from headwater.agent.stores import SiteStores
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, RowsGone, SegmentDamaged, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -57,6 +60,10 @@ class EffectRunner:
         self._heard = heard
         self.trouble = ""
         """Why writing stands still, for people; empty when it does not."""
+        self.load_trouble = ""
+        """Why rows could not be read the last time; empty when they could."""
+        self.loads_failed = 0
+        """Rows that could not be read when they were to be sent, in this life."""
 
     async def run(self, effects: Sequence[fx.Effect]) -> None:
         for place, group in _runs(effects):
@@ -95,9 +102,19 @@ class EffectRunner:
             cube = self._stores.cube
             try:
                 rows = await self._in_writer(lambda: cube.rows(send.query, send.pane, send.updates))
-            except StoreError as error:
-                self._node.not_loaded(send, str(error), now_s=self._now_s())
+            except (SegmentDamaged, RowsGone) as error:
+                is_damaged = isinstance(error, SegmentDamaged)
+                now_s = self._now_s()
+                self._node.rows_lost(send, str(error), now_s=now_s, is_damaged=is_damaged)
                 return
+            except StoreBroken:
+                raise
+            except StoreError as error:
+                self.load_trouble = str(error)
+                self.loads_failed += 1
+                self._node.not_loaded(send, str(error))
+                return
+            self.load_trouble = ""
         self._node.loaded(send, rows, now_s=self._now_s())
 
     async def _write(self, write: Callable[[], T]) -> T:

@@ -208,6 +208,7 @@ class SiteRuntime:
     async def _drive(self) -> None:
         while True:
             self._wake.clear()
+            self.stores.refuse_if_broken()
             now_s = self.now_s()
             self.node.tick(now_s=now_s)
             effects = self.node.take()
@@ -258,9 +259,8 @@ class SiteRuntime:
         retained = await loop.run_in_executor(
             self._writer, lambda: self.stores.cube.retention(now_s=now_s)
         )
-        gone = (*retained.declined, *self.stores.cube.take_damaged())
-        if gone:
-            self.node.rows_gone(gone, now_s=self.now_s())
+        if retained.declined:
+            self.node.rows_gone(retained.declined, now_s=self.now_s())
 
     async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
         """A bug in the loop must be seen, not swallowed by a task nobody awaits."""

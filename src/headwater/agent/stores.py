@@ -56,6 +56,15 @@ class SiteStores:
             self.cube.close()
             raise
 
+    def refuse_if_broken(self) -> None:
+        """Raises ``StoreBroken`` when a commit failed and nobody knows whether it happened.
+
+        All that is in memory may be built upon it, so this agent is over: it ends, and the next one
+        looks at what is on the disk.
+        """
+        for store in (self.cube, self.ledger, self.commands):
+            store.refuse_if_broken()
+
     def close(self) -> None:
         self.ledger.close()
         self.commands.close()

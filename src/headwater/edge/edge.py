@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.ranges import Ranges
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.site_state import Reason, SiteState
 from headwater.edge.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
@@ -209,13 +209,17 @@ class Edge:
                 if update in flight:
                     flight[update] = now_s
 
-    def rows_gone(self, query_id: str, pane: int) -> None:
-        """The cube can't give the rows of this pane any more: it is declined, not promised."""
+    def rows_gone(self, query_id: str, pane: int, reason: Reason = Reason.EXPIRED) -> None:
+        """The cube will never give the rows of this pane again: it is declined, not promised.
+
+        Rows that can't be read *now* are another matter: they count as lost on the way, and the
+        acknowledgement asks for them again.
+        """
         edge = self._to_change(query_id)
         if edge is not None:
-            self._outputs += edge.expire([pane])
+            self._outputs += edge.expire([pane], reason)
             text = f"{query_id}: the rows of pane {pane} are gone from the cube; it is declined"
-            self._outputs.append(Notice("expired", text))
+            self._outputs.append(Notice(reason.value, text))
 
     # Driving
 

@@ -46,8 +46,10 @@ class CutDone(msgspec.Struct, frozen=True):
     is_same: bool = False
     """Of a state query: these are the rows that the pane before it has, update by update."""
     is_whole: bool = True
-    """Of a state query: False where a record may be missing from the state, because bytes were
-    lost, a batch failed, or this site began late and has not read enough records since."""
+    """False where rows of the pane were damaged on the disk: the updates have the others, and the
+    rest is declined (lost), which the cube has written in the same transaction. Of a state query:
+    False where a record may be missing from the state, because bytes were lost, a batch failed, or
+    this site began late and has not read enough records since."""
 
 
 class Remember(msgspec.Struct, frozen=True):

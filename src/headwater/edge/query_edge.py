@@ -286,7 +286,7 @@ class QueryEdge:
         if done.is_same:
             self.book.same.add(pane, pane)
         if not done.is_whole:
-            self.word.damage(pane, pane)
+            self._not_whole(pane)
         if not updates:
             self.has_work = True
             self._nothing_cut(pane, closed_s=closed_s)
@@ -308,6 +308,13 @@ class QueryEdge:
         is_known = self.book.updates_of(pane) or self.word.is_told_empty(pane)
         if not is_known and not self.word.is_declined(pane) and pane not in self.reopened:
             self.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=self._is_live)
+
+    def _not_whole(self, pane: int) -> None:
+        """Before its close is told: so the state tells it, and no answer is called exact before."""
+        if self.query.holds_states:
+            self.word.damage(pane, pane)
+        else:
+            self.word.decline(pane, pane, Reason.LOST)
 
     def lane_of(self, done: CutDone, *, now_s: float) -> Lane:
         """A late update of an old pane would be held on the way for partners that never come."""
@@ -345,12 +352,12 @@ class QueryEdge:
         panes += self.book.beyond(self.config.panes_waiting_max)
         return self.expire([pane for pane in panes if pane not in self.cutting]) if panes else []
 
-    def expire(self, panes: Iterable[int]) -> list[Write]:
+    def expire(self, panes: Iterable[int], reason: Reason = Reason.EXPIRED) -> list[Write]:
         gone = tuple(sorted(set(panes)))
         if not gone:
             return []
         for pane in gone:
-            self.word.decline(pane, pane, Reason.EXPIRED)
+            self.word.decline(pane, pane, reason)
             self.book.drop(pane)
             self.doubtful.remove(pane, pane)
         return [Expire(self.id, gone, self.record())]

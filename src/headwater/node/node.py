@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from headwater.algebra.site_state import Reason
 from headwater.algebra.summary import Merger, Rows
 from headwater.edge.edge import Edge
 from headwater.edge.outputs import CutDone
@@ -153,16 +154,36 @@ class Node:
         self._machines.originate(send, rows, now_s=now_s)
         self._machines.pass_on(now_s=now_s)
 
-    def not_loaded(self, send: LoadAndSend, reason: str, *, now_s: float) -> None:
-        """The cube could not give the rows: they are declined, and the reason is shown."""
-        self._machines.notice("node", "not loaded", f"{send.query} pane {send.pane}: {reason}")
-        self.loaded(send, None, now_s=now_s)
+    def not_loaded(self, send: LoadAndSend, why: str) -> None:
+        """The cube could not give the rows *now*; they are in it.
 
-    def rows_gone(self, panes: Iterable[tuple[str, int]], *, now_s: float) -> None:
+        A summary that was never made is one that was lost on the way: an acknowledgement that lacks
+        it asks for it again. So there is no timer for it, and no second copy under way.
+        """
+        self._machines.loading_bytes -= send.row_bytes
+        self._machines.notice("node", "not loaded", f"{send.query} pane {send.pane}: {why}")
+
+    def rows_lost(
+        self, send: LoadAndSend, why: str, *, now_s: float, is_damaged: bool = True
+    ) -> None:
+        """The cube will never give the rows: they are damaged, or retention has taken them."""
+        self._machines.loading_bytes -= send.row_bytes
+        self._machines.notice("node", "rows lost", f"{send.query} pane {send.pane}: {why}")
+        reason = Reason.LOST if is_damaged else Reason.EXPIRED
+        panes = [(send.query, pane) for pane in send.panes]
+        self.rows_gone(panes, reason, now_s=now_s)
+
+    def rows_gone(
+        self,
+        panes: Iterable[tuple[str, int]],
+        reason: Reason = Reason.EXPIRED,
+        *,
+        now_s: float,
+    ) -> None:
         """(query, pane) that the cube dropped, or lost, before the root had them."""
         if self._machines.edge is not None:
             for query_id, pane in panes:
-                self._machines.edge.rows_gone(query_id, pane)
+                self._machines.edge.rows_gone(query_id, pane, reason)
             self._machines.pass_on(now_s=now_s)
 
     def answered(self, answer: Answer, *, now_s: float, failed: str | None = None) -> None:

@@ -96,6 +96,8 @@ class RootKept(msgspec.Struct, frozen=True):
     """The newest of each window that is not done."""
     done_through: int | None = None
     """Of the last ``Trim``; None: there was none."""
+    last_number: int = 0
+    """The newest number that a kept summary ever had, also one that is gone: none is used again."""
 
 
 class Acknowledge(msgspec.Struct, frozen=True):

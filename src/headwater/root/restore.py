@@ -20,9 +20,10 @@ from headwater.root.scoreboard import Scoreboard
 def replay(scoreboard: Scoreboard, kept: RootKept) -> int:
     """Enter all summaries, and of each state only whose life it was; the newest number.
 
-    Summaries may have been trimmed since, so answers and lives have a say in the number too.
+    Summaries may have been trimmed or lost since, so the ledger's count, answers and lives have a
+    say in the number too: one that is used again would pass for what an answer has already.
     """
-    number = max((one.kept_through for one in kept.answers), default=0)
+    number = max([kept.last_number, *(one.kept_through for one in kept.answers)])
     number = max(number, max((one.since - 1 for one in kept.states), default=0))
     lives = sorted(kept.states, key=lambda one: (one.since, one.state.incarnation))
     told: dict[int, SiteState] = {}

@@ -8,6 +8,11 @@ the new one.
 Where a query failed on the batch, its records are passed over for good. That is written in the
 same transaction, and stays until the query's record has declined the panes: a crash in between must
 not leave panes that look as if they had been read wholly.
+
+What decides is judged inside the transaction: whether the batch is known, whose epoch it is, which
+queries there are and which panes take rows. What was looked at before only saves work. A query that
+was removed meanwhile leaves its rows behind, as it should. A query that no record knows *yet* (its
+record is on its way to the disk) does not: the whole batch is refused and comes again.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ import msgspec
 
 from headwater.algebra.site_state import FOREVER
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.errors import StoreError
+from headwater.errors import QueryUnknown, StoreError
 from headwater.store.batch_rows import BatchRows, QueryResult, by_pane
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.cuts import CutLog
@@ -62,27 +67,56 @@ class BatchCommitter:
         now_s: float,
     ) -> Stored:
         state = self._cuts.state(source)
-        known = self._known(state, epoch, batch_id)
-        new = [result for result in results if result.query not in known]
-        is_news = not known and any(r.table is not None and r.table.num_rows for r in new)
-        self._check(state, epoch, batch_id, through_cut, is_news=is_news)
-        tables = self._tables(new)
+        known = self._judge(state, epoch, batch_id, through_cut, results)
+        tables = self._tables([result for result in results if result.query not in known])
         filled = {query: rows.table for query, rows in tables.items() if rows.runs}
         segments = self._rows.store.write(list(filled.items()))
         files = dict(zip(filled, segments, strict=True))
         with self._undone_if_failed(segments), self._manifest.transaction():
-            self._check(state, epoch, batch_id, through_cut, is_news=is_news)
+            self._cuts.refuse_forgotten(state)
+            known = self._judge(state, epoch, batch_id, through_cut, results)
+            new = [result for result in results if result.query not in known]
             self._remember(state, epoch, batch_id, new)
             queries = tuple(
-                self._store(result, tables.get(result.query), files.get(result.query), now_s=now_s)
+                self._store(result, tables.get(result.query), files, now_s=now_s)
                 for result in new
                 if self._queries.number(result.query) is not None
             )
-            through = max(through_cut, state.committed_cut)
-            freed = [] if known else self._cuts.commit_cut(state, through)
-        with self._manifest.lock:
-            self._cuts.committed(state, through, freed)
-            return Stored(state.report(), queries, bool(known))
+            if not known:
+                self._cuts.commit_cut(state, max(through_cut, state.committed_cut))
+            stored: list[Stored] = []
+            self._manifest.after_commit(
+                lambda: stored.append(Stored(state.report(), queries, bool(known)))
+            )
+        self._rows.store.remove(segment.name for segment in files.values())
+        return stored[0]
+
+    def _judge(
+        self,
+        state: SourceState,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+    ) -> set[str]:
+        """The queries whose part of this batch is stored already. Raises if it is not to be."""
+        known = self._known(state, epoch, batch_id)
+        new = [result for result in results if result.query not in known]
+        is_news = not known and any(r.table is not None and r.table.num_rows for r in new)
+        self._check(state, epoch, batch_id, through_cut, is_news=is_news)
+        self._refuse_unknown(state, batch_id, new)
+        return known
+
+    def _refuse_unknown(
+        self, state: SourceState, batch_id: int, results: Sequence[QueryResult]
+    ) -> None:
+        for result in results:
+            name = result.query
+            if self._queries.number(name) is None and not self._queries.is_forgotten(name):
+                raise QueryUnknown(
+                    f"source {state.name}, batch {batch_id}: results of {name}, of which nothing "
+                    "is recorded here yet; the batch is tried again"
+                )
 
     def _known(self, state: SourceState, epoch: int, batch_id: int) -> set[str]:
         rows = self._manifest.all(
@@ -95,20 +129,18 @@ class BatchCommitter:
         self, state: SourceState, epoch: int, batch_id: int, through_cut: int, *, is_news: bool
     ) -> None:
         where = f"source {state.name}, epoch {epoch}, batch {batch_id}"
-        if epoch != state.epoch:
-            raise StoreError(
-                f"{where}: wanted a batch of epoch {state.epoch}; another Spark has taken over"
-            )
+        state.refuse_other_epoch(epoch, f"batch {batch_id}")
         if through_cut > state.last_cut:
             raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {through_cut}")
-        if is_news and through_cut < state.committed_cut:
+        if is_news and through_cut <= state.committed_cut:
             raise StoreError(
                 f"{where}: cut {through_cut} is committed already (up to {state.committed_cut}); "
                 "begin a new epoch there"
             )
 
     def _tables(self, results: Sequence[QueryResult]) -> dict[str, BatchRows]:
-        """By query: the rows that there are, in the order of panes."""
+        """By query: the rows that there are, in the order of panes, without those of panes that
+        take none; they never will again, so the transaction can only find more of them."""
         return {
             result.query: by_pane(result.table, self._queries.takes(result.query))
             for result in results
@@ -132,11 +164,12 @@ class BatchCommitter:
         self,
         result: QueryResult,
         rows: BatchRows | None,
-        segment: Segment | None,
+        files: dict[str, Segment],
         *,
         now_s: float,
     ) -> QueryBatch:
-        """Name the stretches of one query; what was sealed in between is counted as too late."""
+        """Name the stretches of one query, and take its file out of ``files`` when it is named;
+        what was sealed in between is counted as too late."""
         if result.failed is not None:
             return self._store_failure(result.query, result.failed, result.touched)
         if rows is None:
@@ -144,6 +177,7 @@ class BatchCommitter:
         first = self._queries.first_pane(result.query)
         early = rows.refused_rows(below=first)
         too_late = rows.refused_rows(at_least=first, below=FOREVER)
+        segment = files.get(result.query)
         if segment is None:
             return QueryBatch(result.query, too_late=too_late, before_begin=early)
         query = self._queries.number(result.query)
@@ -152,7 +186,7 @@ class BatchCommitter:
         runs = [run for run in rows.runs if takes(run.pane)]
         late = sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
         if runs:
-            number = self._rows.add(query, segment)
+            number = self._rows.add(query, files.pop(result.query))
             self._manifest.run_many(
                 "INSERT INTO panes (query, pane, written_s) VALUES (?, ?, ?) ON CONFLICT DO "
                 "UPDATE SET written_s = excluded.written_s, is_dropped = 0",
@@ -182,7 +216,7 @@ class BatchCommitter:
         """Files of a batch that was not committed go, unless that isn't sure."""
         try:
             yield
-        except StoreError:
+        except BaseException:
             if not self._manifest.is_broken:
                 self._rows.store.remove(segment.name for segment in segments)
             raise

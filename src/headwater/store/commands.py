@@ -13,7 +13,7 @@ import msgspec
 
 from headwater.overlay.outputs import CommandAccepted, VectorAdvanced
 from headwater.plan.command import Install
-from headwater.store.disk import Disk, explained
+from headwater.store.disk import Disk, explained, make_durably
 from headwater.store.manifest import Manifest, Schema
 
 COMMANDS_SCHEMA = Schema(
@@ -36,11 +36,15 @@ class CommandStore:
     def __init__(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Open the file ``commands.sqlite`` in this directory, made if needed."""
         with explained(f"opening {directory}"):
-            (disk or Disk()).make_directory(directory)
+            make_durably(disk or Disk(), directory)
         self._manifest = Manifest.open(directory / "commands.sqlite", COMMANDS_SCHEMA)
 
     def close(self) -> None:
         self._manifest.close()
+
+    def refuse_if_broken(self) -> None:
+        """Raises ``StoreBroken`` where only opening it anew helps."""
+        self._manifest.refuse_if_broken()
 
     def write(self, news: Sequence[CommandAccepted | VectorAdvanced]) -> None:
         """Make commands and their vectors durable, in order, in one transaction."""

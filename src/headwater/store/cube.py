@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
-from headwater.errors import AnswerOverflow, StoreError
+from headwater.errors import AnswerOverflow, RowsGone, StoreError
 from headwater.store.batch_commit import BatchCommitter
 from headwater.store.batch_rows import QueryResult
 from headwater.store.cube_queries import CubeQueries
@@ -62,7 +63,11 @@ class CubeStatus(msgspec.Struct, frozen=True):
 
 
 class Cube:
-    """Made by ``open``. All methods may be called from any thread; each is one transaction."""
+    """Made by ``open``. All methods may be called from any thread; each is one transaction.
+
+    A call that raises has changed nothing, on the disk or in memory, but for ``StoreBroken``:
+    whether that one happened only a new start can tell.
+    """
 
     def __init__(
         self,
@@ -93,7 +98,8 @@ class Cube:
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
         self._committer = BatchCommitter(manifest, self.cuts, self._queries, self._rows)
-        self._damaged: list[tuple[str, int]] = []
+        self._turn = threading.Lock()
+        """Those who free segments, or read what may be freed, take turns."""
         meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
         self.incarnation = int(meta["incarnation"])
         self.born_s = float(meta["born_s"])
@@ -123,6 +129,7 @@ class Cube:
                 segments = SegmentStore(directory / "segments", disk=disk)
                 spool = Spool(directory / "spool", disk=disk, bytes_max=spool_bytes_max)
                 disk.sync_directory(directory)
+                disk.sync_directory(directory.parent)
             manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA)
             _claim(manifest, site=site, born_s=clock())
             known = manifest.all("SELECT name FROM segments")
@@ -146,6 +153,10 @@ class Cube:
         self.manifest.close()
         self._lock.release()
 
+    def refuse_if_broken(self) -> None:
+        """Raises ``StoreBroken`` where only opening it anew helps."""
+        self.manifest.refuse_if_broken()
+
     def commit_batch(
         self,
         *,
@@ -162,8 +173,9 @@ class Cube:
         """Store what Spark made of all cuts up to ``through_cut`` for every query, and move the
         committed cut, in one transaction. A batch that comes again adds nothing.
 
-        Raises ``DiskFull`` with nothing changed, and ``StoreError`` for a batch of an older epoch
-        or of cuts that are committed already.
+        Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed; ``QueryUnknown`` while a query
+        has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
+        older epoch, of a source that is not here any more, or of cuts that are committed already.
         """
         stored = self._committer.commit(
             source=source,
@@ -189,17 +201,16 @@ class Cube:
         Returns a ``CutDone`` for each pane of each ``Cut``. Raises ``DiskFull`` with nothing
         changed.
         """
-        plans = [self._cutter.plan(w) if isinstance(w, Cut) else None for w in writes]
-        cuts = [plan for plan in plans if plan is not None]
-        files = self._write_images(cuts)
-        writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=self._clock())
-        with self._changing(files):
-            for write, plan in zip(writes, plans, strict=True):
-                writer.apply(write, plan, segment=files.get(id(plan)))
-            writer.removed += self._rows.free(writer.loosened | consumed(cuts))
-        self._rows.store.remove(writer.removed)
-        for cut in cuts:
-            self._damaged += [(cut.cut.query, p.pane) for p in cut.panes if p.is_damaged]
+        with self._turn:
+            plans = [self._cutter.plan(w) if isinstance(w, Cut) else None for w in writes]
+            cuts = [plan for plan in plans if plan is not None]
+            files = self._write_images(cuts)
+            writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=self._clock())
+            with self._without_files_if_failed(files), self.manifest.transaction():
+                for write, plan in zip(writes, plans, strict=True):
+                    writer.apply(write, plan, segment=files.get(id(plan)))
+                writer.removed += self._rows.free(writer.loosened | consumed(cuts))
+            self._rows.store.remove(writer.removed)
         return writer.done
 
     def _write_images(self, cuts: list[PlannedCut]) -> dict[int, Segment]:
@@ -210,28 +221,25 @@ class Cube:
         return {key: segment for (key, _, _), segment in zip(wanted, segments, strict=True)}
 
     @contextlib.contextmanager
-    def _changing(self, files: dict[int, Segment]) -> Iterator[None]:
-        """A transaction that leaves neither records in memory nor files behind if it fails."""
+    def _without_files_if_failed(self, files: dict[int, Segment]) -> Iterator[None]:
+        """Files of writes that were not committed go, unless that isn't sure."""
         try:
-            with self.manifest.transaction():
-                yield
+            yield
         except BaseException:
-            self._queries.reload()
             if not self.manifest.is_broken:
                 self._rows.store.remove(segment.name for segment in files.values())
             raise
 
-    def take_damaged(self) -> list[tuple[str, int]]:
-        """(query, pane) whose waiting rows turned out to be damaged when they were cut: they are
-        declined (lost) in the manifest, and the edge must say so."""
-        damaged, self._damaged = self._damaged, []
-        return damaged
-
     def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         """The rows of these updates as one table.
 
-        Raises ``SegmentDamaged``, or ``StoreError`` when retention has taken them.
+        Raises ``SegmentDamaged``, or ``RowsGone`` when retention has taken them: they never come
+        back. Any other ``StoreError`` is worth another try.
         """
+        with self._turn:
+            return self._rows_of(query, pane, updates)
+
+    def _rows_of(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         wanted = ranges.normal(updates)
         found = self.manifest.all(
             "SELECT number, segment, first_row, updates.rows FROM updates "
@@ -240,7 +248,7 @@ class Cube:
         )
         stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
         if len(stretches) != ranges.count(wanted):
-            raise StoreError(
+            raise RowsGone(
                 f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
                 f"{sorted(n for n, *_ in found)}; retention has taken the others"
             )
@@ -261,12 +269,12 @@ class Cube:
 
     def retention(self, *, now_s: float) -> Retained:
         """Let go of what is too old or too much. Call it now and then; tell the edge."""
-        with self.manifest.lock:
-            writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=now_s)
-            with self._changing({}):
+        with self._turn:
+            with self.manifest.transaction():
+                writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=now_s)
                 run = Retention(self.manifest, self._queries, writer, self._retention)
                 retained = run.run(now_s=now_s)
-        self._rows.store.remove(writer.removed)
+            self._rows.store.remove(writer.removed)
         return retained
 
     def status(self) -> CubeStatus:

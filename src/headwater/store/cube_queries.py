@@ -1,8 +1,12 @@
-"""The queries of a cube: their short numbers, their records, and which panes still take rows."""
+"""The queries of a cube: their short numbers, their records, and which panes still take rows.
+
+All of it is on the disk, and mirrored here decoded; see ``Mirror``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -10,66 +14,102 @@ from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
 from headwater.edge.report import QueryBatch
 from headwater.store.manifest import Manifest
+from headwater.store.mirror import Mirror
+
+FORGOTTEN_MAX = 1_000
+"""Removed queries that are remembered until the process ends: a batch that was under way when its
+query was removed may still bring rows of it. Batches last minutes at most."""
+
+
+@dataclass
+class _Known:
+    """What the manifest has, decoded. Changed only while it is one transaction's own copy."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    records: dict[str, EdgeRecord] = field(default_factory=dict)
+    over: dict[str, dict[int, Reason]] = field(default_factory=dict)
+    """Panes that are declined for good, though the record may not say so yet."""
+    forgotten: dict[str, None] = field(default_factory=dict)
+    """Queries that this process saw removed, oldest first."""
+    own_over: set[str] = field(default_factory=set)
+    """Queries whose ``over`` is this copy's own already; those of others are shared."""
+
+    def copied(self) -> _Known:
+        return _Known(dict(self.numbers), dict(self.records), dict(self.over), dict(self.forgotten))
+
+    def over_to_change(self, query: str) -> dict[int, Reason]:
+        if query not in self.own_over:
+            self.own_over.add(query)
+            self.over[query] = dict(self.over[query])
+        return self.over[query]
 
 
 class CubeQueries:
-    """Records are kept decoded; a failed transaction calls ``reload``."""
+    """What changes it is called inside a transaction, and counts when that is committed."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self._numbers: dict[str, int] = {}
-        self._records: dict[str, EdgeRecord] = {}
-        self._over: dict[str, dict[int, Reason]] = {}
-        """Panes that are declined for good, though the record may not say so yet."""
-        self.reload()
+        self._mirror = Mirror(manifest, self._read(), _Known.copied)
 
-    def reload(self) -> None:
-        self._numbers.clear()
-        self._records.clear()
-        self._over.clear()
+    def _read(self) -> _Known:
+        known = _Known()
         for number, name, record in self._manifest.all("SELECT id, name, record FROM queries"):
-            self._numbers[name] = number
-            self._records[name] = msgspec.msgpack.decode(record, type=EdgeRecord)
-            self._over[name] = {}
-        names = {number: name for name, number in self._numbers.items()}
+            known.numbers[name] = number
+            known.records[name] = msgspec.msgpack.decode(record, type=EdgeRecord)
+            known.over[name] = {}
+        names = {number: name for name, number in known.numbers.items()}
         for number, pane, reason in self._manifest.all("SELECT query, pane, reason FROM expired"):
-            self._over[names[number]][pane] = Reason(reason)
+            known.over[names[number]][pane] = Reason(reason)
+        return known
+
+    @property
+    def _known(self) -> _Known:
+        return self._mirror.value
 
     def names(self) -> tuple[str, ...]:
-        return tuple(self._numbers)
+        return tuple(self._known.numbers)
 
     def number(self, query: str) -> int | None:
-        return self._numbers.get(query)
+        return self._known.numbers.get(query)
 
     def name(self, number: int) -> str:
-        return next(name for name, known in self._numbers.items() if known == number)
+        return next(name for name, known in self._known.numbers.items() if known == number)
+
+    def is_forgotten(self, query: str) -> bool:
+        """It was removed in this life: rows that a batch still brings are nobody's."""
+        return query in self._known.forgotten
 
     def record(self, query: str) -> EdgeRecord:
         """As it is to be restored: with all that is over, whatever the edge wrote last."""
-        record = self._records[query]
+        known = self._known
+        record = known.records[query]
         told = {(d.first, d.last) for d in record.declined}
         untold = tuple(
             Declined(pane, pane, reason)
-            for pane, reason in sorted(self._over[query].items())
+            for pane, reason in sorted(known.over[query].items())
             if not any(first <= pane <= last for first, last in told)
         )
         return msgspec.structs.replace(record, declined=record.declined + untold)
 
     def done_through(self, query: str) -> int:
-        return self._records[query].done_through
+        return self._known.records[query].done_through
 
     def first_pane(self, query: str) -> int:
         """The first that it answers for; ``FOREVER``: none."""
-        record = self._records.get(query)
+        record = self._known.records.get(query)
         return FOREVER if record is None or record.first_pane is None else record.first_pane
 
     def takes(self, query: str) -> Callable[[int], bool]:
-        """Whether rows of a pane are stored: not below the first, not sealed, not given up."""
-        record = self._records.get(query)
+        """Whether rows of a pane are stored: not below the first, not sealed, not given up.
+
+        A pane that takes no rows never takes any again.
+        """
+        known = self._known
+        record = known.records.get(query)
         if record is None or record.first_pane is None:
             return lambda pane: False
         floor = max(record.first_pane, record.sealed_through, record.done_through)
-        over = self._over[query]
+        over = known.over[query]
         return lambda pane: pane >= floor and pane not in over
 
     def write_record(self, query: str, record: EdgeRecord) -> int:
@@ -82,13 +122,15 @@ class CubeQueries:
             "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
             (query, msgspec.msgpack.encode(record)),
         )
-        former = self._records.get(query)
+        known = self._mirror.change()
+        former = known.records.get(query)
         if record.failure_heard > (0 if former is None else former.failure_heard):
             heard = (number, record.failure_heard)
             self._manifest.run("DELETE FROM failures WHERE query = ? AND id <= ?", heard)
-        self._numbers[query] = number
-        self._records[query] = record
-        self._over.setdefault(query, {})
+        known.numbers[query] = number
+        known.records[query] = record
+        known.over.setdefault(query, {})
+        known.forgotten.pop(query, None)
         return int(number)
 
     def add_failure(self, query: str, message: str, touched: tuple[int, int] | None) -> int:
@@ -97,7 +139,7 @@ class CubeQueries:
         (number,) = self._manifest.one(
             "INSERT INTO failures (query, first_pane, last_pane, message) VALUES (?, ?, ?, ?) "
             "RETURNING id",
-            (self._numbers[query], first, last, message),
+            (self._known.numbers[query], first, last, message),
         )
         return int(number)
 
@@ -105,7 +147,7 @@ class CubeQueries:
         """Those that the query's record does not know of yet."""
         rows = self._manifest.all(
             "SELECT id, first_pane, last_pane, message FROM failures WHERE query = ? ORDER BY id",
-            (self._numbers[query],),
+            (self._known.numbers[query],),
         )
         return tuple(
             QueryBatch(
@@ -121,29 +163,37 @@ class CubeQueries:
         """Up to which loss of the source all its running queries' records know; None: none runs."""
         heard = [
             record.loss_heard
-            for record in self._records.values()
+            for record in self._known.records.values()
             if record.source == source and record.status == RUNNING
         ]
         return min(heard, default=None)
 
     def end_pane(self, query: str, pane: int, reason: Reason) -> None:
         """Inside a transaction: nothing more is taken for this pane, ever."""
+        known = self._mirror.change()
         self._manifest.run(
             "INSERT OR REPLACE INTO expired VALUES (?, ?, ?)",
-            (self._numbers[query], pane, reason.value),
+            (known.numbers[query], pane, reason.value),
         )
-        self._over[query][pane] = reason
+        known.over_to_change(query)[pane] = reason
 
     def forget_over(self, query: str, *, below: int) -> None:
         """Inside a transaction: what is done needs no mark."""
+        known = self._mirror.change()
         self._manifest.run(
-            "DELETE FROM expired WHERE query = ? AND pane < ?", (self._numbers[query], below)
+            "DELETE FROM expired WHERE query = ? AND pane < ?", (known.numbers[query], below)
         )
-        self._over[query] = {p: r for p, r in self._over[query].items() if p >= below}
+        known.over[query] = {p: r for p, r in known.over[query].items() if p >= below}
+        known.own_over.add(query)
 
     def forget(self, query: str) -> None:
         """Inside a transaction: the query and all that hangs on it."""
-        number = self._numbers.pop(query, None)
+        known = self._mirror.change()
+        number = known.numbers.pop(query, None)
         if number is not None:
             self._manifest.run("DELETE FROM queries WHERE id = ?", (number,))
-            del self._records[query], self._over[query]
+            del known.records[query], known.over[query]
+        known.own_over.discard(query)
+        known.forgotten[query] = None
+        if len(known.forgotten) > FORGOTTEN_MAX:
+            del known.forgotten[next(iter(known.forgotten))]

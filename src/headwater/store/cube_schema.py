@@ -1,7 +1,8 @@
 """The tables of a cube's manifest.
 
 Queries and sources have short numbers here, since their names would otherwise be repeated in
-every row. Times are seconds of the site's clock. A ``parts`` row is a stretch of a segment that
+every row; a number is never used again, so what was read under it can't be taken for something that
+came later. Times are seconds of the site's clock. A ``parts`` row is a stretch of a segment that
 is in no update yet; an ``updates`` row is one whose content is fixed for ever.
 """
 
@@ -117,6 +118,44 @@ CUBE_SCHEMA = Schema(
             """INSERT INTO numbered_losses SELECT id, source, bytes, lines, what FROM losses""",
             """DROP TABLE losses""",
             """ALTER TABLE numbered_losses RENAME TO losses""",
+        ),
+        # Nor are those of sources, queries and segments, nor epochs, whatever source they are of:
+        # a poll or a batch of a source that was forgotten must not pass for one of its successor.
+        (
+            """CREATE TABLE numbered_sources (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                name TEXT NOT NULL UNIQUE,
+                ends INTEGER NOT NULL,
+                is_begun INTEGER NOT NULL DEFAULT 0,
+                epoch INTEGER NOT NULL DEFAULT 0,
+                last_cut INTEGER NOT NULL DEFAULT 0,
+                committed_cut INTEGER NOT NULL DEFAULT 0)""",
+            """INSERT INTO numbered_sources
+                SELECT id, name, ends, is_begun, epoch, last_cut, committed_cut FROM sources""",
+            """DROP TABLE sources""",
+            """ALTER TABLE numbered_sources RENAME TO sources""",
+            """CREATE TABLE numbered_queries (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                name TEXT NOT NULL UNIQUE,
+                record BLOB NOT NULL)""",
+            """INSERT INTO numbered_queries SELECT id, name, record FROM queries""",
+            """DROP TABLE queries""",
+            """ALTER TABLE numbered_queries RENAME TO queries""",
+            """CREATE TABLE numbered_segments (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                name TEXT NOT NULL UNIQUE,
+                bytes INTEGER NOT NULL,
+                rows INTEGER NOT NULL,
+                checksum BLOB NOT NULL,
+                is_damaged INTEGER NOT NULL DEFAULT 0)""",
+            """INSERT INTO numbered_segments
+                SELECT id, query, name, bytes, rows, checksum, is_damaged FROM segments""",
+            """DROP TABLE segments""",
+            """ALTER TABLE numbered_segments RENAME TO segments""",
+            """CREATE INDEX segments_of_query ON segments (query)""",
+            """CREATE TABLE epochs (last INTEGER NOT NULL)""",
+            """INSERT INTO epochs SELECT coalesce(max(epoch), 0) FROM sources""",
         ),
     ),
 )

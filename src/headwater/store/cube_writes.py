@@ -103,4 +103,4 @@ class CubeWriter:
                 "SELECT name FROM segments WHERE query = ? AND is_damaged = 0", (number,)
             )
             self.removed += [name for (name,) in rows]
-            self._queries.forget(query)
+        self._queries.forget(query)

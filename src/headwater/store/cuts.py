@@ -4,6 +4,11 @@ A Spark offset is a cut number. Followers register cuts once their bytes are saf
 batch moves ``committed_cut`` in its own transaction; a chunk is freed when no Spark will ask for
 it again. Spark repeats at most its newest batch, so a chunk goes when the batch *after* its own is
 committed, or when a new epoch (a new checkpoint) begins at the committed cut.
+
+A source may be forgotten while a poll or a batch of it is under way, and made anew under the same
+name. Whoever still has the old one is refused (``SourceForgotten``, ``EpochOver``): its number and
+its epochs are never those of the new one. A chunk is lost only where its own directory says that it
+is not there; a disk that does not answer is asked again.
 """
 
 from __future__ import annotations
@@ -14,9 +19,9 @@ from pathlib import Path
 import msgspec
 
 from headwater.edge.report import BatchReport
-from headwater.errors import StoreError
+from headwater.errors import DiskTrouble, SourceForgotten, StoreError
 from headwater.store.chunk import Chunk, NewCut
-from headwater.store.disk import Disk
+from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.followed_file import Followed
 from headwater.store.manifest import Manifest, Row
 from headwater.store.source_state import Loss, SourceState
@@ -43,6 +48,8 @@ class CutLog:
         self._manifest = manifest
         self._disk = disk
         self._sources: dict[str, SourceState] = {}
+        with explained(f"looking at {spool.directory}"):
+            self._spool_identity = identity_of(disk, spool.directory)
         self._load()
 
     def _load(self) -> None:
@@ -62,51 +69,74 @@ class CutLog:
         """The source, made if it is new. Whether its input ends can't be changed later."""
         with self._manifest.lock:
             if name not in self._sources:
-                with self._manifest.transaction():
-                    cursor = self._manifest.run(
-                        "INSERT INTO sources (name, ends) VALUES (?, ?)", (name, ends)
-                    )
-                assert cursor.lastrowid is not None
-                self._sources[name] = SourceState(cursor.lastrowid, name, ends, False, 0, 0, 0)
+                self._make_source(name, ends=ends)
             state = self._sources[name]
         if state.ends != ends:
             kind = "finite" if state.ends else "growing"
             raise StoreError(f"source {name}: it was opened as a {kind} input and stays one")
         return state
 
+    def _make_source(self, name: str, *, ends: bool) -> None:
+        with self._manifest.transaction():
+            (number,) = self._manifest.one(
+                "INSERT INTO sources (name, ends) VALUES (?, ?) RETURNING id", (name, ends)
+            )
+            state = SourceState(int(number), name, ends, False, 0, 0, 0)
+            self._manifest.after_commit(lambda: self._swap({**self._sources, name: state}))
+
+    def _swap(self, sources: dict[str, SourceState]) -> None:
+        """In one step: other threads look a source up without the lock."""
+        self._sources = sources
+
     def state(self, name: str) -> SourceState:
+        """Raises ``SourceForgotten`` if there is none of this name (any more)."""
         found = self._sources.get(name)
         if found is None:
-            raise StoreError(f"no source {name!r} here; sources: {sorted(self._sources)[:20]}")
+            known = sorted(self._sources)[:20]
+            raise SourceForgotten(f"no source {name!r} here; sources: {known}")
         return found
+
+    def refuse_forgotten(self, state: SourceState) -> None:
+        """Under the lock: raises ``SourceForgotten`` for a source that is not here any more."""
+        if self._sources.get(state.name) is not state:
+            raise SourceForgotten(
+                f"source {state.name}: it was forgotten (number {state.id}); nothing is written"
+            )
 
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._sources))
 
     def forget_source(self, name: str) -> None:
         """Drop a source that no query reads: its cuts, chunks and positions."""
-        with self._manifest.lock:
+        with self._manifest.transaction():
             state = self.state(name)
             chunks = self._chunks(state, through=state.last_cut)
             held = self._held(state)
-            with self._manifest.transaction():
-                self._manifest.run("DELETE FROM sources WHERE id = ?", (state.id,))
-            del self._sources[name]
-            self._remove_chunks(chunks)
-            self.spool.remove(held, bytes_freed=0)
+            self._manifest.run("DELETE FROM sources WHERE id = ?", (state.id,))
+            self._manifest.after_commit(lambda: self._forgotten(name, chunks, held))
+
+    def _forgotten(self, name: str, chunks: Iterable[tuple[str, int]], held: list[str]) -> None:
+        self._swap({other: state for other, state in self._sources.items() if other != name})
+        self._remove_chunks(chunks)
+        self.spool.remove(held, bytes_freed=0)
 
     def begin_epoch(self, name: str) -> int:
         """A new checkpoint starts at the committed cut, and older ones can't commit any more."""
-        with self._manifest.lock:
+        with self._manifest.transaction():
             state = self.state(name)
             freed = self._chunks(state, through=state.committed_cut)
-            with self._manifest.transaction():
-                self._manifest.run("UPDATE sources SET epoch = epoch + 1 WHERE id = ?", (state.id,))
-                self._manifest.run("DELETE FROM batches WHERE source = ?", (state.id,))
-                self._delete_cuts(state, through=state.committed_cut)
-            state.epoch += 1
-            self._remove_chunks(freed)
-            return state.epoch
+            (epoch,) = self._manifest.one("UPDATE epochs SET last = last + 1 RETURNING last")
+            self._manifest.run("UPDATE sources SET epoch = ? WHERE id = ?", (epoch, state.id))
+            self._manifest.run("DELETE FROM batches WHERE source = ?", (state.id,))
+            self._delete_cuts(state, through=state.committed_cut)
+            self._manifest.after_commit(lambda: self._epoch_begun(state, int(epoch), freed))
+        return int(epoch)
+
+    def _epoch_begun(
+        self, state: SourceState, epoch: int, freed: Iterable[tuple[str, int]]
+    ) -> None:
+        state.epoch = epoch
+        self._remove_chunks(freed)
 
     def pending(
         self,
@@ -118,7 +148,8 @@ class CutLog:
     ) -> list[Chunk]:
         """Chunks after the committed cut (or a later one), oldest first: at least one, if any.
 
-        A chunk that has vanished from the spool is counted as lost and left out.
+        A chunk that has vanished from the spool is counted as lost and left out. Raises
+        ``DiskTrouble`` where that can't be known now.
         """
         with self._manifest.lock:
             state = self.state(name)
@@ -128,9 +159,9 @@ class CutLog:
                 "WHERE source = ? AND cut > ? AND chunk IS NOT NULL ORDER BY cut LIMIT ?",
                 (state.id, after, count_max),
             )
-        return self._bounded(name, rows, bytes_max)
+        return self._bounded(state, rows, bytes_max)
 
-    def _bounded(self, name: str, rows: list[Row], bytes_max: int) -> list[Chunk]:
+    def _bounded(self, state: SourceState, rows: list[Row], bytes_max: int) -> list[Chunk]:
         chunks: list[Chunk] = []
         total = 0
         for cut, chunk, count, origin, poll_s in rows:
@@ -138,47 +169,71 @@ class CutLog:
                 break
             path = self.spool.directory / chunk
             if not self._is_there(path, count):
-                self._lose(name, cut, f"{path} has vanished from the spool")
+                self._lose(state, cut, chunk, f"{path} has vanished from the spool")
                 continue
             chunks.append(Chunk(cut, path, count, origin, poll_s))
             total += count
         return chunks
 
     def _is_there(self, path: Path, count: int) -> bool:
+        with explained(f"looking at {path}"):
+            try:
+                return self._disk.stat(path).st_size >= count
+            except FileNotFoundError:
+                self._refuse_if_elsewhere(path.parent)
+                return False
+
+    def _refuse_if_elsewhere(self, directory: Path) -> None:
+        """What is not there may be on a disk that is not mounted just now: that is not lost."""
         try:
-            return self._disk.stat(path).st_size >= count
+            identity = identity_of(self._disk, directory)
         except FileNotFoundError:
-            return False
+            identity = None
+        is_other = directory == self.spool.directory and identity != self._spool_identity
+        if identity is None or is_other:
+            raise DiskTrouble(
+                f"{directory}: wanted the directory in which chunks wait, found "
+                f"{'none' if identity is None else 'another one'}; is its disk mounted?"
+            )
 
-    def quarantine(self, name: str, cut: int) -> None:
-        """A chunk that Spark can't read: set aside, counted as lost, and never offered again."""
-        row = self._manifest.first(
-            "SELECT chunk FROM cuts WHERE source = ? AND cut = ?", (self.state(name).id, cut)
-        )
-        if row is None or row[0] is None:
-            return
-        if not Path(row[0]).is_absolute():
-            self.spool.quarantine(row[0])
-        self._lose(name, cut, f"Spark could not read {row[0]}; it was set aside")
+    def quarantine(self, name: str, cut: int, *, epoch: int | None = None) -> None:
+        """A chunk that Spark can't read: set aside, counted as lost, and never offered again.
 
-    def _lose(self, name: str, cut: int, what: str) -> None:
+        With ``epoch``, that of whoever read it: raises ``EpochOver`` if it is not the source's.
+        """
         with self._manifest.lock:
             state = self.state(name)
-            key = (state.id, cut)
-            (count, spooled) = self._manifest.one(
-                "SELECT bytes, spooled_bytes FROM cuts WHERE source = ? AND cut = ?", key
+            if epoch is not None:
+                state.refuse_other_epoch(epoch, f"cut {cut}")
+            row = self._manifest.first(
+                "SELECT chunk FROM cuts WHERE source = ? AND cut = ?", (state.id, cut)
             )
+            if row is None or row[0] is None:
+                return
+            chunk = row[0]
+            if not Path(chunk).is_absolute():
+                self.spool.quarantine(chunk)
+            self._lose(state, cut, chunk, f"Spark could not read {chunk}; it was set aside")
+
+    def _lose(self, state: SourceState, cut: int, chunk: str, what: str) -> None:
+        """Unless it was committed, or its source forgotten, since somebody looked."""
+        with self._manifest.transaction():
+            row = self._manifest.first(
+                "SELECT bytes, spooled_bytes FROM cuts WHERE source = ? AND cut = ? AND chunk = ?",
+                (state.id, cut, chunk),
+            )
+            if row is None or cut <= state.committed_cut:
+                return
+            count, spooled = row
             loss = Loss(count, 0, what)
-            with self._manifest.transaction():
-                self._manifest.run(
-                    "UPDATE cuts SET chunk = NULL, spooled_bytes = 0 WHERE source = ? AND cut = ?",
-                    key,
-                )
-                number = self._write_loss(state, loss)
-                through = self._step_over_lost(state)
-            state.losses[number] = loss
-            state.committed(through)
-            self.spool.remove((), bytes_freed=spooled)
+            self._manifest.run(
+                "UPDATE cuts SET chunk = NULL, spooled_bytes = 0 WHERE source = ? AND cut = ?",
+                (state.id, cut),
+            )
+            number = self._write_loss(state, loss)
+            through = self._step_over_lost(state)
+            self._manifest.after_commit(lambda: state.lost(number, loss, through))
+            self._manifest.after_commit(lambda: self.spool.remove((), bytes_freed=spooled))
 
     def _step_over_lost(self, state: SourceState) -> int:
         """Nobody will commit a batch for lost cuts alone: the committed cut moves past them."""
@@ -200,26 +255,25 @@ class CutLog:
         gone: Iterable[int] = (),
         loss: Loss | None = None,
     ) -> None:
-        """Number the cuts and move their files' positions in one transaction."""
-        with self._manifest.lock:
+        """Number the cuts and move their files' positions in one transaction.
+
+        Raises ``SourceForgotten`` with nothing written if the source is not here any more.
+        """
+        with self._manifest.transaction():
+            self.refuse_forgotten(state)
             last = state.last_cut + len(cuts)
             numbered = enumerate(cuts, start=state.last_cut + 1)
-            with self._manifest.transaction():
-                self._manifest.run_many(
-                    "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    ((state.id, number, *cut.row(poll_s)) for number, cut in numbered),
-                )
-                self._manifest.run(
-                    "UPDATE sources SET is_begun = 1, last_cut = ? WHERE id = ?", (last, state.id)
-                )
-                self._write_files(state, files, gone)
-                loss_number = self._write_loss(state, loss) if loss is not None else 0
-                heard = self._delete_heard(state)
-            state.is_begun = True
-            state.last_cut = last
-            state.forget_losses(heard)
-            if loss is not None:
-                state.losses[loss_number] = loss
+            self._manifest.run_many(
+                "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                ((state.id, number, *cut.row(poll_s)) for number, cut in numbered),
+            )
+            self._manifest.run(
+                "UPDATE sources SET is_begun = 1, last_cut = ? WHERE id = ?", (last, state.id)
+            )
+            self._write_files(state, files, gone)
+            news = {} if loss is None else {self._write_loss(state, loss): loss}
+            heard = self._delete_heard(state)
+            self._manifest.after_commit(lambda: state.registered(last, news, heard))
 
     def files(self, state: SourceState) -> list[Followed]:
         rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))
@@ -228,12 +282,13 @@ class CutLog:
     def polled(self, state: SourceState, *, started_s: float, is_clean: bool) -> BatchReport | None:
         """A poll is over. What it tells the edge if nothing waits for Spark; else a batch will."""
         with self._manifest.lock:
+            self.refuse_forgotten(state)
             state.polled(started_s=started_s, is_clean=is_clean)
             is_idle = state.committed_cut == state.last_cut
             return state.report() if is_idle else None
 
-    def commit_cut(self, state: SourceState, through: int) -> list[tuple[str, int]]:
-        """Inside a batch's transaction: move the committed cut. Returns chunks to free after it.
+    def commit_cut(self, state: SourceState, through: int) -> None:
+        """Inside a batch's transaction: move the committed cut, and free chunks when it is done.
 
         Everything up to the cut that was committed before may go: Spark has begun the batch after
         it, so it will not ask again.
@@ -241,14 +296,9 @@ class CutLog:
         freed = self._chunks(state, through=state.committed_cut)
         self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
         self._delete_cuts(state, through=state.committed_cut)
-        self._delete_heard(state)
-        return freed
-
-    def committed(self, state: SourceState, through: int, freed: Iterable[tuple[str, int]]) -> None:
-        """After that transaction: the same in memory and on disk."""
-        state.forget_losses(self._heard(state))
-        state.committed(through)
-        self._remove_chunks(freed)
+        heard = self._delete_heard(state)
+        self._manifest.after_commit(lambda: state.committed(through, heard))
+        self._manifest.after_commit(lambda: self._remove_chunks(freed))
 
     def _held(self, state: SourceState) -> list[str]:
         return [held_name(state.id, file.id) for file in self.files(state) if file.held]

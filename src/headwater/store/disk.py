@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, DiskTrouble
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 SYNC_THREADS = 8
@@ -101,6 +101,25 @@ class Disk:
         os.close(handle)
 
 
+def make_durably(disk: Disk, path: Path) -> None:
+    """Make a directory with all above it, so that a power cut does not take it away again."""
+    made = path
+    new: list[Path] = []
+    while not made.exists():
+        new.append(made)
+        made = made.parent
+    disk.make_directory(path)
+    for directory in reversed(new):
+        disk.sync_directory(directory.parent)
+
+
+def identity_of(disk: Disk, directory: Path) -> tuple[int, int]:
+    """Of a directory that is there. Another one at the same place, such as the empty one under a
+    disk that is not mounted, has another."""
+    status = disk.stat(directory)
+    return status.st_dev, status.st_ino
+
+
 def _sync(path: Path, flags: int) -> None:
     handle = os.open(path, flags | os.O_CLOEXEC)
     try:
@@ -111,10 +130,10 @@ def _sync(path: Path, flags: int) -> None:
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn an ``OSError`` into the ``StoreError`` on which a caller acts."""
+    """Turn an ``OSError`` into the ``StoreError`` on which a caller acts: try it again."""
     try:
         yield
     except OSError as error:
-        kind = DiskFull if error.errno in NO_ROOM else StoreError
+        kind = DiskFull if error.errno in NO_ROOM else DiskTrouble
         place = f" {error.filename}" if error.filename else ""
         raise kind(f"{what}:{place} {error.strerror or error}") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, StoreBroken, StoreError
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
 from headwater.store.cutting import Cutter, Reading
@@ -162,6 +162,11 @@ class LogFollower:
             cutter.discard(cuts)
             cutter.stalled = str(error)
             return False
+        except StoreBroken:
+            raise  # whether the chunks are named is not known: they stay
+        except StoreError:
+            cutter.discard(cuts)
+            raise
         return True
 
     def _sync(self, cuts: list[NewCut], files: list[Followed]) -> None:

@@ -5,9 +5,13 @@ names them. So a crash at any point leaves either the row and the bytes, or stra
 next start sweeps away.
 
 WAL with ``synchronous=FULL`` syncs the log once for every transaction, which is why callers put
-all that a tick has to write into one. A commit that failed with an I/O error may or may not be on
-the disk. Going on would build upon a guess, so the manifest then refuses all further work until
-it is opened anew and has looked.
+all that a tick has to write into one. What is kept in memory beside it changes with the commit, in
+the same hold of the lock, or not at all (``Mirror``, ``after_commit``).
+
+A commit that failed with an I/O error may or may not be on the disk. Going on would build upon a
+guess, so the manifest then refuses all further work until it is opened anew and has looked
+(``StoreBroken``). Opening writes all that the log has into the file and syncs that, before anything
+is built upon it: the pages that a failed sync left in memory may never have reached the disk.
 """
 
 from __future__ import annotations
@@ -15,19 +19,26 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, DiskTrouble, StoreBroken, StoreError
 
 BUSY_TIMEOUT_MS = 5_000
 WAL_BYTES_MAX = 64 << 20
 """To which the write-ahead log is cut back after a checkpoint."""
 CHECK_BYTES_MAX = 64 << 20
 """A larger file is not checked page by page at the start; its segments have their checksums."""
+
+TROUBLE = (
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
+)  # fmt: skip
+"""Errors that say nothing about what is in the file: the same call may be tried again."""
 
 Row = tuple[Any, ...]
 
@@ -45,6 +56,16 @@ class Schema(msgspec.Struct, frozen=True):
     migrations: tuple[tuple[str, ...], ...]
 
 
+@dataclass
+class Transaction:
+    """What an open transaction will do in memory once it is committed."""
+
+    thread: int
+    pending: dict[int, tuple[Any, Callable[[Any], None]]] = field(default_factory=dict)
+    """By the identity of what they belong to: changed copies, and who takes them over."""
+    after: list[Callable[[], None]] = field(default_factory=list)
+
+
 class Manifest:
     """One connection for all threads of the process, one at a time."""
 
@@ -52,22 +73,31 @@ class Manifest:
         self.path = path
         self.lock = threading.RLock()
         self._connection = connection
+        self._open: Transaction | None = None
         self._broken: str | None = None
 
     @classmethod
     def open(cls, path: Path, schema: Schema) -> Manifest:
         """Open or make the file and bring it to the newest version of its schema."""
+        connection = None
         try:
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_MAX}")
-            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             manifest = cls(path, connection)
             _check(path, connection)
+            # A table that others refer to can be made anew only while nobody minds.
+            connection.execute("PRAGMA foreign_keys = OFF")
             manifest._migrate(schema)
-        except sqlite3.Error as error:
+            connection.execute("PRAGMA foreign_keys = ON")
+        except (sqlite3.Error, StoreError) as error:
+            if connection is not None:
+                connection.close()
+            if isinstance(error, StoreError):
+                raise
             raise _explained(path, "opening", error) from error
         return manifest
 
@@ -89,25 +119,63 @@ class Manifest:
         with self.transaction():
             for statement in (s for step in schema.migrations[version:] for s in step):
                 self.run(statement)
+            stray = self.all("PRAGMA foreign_key_check")
+            if stray:
+                raise StoreError(
+                    f"{self.path}: after bringing it to schema {len(schema.migrations)} rows of "
+                    f"{stray[0][0]} refer to nothing; it is left as it was"
+                )
             self.run(f"PRAGMA application_id = {schema.application_id}")
             self.run(f"PRAGMA user_version = {len(schema.migrations)}")
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing, durable on return. Raises ``DiskFull`` with nothing changed."""
+        """All or nothing, durable on return. Raises ``DiskFull`` or ``DiskTrouble`` with nothing
+        changed, neither on the disk nor in memory; ``StoreBroken`` if that isn't known."""
         with self.lock:
-            self._refuse_if_broken()
+            self.refuse_if_broken()
+            assert self._open is None, "a transaction is open; one call is one transaction"
             self.run("BEGIN IMMEDIATE")
+            opened = self._open = Transaction(threading.get_ident())
             try:
                 yield
+                self._commit()
             except BaseException:
                 self._roll_back()
                 raise
-            self._commit()
+            finally:
+                self._open = None
+            for value, take_over in opened.pending.values():
+                take_over(value)
+            for call in opened.after:
+                call()
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Inside a transaction: what memory, and files that are named no more, learn of it. It is
+        done in the same hold of the lock as the commit, and it must not fail."""
+        self._mine().after.append(call)
+
+    def pending(self, owner: object) -> Any | None:
+        """The copy that the present thread's transaction has changed; None: there is none."""
+        opened = self._open
+        if opened is None or opened.thread != threading.get_ident():
+            return None
+        return opened.pending.get(id(owner), (None, None))[0]
+
+    def set_pending(self, owner: object, value: Any, take_over: Callable[[Any], None]) -> None:
+        """Inside a transaction: ``take_over`` gets the value when it is committed."""
+        self._mine().pending[id(owner)] = (value, take_over)
+
+    def _mine(self) -> Transaction:
+        opened = self._open
+        assert opened is not None, "only a transaction changes what memory has of it"
+        assert opened.thread == threading.get_ident(), "this is another thread's transaction"
+        return opened
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """One statement; changes belong inside ``transaction``."""
         with self.lock:
+            self._refuse_if_undone()
             try:
                 return self._connection.execute(sql, values)
             except sqlite3.Error as error:
@@ -115,6 +183,7 @@ class Manifest:
 
     def run_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         with self.lock:
+            self._refuse_if_undone()
             try:
                 self._connection.executemany(sql, values)
             except sqlite3.Error as error:
@@ -122,6 +191,7 @@ class Manifest:
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self.lock:
+            self._refuse_if_undone()
             try:
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.Error as error:
@@ -142,28 +212,39 @@ class Manifest:
             self._connection.close()
 
     def _commit(self) -> None:
+        self._refuse_if_undone()
         try:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
             explained = _explained(self.path, "committing", error)
             if not isinstance(explained, DiskFull):
-                self._broken = str(explained)
+                self._broken = self._broken or str(explained)
+            self.refuse_if_broken()
             raise explained from error
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
+        if self._connection.in_transaction and self._broken is None:
+            self._broken = f"{self.path}: a transaction could not be undone"
+
+    def _refuse_if_undone(self) -> None:
+        """SQLite undoes a whole transaction when a statement of it meets a failing disk. Whoever
+        went on after that would change the disk statement by statement."""
+        if self._open is not None and not self._connection.in_transaction:
+            raise DiskTrouble(f"{self.path}: writing: an earlier statement failed; all is undone")
 
     @property
     def is_broken(self) -> bool:
         """A commit failed in a way that leaves open whether it happened."""
         return self._broken is not None
 
-    def _refuse_if_broken(self) -> None:
+    def refuse_if_broken(self) -> None:
+        """Raises ``StoreBroken`` where only opening it anew helps."""
         if self._broken is not None:
-            raise StoreError(f"{self._broken}; nothing more is written until it is opened anew")
+            raise StoreBroken(f"{self._broken}; nothing more is written until it is opened anew")
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
@@ -175,6 +256,9 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _explained(path: Path, doing: str, error: sqlite3.Error) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", None)
-    kind = DiskFull if code == sqlite3.SQLITE_FULL else StoreError
+    """The error on which a caller acts. The low byte of SQLite's code is the kind."""
+    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    kind: type[StoreError] = DiskTrouble if code in TROUBLE else StoreError
+    if code == sqlite3.SQLITE_FULL:
+        kind = DiskFull
     return kind(f"{path}: {doing}: {error}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 import pyarrow as pa
 
-from headwater.errors import SegmentDamaged
+from headwater.errors import RowsGone, SegmentDamaged
 from headwater.store.manifest import Manifest
 from headwater.store.segments import Segment, SegmentStore
 
@@ -41,22 +41,33 @@ class PaneSegments:
         return cursor.lastrowid
 
     def load(self, stretch: Stretch) -> pa.Table:
-        """The rows. Raises ``SegmentDamaged``, now and ever after."""
-        name, checksum, count, rows, is_damaged = self._manifest.one(
+        """The rows. Raises ``SegmentDamaged`` or ``RowsGone``, now and ever after; anything else
+        is worth another try."""
+        found = self._manifest.first(
             "SELECT name, checksum, bytes, rows, is_damaged FROM segments WHERE id = ?",
             (stretch.segment,),
         )
+        if found is None:
+            raise RowsGone(f"segment {stretch.segment}: it was freed; retention has taken its rows")
+        name, checksum, count, rows, is_damaged = found
         if is_damaged:
             raise SegmentDamaged(f"segment {name}: it was damaged and is in quarantine")
         try:
             table = self.store.read(Segment(name, checksum, count, rows))
         except SegmentDamaged:
-            with self._manifest.transaction():
-                self._manifest.run(
-                    "UPDATE segments SET is_damaged = 1 WHERE id = ?", (stretch.segment,)
-                )
+            self._mark_damaged(stretch.segment)
             raise
         return table.slice(stretch.first_row, stretch.rows).drop_columns([PANE])
+
+    def give_up(self, segment: int) -> None:
+        """Nobody gets its bytes back: the file is set aside as if they were wrong."""
+        (name,) = self._manifest.one("SELECT name FROM segments WHERE id = ?", (segment,))
+        self.store.set_aside(name)
+        self._mark_damaged(segment)
+
+    def _mark_damaged(self, segment: int) -> None:
+        with self._manifest.transaction():
+            self._manifest.run("UPDATE segments SET is_damaged = 1 WHERE id = ?", (segment,))
 
     def free(self, segments: Iterable[int]) -> list[str]:
         """Inside a transaction: forget those that no pane needs. Returns files to remove after."""

@@ -6,14 +6,19 @@ the rows are renamed before. A reader that finds headers therefore finds their r
 
 Where a ledger keeps count of what was published, its transaction lies between ``prepare`` and
 ``finish``: after a crash ``settle`` finishes what the ledger has, and removes what it has not. So a
-revision is published exactly once.
+revision is published exactly once. Where readers can't be shown a publication that is committed,
+``trouble`` says why, and ``settle`` tries again.
+
+Publications are numbered in the order in which they were made. The newest answer of a window is the
+one in the newest publication that has it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,7 +27,7 @@ import pyarrow.parquet as pq
 
 from headwater.errors import StoreError
 from headwater.root.envelope import Envelope
-from headwater.store.disk import Disk, explained
+from headwater.store.disk import Disk, explained, make_durably
 from headwater.store.publication import (
     ROW_FIELDS,
     Published,
@@ -39,7 +44,7 @@ _HIDDEN = re.compile(r"\.(?:headers|rows)-(\d{12})\.parquet")
 
 
 class ResultsWriter:
-    """The only writer of a stream's directory."""
+    """The only writer of a stream's directory. Who does several steps holds ``lock``."""
 
     def __init__(
         self,
@@ -52,8 +57,10 @@ class ResultsWriter:
         self._publications_max = publications_max
         self._disk = disk or Disk()
         with explained(f"making {directory}"):
-            self._disk.make_directory(directory)
-            self._disk.sync_directory(directory.parent)
+            make_durably(self._disk, directory)
+        self.lock = threading.RLock()
+        self.trouble = ""
+        """Why a committed publication is still hidden; empty: none is."""
         self._numbers = _published(directory)
         self.last_seq = max(self._numbers, default=0)
         self._is_settled = False
@@ -63,25 +70,38 @@ class ResultsWriter:
 
         Without a ledger (None) nothing that is hidden was committed.
         """
-        if self._is_settled:
-            return
-        with explained(f"settling {self.directory}"):
-            hidden = sorted({int(m[1]) for m in self._names(_HIDDEN)})
-            for seq in hidden:
-                if committed_seq is not None and seq <= committed_seq:
-                    self._reveal(seq)
-                else:
-                    self._remove(seq, hidden=True)
-            self._disk.sync_directory(self.directory)
-        self.last_seq = max(self.last_seq, committed_seq or 0)
-        self._is_settled = True
+        with self.lock:
+            if self._is_settled:
+                return
+            with self._told(f"settling {self.directory}"):
+                hidden = sorted({int(m[1]) for m in self._names(_HIDDEN)})
+                for seq in hidden:
+                    if committed_seq is not None and seq <= committed_seq:
+                        self._reveal(seq)
+                    else:
+                        self._remove(seq, hidden=True)
+                self._disk.sync_directory(self.directory)
+            self.last_seq = max(self.last_seq, committed_seq or 0)
+            self._is_settled = True
+
+    @contextlib.contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """What goes wrong is to be seen until it is right."""
+        try:
+            with explained(what):
+                yield
+        except StoreError as error:
+            self.trouble = str(error)
+            raise
+        self.trouble = ""
 
     def publish(self, answers: Sequence[Published]) -> int:
         """Publish answers of this stream, all or none; returns the publication's number."""
-        self.settle()
-        seq = self.prepare(answers)
-        self.finish(seq)
-        return seq
+        with self.lock:
+            self.settle()
+            seq = self.prepare(answers)
+            self.finish(seq)
+            return seq
 
     def prepare(self, answers: Sequence[Published]) -> int:
         """Write the next publication, durable and hidden. Raises ``DiskFull`` with nothing left."""
@@ -105,10 +125,10 @@ class ResultsWriter:
         return seq
 
     def finish(self, seq: int) -> None:
-        """Let readers see a prepared publication."""
+        """Let readers see a prepared publication. Raises if they can't yet: ``settle`` goes on."""
         assert seq == self.last_seq + 1, "publications are finished in order, once"
         self._is_settled = False
-        with explained(f"publishing in {self.directory}"):
+        with self._told(f"publishing in {self.directory}"):
             self._reveal(seq)
             self._disk.sync_directory(self.directory)
         self.last_seq = seq
@@ -116,6 +136,8 @@ class ResultsWriter:
         self._trim()
 
     def _reveal(self, seq: int) -> None:
+        """Rows first. Those that a try before this one revealed, or that there are not, are not
+        hidden any more."""
         for kind in ("rows", "headers"):
             with contextlib.suppress(FileNotFoundError):
                 self._disk.rename(
@@ -196,16 +218,15 @@ class ResultsReader:
         return None if rows is None else rows.select(range(len(ROW_FIELDS), rows.num_columns))
 
     def newest(self, *, after: int = 0) -> list[tuple[int, Envelope]]:
-        """The newest answer of each window, as (publication, envelope), by query and window.
+        """The newest answer of each window, as (publication, envelope), by query and window: that
+        of its newest publication, whatever the revision says.
 
         Every header after this publication is read, so who follows a stream gives the last one.
         """
         found: dict[tuple[str, int], tuple[int, Envelope]] = {}
         for seq in self.publications(after=after):
             for envelope in self.envelopes(seq):
-                key = (envelope.query, envelope.window)
-                if key not in found or found[key][1].revision < envelope.revision:
-                    found[key] = (seq, envelope)
+                found[envelope.query, envelope.window] = (seq, envelope)
         return [found[key] for key in sorted(found)]
 
     def _read(self, kind: str, seq: int) -> pa.Table:

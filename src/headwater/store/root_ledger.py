@@ -6,7 +6,13 @@ same SQLite file, each summary's as one compressed Arrow stream with a checksum:
 small, and a file for each would cost two syncs and an inode.
 
 Merging is left to the reader: the rows of a pane are merged when an answer needs them, and the
-merge is kept in memory, so that the next revision adds only what is new.
+merge is kept in memory with the number up to which it goes, so that the next revision adds only
+what is new. That holds because numbers only rise: a lower one is refused, also when the summary
+that had it is gone.
+
+*Committed is published.* An answer is published by the transaction that remembers it; what comes
+after only lets readers see it, and is tried until it works. So each (window, revision) is published
+once.
 
 A summary whose bytes no longer match their checksum is set aside (``mend``). The ledger then holds
 less than its root has acknowledged, as if its disk had been lost in part; so it begins a new
@@ -15,6 +21,7 @@ incarnation, at which sites compare all that they have with what is acknowledged
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +31,9 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger
-from headwater.errors import AnswerOverflow, SegmentDamaged, StoreError
+from headwater.errors import AlreadyPublished, AnswerOverflow, SegmentDamaged, StoreError
 from headwater.plan.query import Query
 from headwater.root.outputs import (
     Keep,
@@ -37,7 +44,7 @@ from headwater.root.outputs import (
     WindowAnswered,
 )
 from headwater.store.coverage_record import decode_coverage, encode_coverage
-from headwater.store.disk import Disk, explained
+from headwater.store.disk import Disk, explained, make_durably
 from headwater.store.manifest import Manifest
 from headwater.store.publication import Published
 from headwater.store.results import ResultsWriter
@@ -64,13 +71,15 @@ class RootLedger:
     ) -> None:
         """Open the file ``ledger.sqlite`` in this directory, made if needed."""
         with explained(f"opening {directory}"):
-            (disk or Disk()).make_directory(directory)
+            make_durably(disk or Disk(), directory)
         self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA)
         self._merger_of = merger_of
         self._clock = clock
         self._cache = TableCache(cache_bytes_max)
         self._merged_through: dict[tuple[str, int], int] = {}
         """Up to which number the merge of a pane in the cache goes."""
+        self._losses = 0
+        """How often summaries were taken away that were not done: merges made meanwhile go."""
         self._damaged: dict[str, set[int]] = {}
         """By query: the numbers of summaries that turned out to be damaged."""
         self.incarnation = self._claimed()
@@ -89,6 +98,10 @@ class RootLedger:
     def close(self) -> None:
         self._manifest.close()
 
+    def refuse_if_broken(self) -> None:
+        """Raises ``StoreBroken`` where only opening it anew helps."""
+        self._manifest.refuse_if_broken()
+
     def write(self, writes: Sequence[LedgerWrite]) -> None:
         """Make all of it durable, in order, in one transaction."""
         encoded = [_encoded(write) if isinstance(write, Keep) else None for write in writes]
@@ -96,18 +109,32 @@ class RootLedger:
             for write, summary in zip(writes, encoded, strict=True):
                 if isinstance(write, Keep):
                     assert summary is not None
-                    self._manifest.run(
-                        "INSERT INTO summaries (query, number, pane, coverage, has_rows, "
-                        "checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                        summary,
-                    )
+                    self._keep(write, summary)
                 elif isinstance(write, KeepState):
                     self._keep_state(write)
                 else:
                     self._trim(write)
-        for write in writes:
-            if isinstance(write, Keep) and write.kept.rows is not None:
-                self._cache.put(_summary_key(write.query, write.kept.number), write.kept.rows)
+
+    def _keep(self, keep: Keep, summary: tuple[object, ...]) -> None:
+        query, number, rows = keep.query, keep.kept.number, keep.kept.rows
+        last = self._last_number(query)
+        if number <= last:
+            raise StoreError(
+                f"{query}: wanted a summary numbered above {last}, got {number}; a number is never "
+                "used again"
+            )
+        self._manifest.run(
+            "INSERT INTO summaries (query, number, pane, coverage, has_rows, "
+            "checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            summary,
+        )
+        self._manifest.run("INSERT OR REPLACE INTO numbers VALUES (?, ?)", (query, number))
+        if rows is not None:
+            self._manifest.after_commit(lambda: self._cache.put(_summary_key(query, number), rows))
+
+    def _last_number(self, query: str) -> int:
+        row = self._manifest.first("SELECT last FROM numbers WHERE query = ?", (query,))
+        return 0 if row is None else int(row[0])
 
     def _keep_state(self, keep: KeepState) -> None:
         state = keep.state
@@ -128,9 +155,7 @@ class RootLedger:
         self._manifest.run("INSERT OR REPLACE INTO done VALUES (?, ?)", done)
         self._manifest.run("DELETE FROM summaries WHERE query = ? AND pane < ?", done)
         self._manifest.run("DELETE FROM answers WHERE query = ? AND last_pane < ?", done)
-        for query, pane in list(self._merged_through):
-            if query == trim.query and pane < trim.done_through:
-                self._drop_merge(query, pane)
+        self._manifest.after_commit(lambda: self._drop_merges(trim.query, below=trim.done_through))
 
     def pane_rows(self, query: str, pane: int, *, kept_through: int) -> pa.Table | None:
         """The rows of all summaries of a pane up to this number, as one; None: there are none.
@@ -138,6 +163,7 @@ class RootLedger:
         Raises ``SegmentDamaged`` when a checksum does not match; ``mend`` takes it out.
         """
         with self._manifest.lock:
+            losses = self._losses
             start, parts = self._merged_part(query, pane, kept_through)
             numbers = self._manifest.all(
                 "SELECT number FROM summaries WHERE query = ? AND pane = ? AND has_rows = 1 "
@@ -152,17 +178,19 @@ class RootLedger:
             return None
         merged = parts[0] if len(parts) == 1 else _merged(self._merger_of(query), parts)
         with self._manifest.lock:
-            self._cache.put(_pane_key(query, pane), merged)
-            self._merged_through[query, pane] = kept_through
+            if losses == self._losses:
+                self._drop_merge(query, pane)
+                self._cache.put(_merge_key(query, pane, kept_through), merged)
+                self._merged_through[query, pane] = kept_through
         return merged
 
     def _merged_part(self, query: str, pane: int, kept_through: int) -> tuple[int, list[pa.Table]]:
         """The merge that is in memory, if it holds nothing beyond what is asked for."""
         through = self._merged_through.get((query, pane))
-        merged = self._cache.get(_pane_key(query, pane))
-        if through is None or through > kept_through or merged is None:
+        if through is None or through > kept_through:
             return -1, []
-        return through, [merged]
+        merged = self._cache.get(_merge_key(query, pane, through))
+        return (-1, []) if merged is None else (through, [merged])
 
     def _load(self, query: str, number: int) -> pa.Table | None:
         """None: it is damaged."""
@@ -213,11 +241,15 @@ class RootLedger:
                 self._manifest.run(
                     "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
                 )
-            self.incarnation = incarnation
-            del self._damaged[query]
-            for one in lost:
-                self._drop_merge(query, one.pane)
+                self._manifest.after_commit(lambda: self._mended(query, incarnation))
             return tuple(lost)
+
+    def _mended(self, query: str, incarnation: int) -> None:
+        self.incarnation = incarnation
+        self._losses += 1
+        for number in self._damaged.pop(query):
+            self._cache.drop(_summary_key(query, number))
+        self._drop_merges(query)
 
     def _next_incarnation(self) -> int:
         chance = secrets.randbits(CHANCE_BITS)
@@ -233,13 +265,27 @@ class RootLedger:
         """Publish the answers of windows with their rows, and remember them, in one step.
 
         A crash leaves both or neither, once ``settle_results`` was called. Returns the number of
-        the publication. Raises ``DiskFull`` with nothing changed.
+        the publication. Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed. If readers
+        can't see it yet, ``results.trouble`` says why: call ``settle_results`` until it is empty.
         """
+        with results.lock:
+            return self._publish(query, answers, rows, results)
+
+    def _publish(
+        self,
+        query: Query,
+        answers: Sequence[WindowAnswered],
+        rows: Mapping[int, pa.Table],
+        results: ResultsWriter,
+    ) -> int:
         stream = query.id.name
+        # What is prepared under a number that may be committed must stay as it is.
+        self._manifest.refuse_if_broken()
         self.settle_results(stream, results)
         published = [Published(a.envelope, rows.get(a.window)) for a in answers]
         seq = results.prepare(published)
         with self._manifest.transaction():
+            self._refuse_published(str(query.id), answers)
             self._manifest.run("INSERT OR REPLACE INTO published VALUES (?, ?)", (stream, seq))
             self._manifest.run_many(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
@@ -255,13 +301,29 @@ class RootLedger:
                     for answer, one in zip(answers, published, strict=True)
                 ),
             )
-        results.finish(seq)
+        with contextlib.suppress(StoreError):  # it is published; ``results.trouble`` says the rest
+            results.finish(seq)
         return seq
 
+    def _refuse_published(self, query: str, answers: Sequence[WindowAnswered]) -> None:
+        for answer in answers:
+            row = self._manifest.first(
+                "SELECT content FROM answers WHERE query = ? AND window = ?", (query, answer.window)
+            )
+            if row is None:
+                continue
+            known = msgspec.msgpack.decode(row[0], type=WindowAnswered)
+            if known.revision >= answer.revision:
+                raise AlreadyPublished(
+                    f"{query}, window {answer.window}: wanted a revision above {known.revision}, "
+                    f"which is published, got {answer.revision}"
+                )
+
     def settle_results(self, stream: str, results: ResultsWriter) -> None:
-        """At the start, so that readers see what a crash left half published, or not at all."""
-        row = self._manifest.first("SELECT seq FROM published WHERE stream = ?", (stream,))
-        results.settle(int(row[0]) if row is not None else 0)
+        """At the start, and after trouble: readers see what was half published, or not at all."""
+        with results.lock:
+            row = self._manifest.first("SELECT seq FROM published WHERE stream = ?", (stream,))
+            results.settle(int(row[0]) if row is not None else 0)
 
     def restore(self, query: str) -> RootKept:
         """All that a root needs to take up where it ended; rows stay here."""
@@ -279,6 +341,7 @@ class RootLedger:
                 "SELECT content FROM answers WHERE query = ? ORDER BY window", (query,)
             )
             done = self._manifest.first("SELECT through FROM done WHERE query = ?", (query,))
+            last_number = self._last_number(query)
         return RootKept(
             query,
             tuple(
@@ -291,6 +354,7 @@ class RootLedger:
             ),
             tuple(msgspec.msgpack.decode(one, type=WindowAnswered) for (one,) in answers),
             int(done[0]) if done is not None else None,
+            last_number,
         )
 
     def queries(self) -> tuple[str, ...]:
@@ -302,15 +366,24 @@ class RootLedger:
     def forget(self, query: str) -> None:
         """The query was removed; what was published stays."""
         with self._manifest.transaction():
-            for table in ("summaries", "states", "answers", "done", "damaged"):
+            for table in ("summaries", "states", "answers", "done", "damaged", "numbers"):
                 self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
+            self._manifest.after_commit(lambda: self._forgotten(query))
+
+    def _forgotten(self, query: str) -> None:
+        self._losses += 1
+        self._damaged.pop(query, None)
+        self._drop_merges(query)
+
+    def _drop_merges(self, query: str, *, below: int = FOREVER) -> None:
         for known, pane in list(self._merged_through):
-            if known == query:
+            if known == query and pane < below:
                 self._drop_merge(query, pane)
 
     def _drop_merge(self, query: str, pane: int) -> None:
-        self._merged_through.pop((query, pane), None)
-        self._cache.drop(_pane_key(query, pane))
+        through = self._merged_through.pop((query, pane), None)
+        if through is not None:
+            self._cache.drop(_merge_key(query, pane, through))
 
 
 def _encoded(keep: Keep) -> tuple[object, ...]:
@@ -347,5 +420,6 @@ def _summary_key(query: str, number: int) -> str:
     return f"{query} summary {number}"
 
 
-def _pane_key(query: str, pane: int) -> str:
-    return f"{query} pane {pane}"
+def _merge_key(query: str, pane: int, through: int) -> str:
+    """With the number, so that a table can't be taken for a merge that goes further."""
+    return f"{query} pane {pane} through {through}"

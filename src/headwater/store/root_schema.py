@@ -47,5 +47,15 @@ ROOT_SCHEMA = Schema(
                 checksum BLOB,
                 data BLOB)""",
         ),
+        # The newest number of a query's summaries. It outlives the summary, which may be trimmed or
+        # set aside: a number is never used again.
+        (
+            """CREATE TABLE numbers (
+                query TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID""",
+            """INSERT INTO numbers SELECT query, max(number) FROM (
+                SELECT query, number FROM summaries
+                UNION ALL SELECT query, number FROM damaged
+                UNION ALL SELECT query, since - 1 FROM states) GROUP BY query""",
+        ),
     ),
 )

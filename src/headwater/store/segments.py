@@ -22,8 +22,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.errors import SegmentDamaged
-from headwater.store.disk import Disk, explained
+from headwater.errors import DiskTrouble, SegmentDamaged
+from headwater.store.disk import Disk, explained, identity_of, make_durably
 from headwater.store.table_cache import TableCache
 
 CHECKSUM_BYTES = 16
@@ -53,8 +53,9 @@ class SegmentStore:
         self._disk = disk
         self._cache = TableCache(cache_bytes_max)
         with explained(f"making {directory}"):
-            disk.make_directory(directory)
-            disk.make_directory(self.quarantine_directory)
+            make_durably(disk, directory)
+            make_durably(disk, self.quarantine_directory)
+            self._identity = identity_of(disk, directory)
 
     def write(self, labelled: Sequence[tuple[str, pa.Table]]) -> list[Segment]:
         """Write one segment for each (label, table); all are durable on return, or none stays."""
@@ -88,34 +89,48 @@ class SegmentStore:
             raise
 
     def read(self, segment: Segment) -> pa.Table:
-        """The table, checked against the manifest's checksum unless it is still in memory."""
+        """The table, checked against the manifest's checksum unless it is still in memory.
+
+        Raises ``SegmentDamaged`` where the bytes are there and wrong, or gone from a directory
+        that is there; ``DiskTrouble`` where they can't be read now.
+        """
         table = self._cache.get(segment.name)
         if table is not None:
             return table
         path = self.directory / segment.name
-        try:
-            with explained(f"reading {path}"):
+        with explained(f"reading {path}"):
+            try:
                 image = self._disk.read_file(path)
-        except Exception as error:
-            if isinstance(error.__cause__, FileNotFoundError):
+            except FileNotFoundError as error:
+                self._refuse_if_elsewhere()
                 raise SegmentDamaged(f"{path}: wanted {segment.bytes} bytes, found none") from error
-            raise
         if len(image) != segment.bytes or checksum_of(image) != segment.checksum:
             raise self._quarantined(segment, len(image))
         table = pq.read_table(pa.BufferReader(image))
         self._cache.put(segment.name, table)
         return table
 
-    def _quarantined(self, segment: Segment, found_bytes: int) -> SegmentDamaged:
-        with explained(f"quarantining {segment.name}"):
-            self._disk.rename(
-                self.directory / segment.name, self.quarantine_directory / segment.name
+    def _refuse_if_elsewhere(self) -> None:
+        """A file that is not there may be on a disk that is not mounted just now."""
+        if identity_of(self._disk, self.directory) != self._identity:
+            raise DiskTrouble(
+                f"{self.directory}: this is not the directory that was opened; is its disk mounted?"
             )
+
+    def _quarantined(self, segment: Segment, found_bytes: int) -> SegmentDamaged:
+        self.set_aside(segment.name)
         return SegmentDamaged(
             f"{self.directory / segment.name}: wanted {segment.bytes} bytes with checksum "
             f"{segment.checksum.hex()}, got {found_bytes} other bytes; "
             f"moved to {self.quarantine_directory}"
         )
+
+    def set_aside(self, name: str) -> None:
+        with explained(f"quarantining {name}"):
+            self._disk.rename(self.directory / name, self.quarantine_directory / name)
+            # Or a power cut brings it back, to be swept as nobody's.
+            self._disk.sync_directory(self.quarantine_directory)
+            self._disk.sync_directory(self.directory)
 
     def remove(self, names: Iterable[str]) -> None:
         """Free what the manifest no longer names. What can't be removed now is swept later."""

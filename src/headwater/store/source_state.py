@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headwater.edge.report import BatchReport
+from headwater.errors import EpochOver
 
 CLEAN_POLLS_MAX = 1_000
 """Polls whose commit is awaited; beyond, the oldest is forgotten and a newer one stands for it."""
@@ -32,7 +33,10 @@ class Loss(msgspec.Struct, frozen=True):
 
 @dataclass
 class SourceState:
-    """Changed by ``CutLog`` alone, under the manifest's lock, after its transactions."""
+    """Changed by ``CutLog`` alone, when a transaction is committed, in the same hold of the lock.
+
+    A source that was forgotten and made anew has another state: the old one is refused.
+    """
 
     id: int
     name: str
@@ -54,6 +58,13 @@ class SourceState:
     def has_ended(self) -> bool:
         return self.ends and self.is_begun and self.committed_cut == self.last_cut
 
+    def refuse_other_epoch(self, epoch: int, what: str) -> None:
+        if epoch != self.epoch:
+            raise EpochOver(
+                f"source {self.name}, epoch {epoch}, {what}: wanted a batch of epoch {self.epoch}; "
+                "another Spark has taken over"
+            )
+
     def polled(self, *, started_s: float, is_clean: bool) -> None:
         """A poll is over, and all that it found is registered."""
         self.is_clean = is_clean
@@ -66,9 +77,21 @@ class SourceState:
             polls.popleft()
         self._see_committed()
 
-    def committed(self, through: int) -> None:
+    def registered(self, last_cut: int, news: dict[int, Loss], heard: Iterable[int]) -> None:
+        self.is_begun = True
+        self.last_cut = last_cut
+        self.forget_losses(heard)
+        self.losses.update(news)
+
+    def committed(self, through: int, heard: Iterable[int] = ()) -> None:
+        self.forget_losses(heard)
         self.committed_cut = through
         self._see_committed()
+
+    def lost(self, number: int, loss: Loss, through: int) -> None:
+        """A chunk is gone, and the committed cut has moved past what is lost."""
+        self.losses[number] = loss
+        self.committed(through)
 
     def _see_committed(self) -> None:
         polls = self._clean_polls

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class Spool:
         self.directory = directory
         self.bytes_max = bytes_max
         self.bytes_used = 0
+        self._counting = threading.Lock()
         self._disk = disk
         with explained(f"making {directory}"):
             disk.make_directory(directory)
@@ -35,7 +37,7 @@ class Spool:
         """Write a chunk, not yet synced, and return its name. Raises ``OSError``."""
         name = f"{stem}-{secrets.token_hex(4)}.txt"
         self._disk.write_new(self.directory / name, pieces)
-        self.bytes_used += sum(len(piece) for piece in pieces)
+        self._count(sum(len(piece) for piece in pieces))
         return name
 
     def link(self, stem: str, path: Path) -> str:
@@ -51,10 +53,15 @@ class Spool:
 
     def remove(self, names: Iterable[str], *, bytes_freed: int) -> None:
         """What can't be removed now is swept at the next start."""
-        self.bytes_used = max(0, self.bytes_used - bytes_freed)
+        self._count(-bytes_freed)
         for name in names:
             with contextlib.suppress(OSError):
                 self._disk.remove(self.directory / name)
+
+    def _count(self, change: int) -> None:
+        """Polls and commits count at the same time."""
+        with self._counting:
+            self.bytes_used = max(0, self.bytes_used + change)
 
     def quarantine(self, name: str) -> None:
         """Set a chunk aside for people to look at."""
@@ -62,6 +69,9 @@ class Spool:
         with explained(f"quarantining {name}"):
             self._disk.make_directory(aside)
             self._disk.rename(self.directory / name, aside / name)
+            # Or a power cut brings it back, to be swept as nobody's.
+            self._disk.sync_directory(aside)
+            self._disk.sync_directory(self.directory)
 
     def sweep(self, known: set[str]) -> int:
         """At the start: remove what a crash left between writing and committing."""

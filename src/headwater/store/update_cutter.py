@@ -6,10 +6,16 @@ is larger than ``summary_bytes_max`` becomes several updates.
 
 The parts are read and merged before the transaction, since that takes time; the transaction then
 consumes exactly the parts that were read, and rows that came in between wait for the next cut.
+
+A part whose bytes are wrong is left out, and the pane's rest is declined (lost) with the cut. A
+disk that refuses to read a part holds the cut up, for it may think better of it. A part that it
+refuses ``UNREADABLE_TRIES_MAX`` times in a row with an I/O error is set aside and left out too, if
+the disk takes that: one bad sector must not stop a site.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -18,13 +24,14 @@ import pyarrow as pa
 from headwater.algebra.site_state import Reason
 from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
-from headwater.errors import AnswerOverflow, SegmentDamaged
+from headwater.errors import AnswerOverflow, DiskTrouble, SegmentDamaged
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch, with_pane
 from headwater.store.segments import Segment
 
 SUMMARY_BYTES_MAX = 4 << 20
+UNREADABLE_TRIES_MAX = 5
 
 
 class PlannedPane(msgspec.Struct):
@@ -61,6 +68,8 @@ class UpdateCutter:
         self._rows = rows
         self._merger_of = merger_of
         self._summary_bytes_max = summary_bytes_max
+        self._unreadable: dict[int, int] = {}
+        """By segment: how often in a row the disk refused to read it."""
 
     def plan(self, cut: Cut) -> PlannedCut:
         """Read and merge what waits; nothing is changed."""
@@ -83,11 +92,10 @@ class UpdateCutter:
     def _planned(self, pane: int, parts: list[Stretch], merger: Merger) -> PlannedPane:
         intact, tables = [], []
         for part in parts:
-            try:
-                tables.append(self._rows.load(part))
+            table = self._read(part)
+            if table is not None:
+                tables.append(table)
                 intact.append(part)
-            except SegmentDamaged:
-                continue
         planned = PlannedPane(pane, parts, [], [], is_damaged=len(intact) < len(parts))
         try:
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
@@ -103,6 +111,24 @@ class UpdateCutter:
         else:
             planned.tables = pieces
         return planned
+
+    def _read(self, part: Stretch) -> pa.Table | None:
+        """None: its rows are lost. Raises ``DiskTrouble`` where that is too early to say."""
+        try:
+            table = self._rows.load(part)
+        except SegmentDamaged:
+            return None
+        except DiskTrouble as error:
+            if getattr(error.__cause__, "errno", None) != errno.EIO:
+                raise
+            tries = self._unreadable[part.segment] = self._unreadable.get(part.segment, 0) + 1
+            if tries < UNREADABLE_TRIES_MAX:
+                raise
+            self._rows.give_up(part.segment)
+            del self._unreadable[part.segment]
+            return None
+        self._unreadable.pop(part.segment, None)
+        return table
 
     def image(self, planned: PlannedCut) -> pa.Table | None:
         """The rows to be written for a planned cut, as one table; None: there are none."""
@@ -159,7 +185,8 @@ class UpdateCutter:
         )
         if pane.is_damaged:
             self._queries.end_pane(cut.query, pane.pane, Reason.LOST)
-        return CutDone(cut.query, pane.pane, before + 1, last, pane.row_bytes)
+        is_whole = not pane.is_damaged
+        return CutDone(cut.query, pane.pane, before + 1, last, pane.row_bytes, is_whole=is_whole)
 
     def _nothing(self, number: int, query: str, pane: int) -> CutDone:
         row = self._manifest.first(
