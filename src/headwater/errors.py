@@ -41,6 +41,14 @@ class DiskFull(StoreError):
     """There is no room; nothing was committed and the same call may be tried again."""
 
 
+class StoreBroken(StoreError):
+    """A commit failed in a way that leaves open whether it happened: only a new start can look."""
+
+
+class EpochOver(StoreError):
+    """A batch of an epoch that is not the source's own any more; its input comes again."""
+
+
 class SegmentDamaged(StoreError):
     """A segment's checksum does not match; it is quarantined, never deleted."""
 

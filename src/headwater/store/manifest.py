@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, StoreBroken, StoreError
 
 BUSY_TIMEOUT_MS = 5_000
 WAL_BYTES_MAX = 64 << 20
@@ -149,6 +149,7 @@ class Manifest:
             explained = _explained(self.path, "committing", error)
             if not isinstance(explained, DiskFull):
                 self._broken = str(explained)
+                self._refuse_if_broken()
             raise explained from error
 
     def _roll_back(self) -> None:
@@ -163,7 +164,7 @@ class Manifest:
 
     def _refuse_if_broken(self) -> None:
         if self._broken is not None:
-            raise StoreError(f"{self._broken}; nothing more is written until it is opened anew")
+            raise StoreBroken(f"{self._broken}; nothing more is written until it is opened anew")
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
