@@ -4,11 +4,11 @@ Runs of writes to the same store are done as one, in one transaction, because a 
 a sync of the disk. The order between stores and the network is the node's and is kept: an
 acknowledgement that follows a ``Keep`` leaves after it is on the disk.
 
-Every write of a node goes by one rule, ``EffectRunner.write``. A write is all or nothing, so one that
-failed is tried again. While there is no room it waits, for as long as that takes: nothing may be
-said before it is done. Any other failure has ``WRITE_PATIENCE_S`` to pass. What lasts longer, and a
-store of which it is open whether its last commit happened, ends the agent with a sentence: a new
-start looks at what is there.
+Every write of a node goes by one rule, ``EffectRunner.write``. A write is all or nothing, so one
+that failed is tried again. While there is no room it waits, for as long as that takes: nothing may
+be said before it is done. Any other failure has ``WRITE_PATIENCE_S`` to pass. What lasts longer,
+and a store of which it is open whether its last commit happened, ends the agent with a sentence: a
+new start looks at what is there.
 """
 
 from __future__ import annotations
