@@ -110,8 +110,9 @@ class Site:
     async def until_cut(self, source: str, cut: int) -> None:
         """A poll has found so much."""
         await until(
-            lambda: source in self.cube.cuts.names()
-            and self.cube.cuts.state(source).last_cut >= cut
+            lambda: (
+                source in self.cube.cuts.names() and self.cube.cuts.state(source).last_cut >= cut
+            )
         )
 
     def stream(self, source: str = "weblog") -> Stream:

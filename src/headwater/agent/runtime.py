@@ -141,8 +141,8 @@ class SiteRuntime:
         await self._do_effects(self.node.take())
         await self.network.start(self)
         self._tasks = [
-            asyncio.create_task(self._guarded(self._drive(), "node")),
-            asyncio.create_task(self._guarded(self.feeder.run(), "feeder")),
+            asyncio.create_task(self._guarded(self._drive, "node")),
+            asyncio.create_task(self._guarded(self.feeder.run, "feeder")),
         ]
 
     async def stop(self) -> None:
@@ -287,10 +287,10 @@ class SiteRuntime:
         if gone:
             self.node.rows_gone(gone, now_s=self.now_s())
 
-    async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
         """A bug in the loop must be seen, not swallowed by a task nobody awaits."""
         with self._ends_with(what):
-            await work
+            await work()
 
     @contextlib.contextmanager
     def _ends_with(self, what: str) -> Iterator[None]:
