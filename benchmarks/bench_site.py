@@ -61,7 +61,7 @@ class BenchSite:
     def new_epoch(self, source: str) -> int:
         return 1
 
-    def quarantine(self, source: str, cut: int, reason: str) -> None:
+    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
         raise AssertionError(reason)
 
     def commit(

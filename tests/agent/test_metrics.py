@@ -46,6 +46,10 @@ class LoopOnly:
         self._require_owner()
         return SimpleNamespace(fenced_count=5, refused_count=1)
 
+    def troubles(self) -> dict[str, str]:
+        self._require_owner()
+        return {"source weblog": "no room"}
+
     @property
     def answer_count(self) -> int:
         self._require_owner()
@@ -72,6 +76,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert 'headwater_link_up{to="fra"}' in text
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text
+    assert 'headwater_trouble{what="source weblog"} 1.0' in text
 
 
 def test_when_the_loop_has_ended_the_stores_are_still_told() -> None:

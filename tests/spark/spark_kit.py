@@ -133,7 +133,7 @@ class ListInbox:
         self.epoch += 1
         return self.epoch
 
-    def quarantine(self, source: str, cut: int, reason: str) -> None:
+    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
         with self.changed:
             self.quarantined.append(cut)
             while self.committed + 1 in self.quarantined:

@@ -81,15 +81,22 @@ def test_sites_share_a_stream_and_queries_come_and_go_while_it_runs(
     assert y.counts(first) == {(PANE, "b"): 1}
     assert y.counts(second) == {}
 
+    x.installed.discard(str(first.id))
     host.remove(str(first.id))
+    y.put(line(3, "b"))
     give(host, x, line(3))
+    y.wait_for_all()
+    assert y.counts(first) == {(PANE, "b"): 2}, "a site that still runs it keeps it"
+    y.installed.discard(str(first.id))
+    host.remove(str(first.id))
+    assert str(first.id) not in host._queries
     assert x.counts(first)[PANE, "a"] == 2
     assert x.counts(second)[PANE, "a"] == 2
 
     host.withdraw("y")
     y.put(line(4, "b"))
     give(host, x, line(5))
-    assert y.committed == 1
+    assert y.committed == 2
     assert [one.id for one in spark.streams.active] == [stream.id], "nothing was restarted"
 
 

@@ -62,7 +62,10 @@ class AnswerRunner:
         self._is_stopping = False
 
     def begin(self, query: Query) -> None:
-        """This site answers the query: make its results sound before anything is published."""
+        """This site answers the query: make its results sound before anything is published.
+
+        A write: it is called by the writer's thread, and again where the disk refused.
+        """
         stream = query.id.name
         if stream not in self._writers:
             writer = ResultsWriter(self._stores.results_directory / stream)
@@ -82,8 +85,8 @@ class AnswerRunner:
 
     async def _answer(self, answer: Answer) -> None:
         loop = asyncio.get_running_loop()
-        query = self._stores.book.query(answer.query)
         try:
+            query = self._stores.book.query(answer.query)
             seq = await loop.run_in_executor(self._workers, self._finish, query, answer)
         except HeadwaterError as error:
             log.warning("answer failed", query=answer.query, error=str(error))

@@ -35,7 +35,10 @@ class CertificateWatch:
     async def run(self, *, every_s: float = LOOK_EVERY_S) -> None:
         while True:
             await asyncio.sleep(every_s)
-            self.look()
+            try:
+                self.look()
+            except Exception as error:  # the next look may find them in order
+                log.warning("certificates not looked at", error=repr(error)[:2000])
 
     def look(self) -> None:
         """Read the files again if any of them has changed since they were last taken up."""

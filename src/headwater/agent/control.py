@@ -121,7 +121,14 @@ def _streams(runtime: SiteRuntime) -> api.StreamsReply:
 def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     range_s, slide_s = query.window.range_us / 1e6, query.window.slide_us / 1e6
     window = f"{range_s:g} s" + (f" every {slide_s:g} s" if slide_s != range_s else "")
-    line = api.StreamLine(query.id.name, str(query.id), query.root, window, part=_part_text(query))
+    line = api.StreamLine(
+        query.id.name,
+        str(query.id),
+        query.root,
+        window,
+        part=_part_text(query),
+        trouble=_trouble_text(runtime, query),
+    )
     if query.root != runtime.site:
         return line
     envelopes = [e for _, e in _reader(runtime, query).newest() if e.query == str(query.id)]
@@ -137,6 +144,13 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
         newest=iso(newest.start_us),
         coverage=f"{newest.covered} of {newest.expected}",
     )
+
+
+def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
+    """What keeps this site from its part in the query."""
+    concern = ("writing", f"source {query.source.name}")
+    found = runtime.troubles()
+    return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
 
 
 def _sites(runtime: SiteRuntime) -> api.SitesReply:
@@ -224,7 +238,10 @@ def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.El
         return _elsewhere(runtime, query)
     explanation = runtime.node.why(str(query.id), _window(runtime, query, request.window))
     times = {"start": iso(explanation.start_us), "end": iso(explanation.end_us)}
-    return api.WhyReply(explanation.text(), {**msgspec.to_builtins(explanation), **times})
+    trouble = _trouble_text(runtime, query)
+    text = explanation.text() + (f"\ntrouble at {runtime.site}: {trouble}" if trouble else "")
+    value = {**msgspec.to_builtins(explanation), **times, "trouble": trouble}
+    return api.WhyReply(text, value)
 
 
 def _window(runtime: SiteRuntime, query: Query, text: str) -> int:

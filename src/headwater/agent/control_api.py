@@ -62,6 +62,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """Of the newest answer: covered of expected sites."""
     part: str = ""
     """Of a stream with several roots: which one, as text."""
+    trouble: str = ""
+    """What fails at the site that was asked and is tried again: its source, or writing."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):

@@ -4,6 +4,12 @@ Runs of writes to the same store are done as one, in one transaction, because a 
 a sync of the disk. The order between stores and the network is the node's and is kept: an
 acknowledgement that follows a ``Keep`` leaves after it is on the disk.
 
+Every write of a node goes by one rule, ``EffectRunner.write``. A write is all or nothing, so one
+that failed is tried again. While there is no room it waits, for as long as that takes: nothing may
+be said before it is done. Any other failure has ``WRITE_PATIENCE_S`` to pass. What lasts longer,
+and a store of which it is open whether its last commit happened, ends the agent with a sentence: a
+new start looks at what is there.
+
 Rows that can't be read now are not waited for, since others can be: they are as good as lost on the
 way, and an acknowledgement asks for them again.
 """
@@ -19,11 +25,13 @@ from typing import Any, TypeVar
 
 import structlog
 
+from headwater.agent.patience import PAUSE_S_MIN, Patience
 from headwater.agent.stores import SiteStores
 from headwater.errors import DiskFull, RowsGone, SegmentDamaged, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
+from headwater.plan.query import Query
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -33,8 +41,8 @@ CUBE_WRITES = (
 )  # fmt: skip
 LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.Trim)
 COMMAND_WRITES = (fx.KeepCommand, fx.KeepVector)
-RETRY_S = 1.0
-"""Between two tries of a write that the disk had no room for."""
+WRITE_PATIENCE_S = 60.0
+"""For how long a write is tried that fails for another reason than lack of room."""
 
 
 class EffectRunner:
@@ -50,7 +58,10 @@ class EffectRunner:
         now_s: Callable[[], float],
         install: Callable[[fx.Installed], Awaitable[None]],
         heard: Callable[[fx.Effect], None],
+        begin_answers: Callable[[Query], None] = lambda query: None,
+        patience_s: float = WRITE_PATIENCE_S,
     ) -> None:
+        """``begin_answers`` makes the results of a query sound; it is a write."""
         self._node = node
         self._stores = stores
         self._network = network
@@ -58,27 +69,35 @@ class EffectRunner:
         self._now_s = now_s
         self._install = install
         self._heard = heard
-        self.trouble = ""
-        """Why writing stands still, for people; empty when it does not."""
+        self._begin_answers = begin_answers
+        self._patience_s = patience_s
+        self._patience = Patience()
+        self._failing_s: float | None = None
+        """Since when writing has failed for another reason than lack of room."""
         self.load_trouble = ""
         """Why rows could not be read the last time; empty when they could."""
         self.loads_failed = 0
         """Rows that could not be read when they were to be sent, in this life."""
+
+    @property
+    def trouble(self) -> str:
+        """Why writing stands still, for people; empty when it does not."""
+        return self._patience.trouble
 
     async def run(self, effects: Sequence[fx.Effect]) -> None:
         for place, group in _runs(effects):
             if place == "cube":
                 await self._write_cube(group)
             elif place == "ledger":
-                await self._write(partial(self._stores.ledger.write, group))
+                await self.write(partial(self._stores.ledger.write, group))
             elif place == "commands":
-                await self._write(partial(self._stores.commands.write, group))
+                await self.write(partial(self._stores.commands.write, group))
             else:
                 for effect in group:
                     await self._do(effect)
 
     async def _write_cube(self, group: Sequence[Any]) -> None:
-        done = await self._write(partial(self._stores.cube.write, group))
+        done = await self.write(partial(self._stores.cube.write, group))
         if done:
             self._node.updates_cut(done, now_s=self._now_s())
 
@@ -93,6 +112,11 @@ class EffectRunner:
             await self._load(effect)
         elif isinstance(effect, fx.Installed):
             await self._install(effect)
+        elif isinstance(effect, fx.AnswersBegun):
+            self._stores.book.add(effect.query)
+            await self.write(partial(self._begin_answers, effect.query))
+        elif isinstance(effect, fx.AnswersEnded):
+            await self.write(partial(self._stores.ledger.forget, effect.query))
         else:
             self._heard(effect)
 
@@ -117,20 +141,39 @@ class EffectRunner:
             self.load_trouble = ""
         self._node.loaded(send, rows, now_s=self._now_s())
 
-    async def _write(self, write: Callable[[], T]) -> T:
-        """Until it is done. Nothing may be said before it is, so a full disk stops the node's
-        words, not the process; the trouble is visible and ends when there is room."""
+    async def write(self, write: Callable[[], T]) -> T:
+        """Until it is done, by the rule above. Nothing may be said before it is, so a full disk
+        stops the node's words, not the process; the trouble is visible and ends when there is
+        room."""
         while True:
             try:
                 result = await self._in_writer(write)
-            except DiskFull as error:
-                if not self.trouble:
-                    log.warning("disk full", site=self._stores.site, error=str(error))
-                self.trouble = str(error)
-                await asyncio.sleep(RETRY_S)
+            except StoreBroken:
+                raise
+            except (StoreError, OSError) as error:
+                await asyncio.sleep(self._pause_s(error))
             else:
-                self.trouble = ""
+                self._patience.worked()
+                self._failing_s = None
                 return result
+
+    def _pause_s(self, error: StoreError | OSError) -> float:
+        """Until the next try; raises where there was time enough."""
+        now_s = asyncio.get_running_loop().time()
+        if str(error) != self._patience.trouble:
+            log.warning("write waits", site=self._stores.site, error=str(error))
+            self._heard(fx.Notice("disk", "write waits", f"{error}; it is tried again"))
+        pause_s = self._patience.failed(str(error), now_s=now_s)
+        if isinstance(error, DiskFull):
+            self._failing_s = None
+            return PAUSE_S_MIN
+        self._failing_s = now_s if self._failing_s is None else self._failing_s
+        if now_s - self._failing_s > self._patience_s:
+            raise StoreError(
+                f"writing has failed for {self._patience_s:g} s, the last time with: {error}; "
+                "the agent ends, and looks anew when it is started again"
+            ) from error
+        return pause_s
 
     async def _in_writer(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writer, call)

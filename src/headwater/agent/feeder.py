@@ -1,8 +1,12 @@
 """One site's input on its way to Spark: files are polled, chunks offered, batches committed.
 
-A source is followed from the first query that reads it until the last one is removed. Polls run
-in a thread, batches are committed by Spark's threads, and both bring a ``BatchReport`` to the
-node, on the event loop. ``SiteInbox`` is what the Spark host sees of it.
+A source is followed from the first query that reads it until the last one is removed: that is one
+*life* of it. Polls run in a thread, batches are committed by Spark's threads, and both bring a
+``BatchReport`` to the node, on the event loop. ``SiteInbox`` is what the Spark host sees of it.
+
+Whatever a source raises is its own trouble: it is told, shown, and tried again until it works or
+nobody reads the source any more; the other sources go on. After every ``await`` a source may be
+gone, or another one under its name, so it is looked for again.
 """
 
 from __future__ import annotations
@@ -10,16 +14,19 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
 
 import msgspec
 import structlog
 
 from headwater.agent.admission import source_directory
 from headwater.agent.config import SourcesConfig
+from headwater.agent.patience import Patience
+from headwater.agent.source_inputs import SourceInput, SourceInputs
 from headwater.edge.report import BatchReport
-from headwater.errors import StoreError
+from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query, Source
 from headwater.spark.fence import Fence
 from headwater.spark.site_host import SiteHost
@@ -27,28 +34,48 @@ from headwater.store.batch_rows import QueryResult
 from headwater.store.chunk import Chunk
 from headwater.store.cube import Cube
 from headwater.store.finite import FiniteInput
-from headwater.store.follow import LogFollower
-from headwater.store.poll import Poll, Start
+from headwater.store.poll import Poll
+from headwater.store.source_state import SourceState
 
 log = structlog.get_logger()
 
 SAMPLES_MAX = 20
 """Malformed lines that are kept to be shown, for each source."""
-RETRY_S = 1.0
-"""After a poll that failed as a whole."""
+
+MESSAGE_CHARS_MAX = 500
+"""Of an error, as much as a notice tells."""
 
 
-@dataclass
+class Epoch(msgspec.Struct, frozen=True):
+    """What a Spark stream commits under: it belongs to one life of a source."""
+
+    number: int
+    """As the stream knows it; never used again in this process."""
+    in_cube: int
+    """As the cube counts, which begins anew with every life of a source."""
+
+
+@dataclass(eq=False)
 class Followed:
-    """One source at this site."""
+    """One life of a source at this site."""
 
     source: Source
-    input: LogFollower | FiniteInput
+    first: Query
+    """By which it was begun, and is opened."""
+    place: tuple[Path, str]
+    """(directory, glob below it)."""
     is_from_start: bool
     """What was in the files when they were first looked at is read, too."""
-    queries: set[str] = field(default_factory=set)
-    units: set[tuple[str, int]] = field(default_factory=set)
+    input: SourceInput | None = None
+    """None: it could not be opened yet."""
+    queries: Mapping[str, Query] = field(default_factory=dict)
+    """By id; replaced whole, for Spark's threads read it."""
+    unbegun: set[str] = field(default_factory=set)
+    """Queries that have not been told from when they are read."""
+    units: frozenset[tuple[str, int]] = frozenset()
     """(installer, last number) of the files that its queries came with."""
+    epoch: Epoch | None = None
+    patience: Patience = field(default_factory=Patience)
     poll: Poll | None = None
     samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     record_count: int = 0
@@ -56,6 +83,14 @@ class Followed:
     fenced_count: int = 0
     refused_count: int = 0
     has_ended: bool = False
+
+
+@dataclass(eq=False)
+class Leaving:
+    """A source that nobody reads any more, until the store has forgotten it."""
+
+    input: SourceInput | None
+    patience: Patience = field(default_factory=Patience)
 
 
 class Feeder:
@@ -75,11 +110,15 @@ class Feeder:
         begin_late: Callable[[str, float], None],
         future_tolerance_s: float,
         future_keep_s: float,
+        notice: Callable[[str, str], None] = lambda kind, text: None,
     ) -> None:
         """``future_tolerance_s`` is for sources that don't say it themselves; records that are
-        more than ``future_keep_s`` ahead of the clock are refused."""
+        more than ``future_keep_s`` ahead of the clock are refused. ``notice`` is told (kind, text)
+        of what people should see."""
         self.site = site
-        self.followed: dict[str, Followed] = {}
+        self.followed: Mapping[str, Followed] = {}
+        """By the source's name; replaced whole, for Spark's threads read it."""
+        self._leaving: dict[str, Leaving] = {}
         self._cube = cube
         self._config = config
         self._host = host
@@ -91,12 +130,17 @@ class Feeder:
         self._begin_late = begin_late
         self._future_tolerance_s = future_tolerance_s
         self._future_keep_s = future_keep_s
+        self._notice = notice
         self._loop = asyncio.get_running_loop()
-        self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
+        self._inputs = SourceInputs(site, cube.cuts)
+        self._turn = asyncio.Lock()
+        """Held by whoever opens, polls or forgets: ``install`` and ``run`` do."""
+        self._epochs = count(1)
         self.commanded: Mapping[str, int] = {}
         """By installer: all its commands up to this number have been done here."""
         self._input_ends = False
         self._is_open = True
+        self._broken: StoreBroken | None = None
         self._wake = asyncio.Event()
         self._has_news = False
         """Sources or queries that Spark has not been told of."""
@@ -106,26 +150,32 @@ class Feeder:
     async def install(self, query: Query, *, is_new: bool) -> None:
         """Read the query's source from now on. Raises where its path leads outside.
 
-        A new source is polled at once, which settles from where its files are read. The site is
-        served to Spark by ``run`` only: after a restart all queries are there by then.
+        A new source is polled at once, which settles from where its files are read; where that
+        fails, ``run`` tries it again. The site is served to Spark by ``run`` only: after a restart
+        all queries are there by then.
         """
         if self._host is None:
             return
-        key = query.source.name
-        if key not in self.followed:
+        key, id_ = query.source.name, str(query.id)
+        followed = self.followed.get(key)
+        if followed is None:
+            place = source_directory(query.source, self._config)
             is_from_start = query.begin_pane is None or query.ends
-            self.followed[key] = Followed(query.source, self._open(query), is_from_start)
-        followed = self.followed[key]
+            followed = Followed(query.source, query, place, is_from_start)
+            self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
-        followed.queries.add(str(query.id))
-        followed.units.add((query.id.installer, query.unit_last))
+        followed.queries = {**followed.queries, id_: query}
+        followed.units |= {(query.id.installer, query.unit_last)}
         self._host.install(query)
-        if not self._cube.cuts.state(key).is_begun:
-            await self._poll(followed)
-        elif is_new:
-            self._read_from(str(query.id), self._now_s())
+        is_begun = self._is_begun(followed)
+        if is_begun and is_new:
+            self._read_from(id_, self._now_s())
+        elif not is_begun:
+            if is_new:
+                followed.unbegun.add(id_)
+            await self._attend(followed)
         if is_missed:
-            self._begin_late(str(query.id), self._now_s())
+            self._begin_late(id_, self._now_s())
         self._has_news = True
         self._wake.set()
 
@@ -138,65 +188,166 @@ class Feeder:
         if query.begin_pane is not None:
             return False
         is_first = not followed.queries or (query.id.installer, query.unit_last) in followed.units
-        is_unread = self._cube.cuts.state(query.source.name).committed_cut == 0
+        state = self._state(followed)
+        is_unread = state is None or state.committed_cut == 0
         return not (followed.is_from_start and is_first and is_unread)
 
     def withdraw(self, query_id: str) -> None:
-        """Stop running this query here; a source that nobody reads is forgotten."""
-        for key, followed in list(self.followed.items()):
-            followed.queries.discard(query_id)
-            if not followed.queries:
-                del self.followed[key]
-                followed.input.close()
-                self._cube.cuts.forget_source(key)
+        """Stop running this query here; a source that nobody reads is forgotten, by ``run``."""
+        for key, followed in self.followed.items():
+            if query_id in followed.queries:
+                left = {id_: one for id_, one in followed.queries.items() if id_ != query_id}
+                followed.queries = left
+                followed.unbegun.discard(query_id)
+                if not left:
+                    self._leave(key, followed)
+        if self._host is not None:
+            self._host.remove(query_id)
 
-    def _open(self, query: Query) -> LogFollower | FiniteInput:
-        source = query.source
-        directory, pattern = source_directory(source, self._config)
-        if query.ends:
-            return FiniteInput(
-                self._cube.cuts, source=source.name, directory=directory, pattern=pattern
-            )
-        start = Start.BEGINNING if query.begin_pane is None else Start.END
-        return LogFollower(
-            self._cube.cuts, source=source.name, directory=directory, pattern=pattern, start=start
-        )
+    def _leave(self, key: str, followed: Followed) -> None:
+        """A life that was never opened because its predecessor is still to be forgotten has
+        nothing of its own in the store."""
+        self.followed = {name: one for name, one in self.followed.items() if name != key}
+        if key not in self._leaving:
+            self._leaving[key] = Leaving(followed.input)
+        self._wake.set()
+
+    def _forget_unread(self) -> None:
+        """Sources that were left when the former process ended, before they were forgotten: who
+        installs them again must not go on where nobody has read for long."""
+        if self._host is not None:
+            for name in self._cube.cuts.names():
+                if name not in self.followed:
+                    self._leaving.setdefault(name, Leaving(None))
 
     # Polling
 
     async def run(self) -> None:
+        """Ends only when the cube can't be written any more without being opened anew."""
+        self._forget_unread()
         while True:
             self._wake.clear()
-            if self._has_news and self._host is not None:
-                self._has_news = False
-                self._host.serve(self.site, self)
-            for followed in list(self.followed.values()):
-                await self._poll(followed)
+            if self._broken is not None:
+                raise self._broken
+            try:
+                await self._look_after_all()
+            except StoreBroken:
+                raise
+            except Exception as error:
+                self._tell_trouble("feeder", error)
             try:
                 async with asyncio.timeout(self._config.poll_s):
                     await self._wake.wait()
             except TimeoutError:
                 continue
 
-    async def _poll(self, followed: Followed) -> None:
-        now_s = self._now_s()
-        was_begun = self._cube.cuts.state(followed.source.name).is_begun
-        try:
-            poll = await self._loop.run_in_executor(
-                self._poller, lambda: followed.input.poll(now_s=now_s)
-            )
-        except StoreError as error:
-            log.warning("poll failed", site=self.site, error=str(error))
-            await asyncio.sleep(RETRY_S)
+    async def _look_after_all(self) -> None:
+        if self._has_news and self._host is not None:
+            self._serve(self._host)
+            self._has_news = False
+        for key in list(self._leaving):
+            await self._forget(key)
+        for followed in list(self.followed.values()):
+            await self._attend(followed)
+
+    def _serve(self, host: SiteHost) -> None:
+        """All queries are handed over again: a host that several sites share drops a query when
+        a site that has it removes it and no other one is served with it yet."""
+        for followed in self.followed.values():
+            for query in followed.queries.values():
+                host.install(query)
+        host.serve(self.site, self)
+
+    async def _attend(self, followed: Followed) -> None:
+        """Open the source or poll it, if it is time to. What it raises is its own trouble."""
+        async with self._turn:
+            if not self._is_current(followed):
+                return
+            if not followed.patience.is_due(now_s=self._loop.time()):
+                return
+            try:
+                if followed.input is None:
+                    await self._open(followed)
+                if followed.input is not None:
+                    await self._poll(followed, followed.input)
+            except StoreBroken:
+                raise
+            except Exception as error:
+                self._have_patience(followed.source.name, followed.patience, error)
+
+    async def _forget(self, key: str) -> None:
+        async with self._turn:
+            leaving = self._leaving.get(key)
+            if leaving is None or not leaving.patience.is_due(now_s=self._loop.time()):
+                return
+            try:
+                await self._inputs.forget(key, leaving.input)
+            except StoreBroken:
+                raise
+            except Exception as error:
+                self._have_patience(key, leaving.patience, error)
+            else:
+                del self._leaving[key]
+
+    def _have_patience(self, source: str, patience: Patience, error: Exception) -> None:
+        patience.failed(str(error) or repr(error), now_s=self._loop.time())
+        self._tell_trouble(f"source {source}", error)
+
+    def _tell_trouble(self, what: str, error: Exception) -> None:
+        log.warning("in trouble", site=self.site, what=what, error=repr(error)[:2000])
+        why = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS_MAX]
+        self._notice("in trouble", f"{what}: {why}; it is tried again")
+
+    async def _open(self, followed: Followed) -> None:
+        """Not while the store still has the source's former life."""
+        key = followed.source.name
+        if key in self._leaving:
+            leaving = self._leaving[key]
+            await self._inputs.forget(key, leaving.input)
+            del self._leaving[key]
+        opened = await self._inputs.open(followed.first, *followed.place)
+        if not self._is_current(followed):
+            opened.close()
+            self._leaving.setdefault(key, Leaving(None))
             return
-        followed.poll = poll
-        if not was_begun and self._cube.cuts.state(followed.source.name).is_begun:
-            for query_id in followed.queries:
+        followed.input = opened
+        if not self._is_begun(followed):
+            followed.unbegun.update(followed.queries)
+
+    async def _poll(self, followed: Followed, source: SourceInput) -> None:
+        poll = await self._inputs.poll(source, now_s=self._now_s())
+        if not self._is_current(followed):
+            return
+        self._note_poll(followed, poll)
+        if self._is_begun(followed):
+            begun, followed.unbegun = followed.unbegun, set()
+            for query_id in begun:
                 self._read_from(query_id, self._now_s())
         if poll.cuts and self._host is not None:
             self._host.notice(followed.source.name)
         if poll.report is not None:
             self._tell(followed, poll.report)
+
+    def _note_poll(self, followed: Followed, poll: Poll) -> None:
+        """What a poll could not take in, for lack of room, is shown as trouble too; the next poll
+        tries it again."""
+        followed.poll = poll
+        followed.patience.worked()
+        followed.patience.trouble = poll.stalled
+
+    def _is_current(self, followed: Followed) -> bool:
+        return self.followed.get(followed.source.name) is followed
+
+    def _is_begun(self, followed: Followed) -> bool:
+        state = self._state(followed)
+        return followed.input is not None and state is not None and state.is_begun
+
+    def _state(self, followed: Followed) -> SourceState | None:
+        """None: the store does not have this life of the source yet."""
+        name = followed.source.name
+        if name in self._leaving or name not in self._cube.cuts.names():
+            return None
+        return self._cube.cuts.state(name)
 
     def _tell(self, followed: Followed, report: BatchReport) -> None:
         """On the event loop."""
@@ -207,9 +358,9 @@ class Feeder:
 
     def _is_all_read(self, followed: Followed) -> bool:
         """A poll since ``end_input`` has found the end, and all that was found is committed."""
-        state = self._cube.cuts.state(followed.source.name)
+        state = self._state(followed)
         is_clean = followed.poll is not None and followed.poll.is_clean
-        return is_clean and state.committed_cut == state.last_cut
+        return is_clean and state is not None and state.committed_cut == state.last_cut
 
     def end_input(self) -> None:
         """Nothing more will be written: what is there is all, as soon as it is read."""
@@ -224,15 +375,21 @@ class Feeder:
             host = self._host
             await asyncio.to_thread(host.withdraw, self.site)
         self._is_open = False
-        self._poller.shutdown(wait=True)
-        for followed in self.followed.values():
-            followed.input.close()
+        self._inputs.close()
+        inputs = [one.input for one in self.followed.values()]
+        inputs += [one.input for one in self._leaving.values()]
+        for source in inputs:
+            if source is not None:
+                source.close()
 
     # What the Spark host asks (an ``Inbox``), from its own threads
 
     def sources(self) -> list[Source]:
-        followed = list(self.followed.values())
-        return [one.source for one in followed if all(map(self._is_whole, list(one.units)))]
+        return [
+            one.source
+            for one in self.followed.values()
+            if one.input is not None and all(map(self._is_whole, one.units))
+        ]
 
     def _is_whole(self, unit: tuple[str, int]) -> bool:
         """All statements of this file are installed, or refused, or removed again."""
@@ -240,9 +397,10 @@ class Feeder:
         return self.commanded.get(installer, 0) >= last
 
     def runs(self, query_id: str) -> bool:
-        return any(query_id in followed.queries for followed in list(self.followed.values()))
+        return any(query_id in followed.queries for followed in self.followed.values())
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
+        self._opened(source)
         return self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
 
     def fence(self, source: str) -> Fence:
@@ -257,17 +415,39 @@ class Feeder:
         )
 
     def committed_cut(self, source: str) -> int:
+        self._opened(source)
         return self._cube.cuts.state(source).committed_cut
 
-    def epoch(self, source: str) -> int:
-        return self._cube.cuts.state(source).epoch
-
     def new_epoch(self, source: str) -> int:
-        return self._cube.cuts.begin_epoch(source)
+        """It ends with this life of the source: a batch that was read for a former one is refused,
+        for its cuts may have the numbers of cuts of the new one."""
+        with self._inputs.commits:
+            followed = self._opened(source)
+            in_cube = self._cube.cuts.begin_epoch(source)
+            followed.epoch = Epoch(next(self._epochs), in_cube)
+            return followed.epoch.number
 
-    def quarantine(self, source: str, cut: int, reason: str) -> None:
-        log.warning("chunk quarantined", site=self.site, source=source, cut=cut, reason=reason)
-        self._cube.cuts.quarantine(source, cut)
+    def _opened(self, source: str) -> Followed:
+        followed = self.followed.get(source)
+        if followed is None or followed.input is None:
+            raise EpochOver(f"source {source} is not read at {self.site} now")
+        return followed
+
+    def _of_epoch(self, source: str, number: int) -> tuple[Followed, int]:
+        """The life of the source that this epoch is of, and how the cube calls the epoch."""
+        followed = self._opened(source)
+        if followed.epoch is None or followed.epoch.number != number:
+            raise EpochOver(
+                f"source {source}: epoch {number} is over; it was of a former stream, or of the "
+                "source before it was forgotten and installed again"
+            )
+        return followed, followed.epoch.in_cube
+
+    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
+        with self._inputs.commits:
+            self._of_epoch(source, epoch)
+            log.warning("chunk quarantined", site=self.site, source=source, cut=cut, reason=reason)
+            self._cube.cuts.quarantine(source, cut)
 
     def commit(
         self,
@@ -284,25 +464,36 @@ class Feeder:
         fenced: int = 0,
         refused: int = 0,
     ) -> None:
-        """Make one batch durable, then tell the node."""
-        report = self._cube.commit_batch(
-            source=source,
-            epoch=epoch,
-            batch_id=batch_id,
-            through_cut=through_cut,
-            results=results,
-            high_time_us=high_time_us,
-            unparsed=unparsed,
-            fenced=fenced,
-            refused=refused,
-        )
-        self._loop.call_soon_threadsafe(self._committed, source, report, records, tuple(samples))
+        """Make one batch durable, then tell the node. Raises ``EpochOver`` where the source was
+        forgotten since the epoch began, whether or not it is read again."""
+        with self._inputs.commits:
+            followed, in_cube = self._of_epoch(source, epoch)
+            try:
+                report = self._cube.commit_batch(
+                    source=source,
+                    epoch=in_cube,
+                    batch_id=batch_id,
+                    through_cut=through_cut,
+                    results=results,
+                    high_time_us=high_time_us,
+                    unparsed=unparsed,
+                    fenced=fenced,
+                    refused=refused,
+                )
+            except StoreBroken as error:
+                self._loop.call_soon_threadsafe(self._end_with, error)
+                raise
+        self._loop.call_soon_threadsafe(self._committed, followed, report, records, tuple(samples))
+
+    def _end_with(self, error: StoreBroken) -> None:
+        self._broken = error
+        self._wake.set()
 
     def _committed(
-        self, source: str, report: BatchReport, records: int, samples: Sequence[str]
+        self, followed: Followed, report: BatchReport, records: int, samples: Sequence[str]
     ) -> None:
-        followed = self.followed.get(source)
-        if followed is None or not self._is_open:
+        """On the event loop, which may have withdrawn the source since."""
+        if not self._is_current(followed) or not self._is_open:
             return
         followed.record_count += records
         followed.unparsed_count += report.unparsed
@@ -312,6 +503,12 @@ class Feeder:
         self._tell(followed, report)
 
     # For views
+
+    def troubles(self) -> dict[str, str]:
+        """By source: why it can't be read, or forgotten, now."""
+        all_ = [(key, one.patience) for key, one in list(self._leaving.items())]
+        all_ += [(key, one.patience) for key, one in self.followed.items()]
+        return {key: patience.trouble for key, patience in all_ if patience.trouble}
 
     @property
     def record_count(self) -> int:

@@ -34,6 +34,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     heartbeats: int = 0
     stages: Mapping[str, int] = {}
     guests: int = 0
+    troubles: Mapping[str, str] = {}
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -102,6 +103,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         heartbeats=runtime.node.peer.heartbeat_count(),
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
+        troubles=runtime.troubles(),
     )
 
 
@@ -137,7 +139,12 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     notices = CounterMetricFamily("headwater_notices", "Notices", labels=["kind"])
     for kind, count in snapshot.notices.items():
         notices.add_metric([kind], count)
-    yield from (sent, received, up, refused, notices)
+    troubles = GaugeMetricFamily(
+        "headwater_trouble", "1 while it fails and is tried again", labels=["what"]
+    )
+    for what in snapshot.troubles:
+        troubles.add_metric([what], 1.0)
+    yield from (sent, received, up, refused, notices, troubles)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
     )

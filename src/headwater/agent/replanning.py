@@ -20,12 +20,23 @@ log = structlog.get_logger()
 
 
 async def keep_planned(runtime: SiteRuntime) -> None:
-    """Runs for as long as the agent does."""
+    """Runs for as long as the agent does. A query that can't be planned keeps its trees, and is
+    planned the next time."""
     while True:
         await asyncio.sleep(runtime.settings.replan_every_s)
-        for install in list(runtime.node.peer.live_queries().values()):
-            if install.query.root == runtime.site:
-                await plan_anew(runtime, install)
+        for query_id in list(runtime.node.peer.live_queries()):
+            try:
+                await _plan_anew_here(runtime, query_id)
+            except Exception as error:
+                log.warning("not planned anew", query=query_id, error=repr(error)[:2000])
+                runtime.note("planner", "not planned anew", f"{query_id}: {error!r}"[:500])
+
+
+async def _plan_anew_here(runtime: SiteRuntime, query_id: str) -> None:
+    """Others may have been planned meanwhile, which takes time: it is looked for again."""
+    install = runtime.node.peer.live_queries().get(query_id)
+    if install is not None and install.query.root == runtime.site:
+        await plan_anew(runtime, install)
 
 
 async def plan_anew(runtime: SiteRuntime, install: Install) -> bool:
@@ -37,6 +48,9 @@ async def plan_anew(runtime: SiteRuntime, install: Install) -> bool:
     by_ordinal = {
         site.ordinal: places[site.name] for site in runtime.roster.sites if site.name in places
     }
+    live = runtime.node.peer.live_queries().get(str(install.query.id))
+    if live is None or live.plan_version != install.plan_version:
+        return False  # it was removed, or planned by somebody else, while we were planning
     if not is_much_better(install.trees, trees, by_ordinal):
         return False
     version = install.plan_version + 1

@@ -8,6 +8,11 @@
 
 Everything that touches the node happens on one event loop, so the node needs no locks. The loop
 below has no decisions in it: it ticks, takes what the node wants done, and does it.
+
+There is no half-dead agent. What looks after one thing now and then (a source, trees, certificates)
+tells of its trouble and tries again. What the node itself raises is a mistake of ours, and its
+state can't be trusted any more: ``failure`` says it in a sentence, and the process ends with it,
+for a new start takes up what is on the disk.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -27,7 +32,7 @@ from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.report import BatchReport
-from headwater.errors import HeadwaterError, StoreError
+from headwater.errors import HeadwaterError, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -100,13 +105,14 @@ class SiteRuntime:
         self._workers = ThreadPoolExecutor(2, thread_name_prefix=f"{site}-answer")
         self._runner = EffectRunner(
             self.node, stores, network, writer=self._writer, now_s=now_s,
-            install=self._run_here, heard=self._heard,
+            install=self._run_here, heard=self._heard, begin_answers=self._begin_answers,
         )  # fmt: skip
         self.feeder = Feeder(
             site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported,
             read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
+            notice=lambda kind, text: self.note("feeder", kind, text),
         )  # fmt: skip
         self._answers = (
             AnswerRunner(
@@ -135,8 +141,8 @@ class SiteRuntime:
         await self._do_effects(self.node.take())
         await self.network.start(self)
         self._tasks = [
-            asyncio.create_task(self._guarded(self._drive(), "node")),
-            asyncio.create_task(self._guarded(self.feeder.run(), "feeder")),
+            asyncio.create_task(self._guarded(self._drive, "node")),
+            asyncio.create_task(self._guarded(self.feeder.run, "feeder")),
         ]
 
     async def stop(self) -> None:
@@ -174,13 +180,22 @@ class SiteRuntime:
         """Give a command of this site's own."""
         if isinstance(command, Install):
             self.stores.book.add(command.query)
-        self.node.command(command, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.command(command, now_s=self.now_s())
         self._wake.set()
 
     def replan(self, install: Install) -> None:
         """New trees for a query that is answered here."""
-        self.node.replan(install, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.replan(install, now_s=self.now_s())
         self._wake.set()
+
+    def troubles(self) -> dict[str, str]:
+        """What does not work at this site now and is tried again, and why."""
+        found = {f"source {name}": why for name, why in self.feeder.troubles().items()}
+        if self._runner.trouble:
+            found["writing"] = self._runner.trouble
+        return found
 
     def next_counter(self) -> int:
         return self.stores.commands.next_counter(self.site)
@@ -188,19 +203,23 @@ class SiteRuntime:
     # What the network tells (NetworkHandler)
 
     def link_up(self, site: str) -> None:
-        self.node.link_up(site, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.link_up(site, now_s=self.now_s())
         self._wake.set()
 
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
-        self.node.link_down(site, unsent=unsent, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.link_down(site, unsent=unsent, now_s=self.now_s())
         self._wake.set()
 
     def link_load(self, site: str, queued_bytes: int) -> None:
-        self.node.link_load(site, queued_bytes=queued_bytes, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.link_load(site, queued_bytes=queued_bytes, now_s=self.now_s())
         self._wake.set()
 
     def message(self, sender: str, message: Message) -> None:
-        self.node.receive(sender, message, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.receive(sender, message, now_s=self.now_s())
         self._wake.set()
 
     # The loop
@@ -256,21 +275,32 @@ class SiteRuntime:
             return
         self._retained_s = now_s
         loop = asyncio.get_running_loop()
-        retained = await loop.run_in_executor(
-            self._writer, lambda: self.stores.cube.retention(now_s=now_s)
-        )
+        try:
+            retained = await loop.run_in_executor(
+                self._writer, lambda: self.stores.cube.retention(now_s=now_s)
+            )
+        except StoreBroken:
+            raise
+        except StoreError as error:
+            self.note("disk", "retention waits", f"{error}; it is tried again")
+            return
         if retained.declined:
             self.node.rows_gone(retained.declined, now_s=self.now_s())
 
-    async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
         """A bug in the loop must be seen, not swallowed by a task nobody awaits."""
+        with self._ends_with(what):
+            await work()
+
+    @contextlib.contextmanager
+    def _ends_with(self, what: str) -> Iterator[None]:
+        """What is raised here ends the agent: see above. The first reason is the one to show."""
         try:
-            await work
-        except asyncio.CancelledError:
-            raise
+            yield
         except Exception as error:
             log.exception("stopped", site=self.site, part=what)
-            self.failure = f"{self.site}: the {what} stopped: {type(error).__name__}: {error}"
+            reason = f"{self.site}: the {what} stopped: {type(error).__name__}: {error}"
+            self.failure = self.failure or reason
             raise
 
     # What comes back
@@ -278,18 +308,18 @@ class SiteRuntime:
     def _heard(self, effect: fx.Effect) -> None:
         if isinstance(effect, fx.Withdrawn):
             self.feeder.withdraw(effect.query)
-        elif isinstance(effect, fx.AnswersBegun):
-            self._begin_answers(effect.query)
-        elif isinstance(effect, fx.AnswersEnded):
-            self.stores.ledger.forget(effect.query)
         elif isinstance(effect, fx.Answer):
             self._answer(effect)
         elif isinstance(effect, fx.Ended):
             self.ended.add(effect.query)
         elif isinstance(effect, fx.Notice):
-            self.notices.append(effect)
-            self.notice_counts[f"{effect.part}: {effect.kind}"] += 1
-            log.info("notice", site=self.site, part=effect.part, kind=effect.kind, text=effect.text)
+            self.note(effect.part, effect.kind, effect.text)
+
+    def note(self, part: str, kind: str, text: str) -> None:
+        """Show something to people, and count it."""
+        self.notices.append(fx.Notice(part, kind, text))
+        self.notice_counts[f"{part}: {kind}"] += 1
+        log.info("notice", site=self.site, part=part, kind=kind, text=text)
 
     async def _run_here(self, installed: fx.Installed) -> None:
         """Nothing else is done meanwhile: see ``Installed``."""
@@ -297,8 +327,10 @@ class SiteRuntime:
         self.stores.book.add(query)
         try:
             await self.feeder.install(query, is_new=installed.is_new)
+        except StoreBroken:
+            raise
         except HeadwaterError as error:
-            log.warning("source refused", site=self.site, query=str(query.id), error=str(error))
+            self.note("feeder", "source refused", f"{query.id}: {error}")
 
     def _offset_us(self, query_id: str) -> int:
         """Asked by Spark's threads; one number, so nothing can be half changed."""
@@ -306,14 +338,15 @@ class SiteRuntime:
         return 0 if edge is None else edge.offset_us(query_id)
 
     def _read_from(self, query_id: str, at_s: float) -> None:
-        self.node.read_from(query_id, at_s=at_s, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.read_from(query_id, at_s=at_s, now_s=self.now_s())
 
     def _begin_late(self, query_id: str, at_s: float) -> None:
         if self.node.edge is not None:
             self.node.edge.begin_late(query_id, at_s=at_s)
 
     def _begin_answers(self, query: Query) -> None:
-        self.stores.book.add(query)
+        """In the writer's thread."""
         if self._answers is not None:
             self._answers.begin(query)
 
@@ -324,7 +357,8 @@ class SiteRuntime:
             self._answered(answer, "this agent runs without Spark and can't answer")
 
     def _answered(self, answer: fx.Answer, failure: str | None) -> None:
-        self.node.answered(answer, now_s=self.now_s(), failed=failure)
+        with self._ends_with("node"):
+            self.node.answered(answer, now_s=self.now_s(), failed=failure)
         self._wake.set()
 
     def _found_damaged(self, query_id: str) -> None:
@@ -337,5 +371,6 @@ class SiteRuntime:
             watcher(query, seq)
 
     def _reported(self, report: BatchReport) -> None:
-        self.node.batch_committed(report, now_s=self.now_s())
+        with self._ends_with("node"):
+            self.node.batch_committed(report, now_s=self.now_s())
         self._wake.set()

@@ -62,9 +62,14 @@ class Inbox(Protocol):
     def committed_cut(self, source: str) -> int: ...
 
     def new_epoch(self, source: str) -> int:
-        """A new checkpoint begins at the committed cut; commits of older ones are refused."""
+        """A new checkpoint begins at the committed cut; commits of older ones are refused.
 
-    def quarantine(self, source: str, cut: int, reason: str) -> None:
+        An epoch ends with the source: one that was forgotten and made anew is not the same, though
+        it has the same name and numbers its cuts from 1 again. So the epoch is taken before the
+        chunks of a batch are listed; a refusal (``EpochOver``) is answered by taking a new one.
+        """
+
+    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
         """Spark can't read this chunk: set it aside, count it as lost, never offer it again."""
 
     def commit(
@@ -86,5 +91,7 @@ class Inbox(Protocol):
 
         ``high_time_us`` is the time of a record of the batch, as a rule the highest within the
         fence, never higher.
-        Raises ``DiskFull`` when there is no room; the host then tries the same again.
+        Raises ``DiskFull`` when there is no room; the host then tries the same again. Raises
+        ``EpochOver``, and any other ``StoreError``, with nothing changed; the host then drops the
+        batch, and what it held is offered again.
         """

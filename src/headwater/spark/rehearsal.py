@@ -76,7 +76,7 @@ class RehearsedSite:
     def new_epoch(self, source: str) -> int:
         return 1
 
-    def quarantine(self, source: str, cut: int, reason: str) -> None:
+    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
         raise AssertionError(f"a chunk of our own can't be read: {reason}")
 
     def commit(self, source: str, *, through_cut: int, results: Sequence[Any], **_: object) -> None:

@@ -67,6 +67,10 @@ class SiteHost:
         self._queries = {**self._queries, str(query.id): query}
 
     def remove(self, query_id: str) -> None:
+        """Once for each site that has it, when its inbox no longer runs it. It stays for as long as
+        a site that is served runs it; one that is served later installs it again."""
+        if any(inbox.runs(query_id) for inbox in self._inboxes.values()):
+            return
         self._queries = {key: one for key, one in self._queries.items() if key != query_id}
         self._wake.set()
 

@@ -9,6 +9,10 @@ Spark's checkpoint is disposable. What was read is what the sites' cubes say is 
 start of the stream takes a fresh checkpoint and begins a new *epoch* in every cube: a lost or
 damaged checkpoint, a killed JVM and an ordinary start are the same case. Should a batch come twice
 within an epoch, its cuts are committed already and there is nothing to do.
+
+An epoch ends with the source at its site, which may be removed and installed again at any moment,
+so it is taken before the chunks are listed and no commit is refused for ever: after every refusal
+the site's next batch takes a new one. What one site's inbox raises concerns that site alone.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, EpochOver, StoreError
 from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.inbox import Chunk, Inbox
@@ -43,6 +47,9 @@ Sites = Callable[[], Mapping[str, Inbox]]
 """The inboxes that are served now."""
 Queries = Callable[[str], Sequence[Query]]
 """The installed queries of a source, read when a batch begins."""
+
+Reader = tuple[Inbox, int]
+"""A site's inbox, and the epoch under which its part of a batch is committed."""
 
 
 class SourceStream:
@@ -68,7 +75,8 @@ class SourceStream:
         self._batch_bytes_max = batch_bytes_max
         self._runner = BatchRunner(session, directory / "batch")
         self._stream: StreamingQuery | None = None
-        self._epochs: dict[str, tuple[Inbox, int]] = {}
+        self._epochs: dict[str, tuple[int, Inbox, int]] = {}
+        """By site: its epoch, and for which life of the stream and which inbox it was taken."""
         self._lock = threading.Lock()
         self._batch_lock = threading.Lock()
         self._offers: OfferStream | None = None
@@ -167,7 +175,7 @@ class SourceStream:
 
     def _leave_for_a_while(self, site: str, error: Exception) -> None:
         """A site whose store is in trouble must not stop the sites beside it."""
-        log.warning("site is left alone", site=site, source=self.source, why=str(error))
+        log.warning("site is left alone", site=site, source=self.source, why=repr(error)[:500])
         self._trouble_until_s[site] = time.monotonic() + TROUBLE_S
 
     def _is_read(self, inbox: Inbox) -> bool:
@@ -190,7 +198,7 @@ class SourceStream:
         self._offer()
 
     def _process(self, life: int, cuts: Mapping[str, int], number: int) -> None:
-        batches, boxes = self._gather(cuts)
+        batches, readers = self._gather(life, cuts)
         if not batches:
             return
         try:
@@ -198,51 +206,80 @@ class SourceStream:
         except Unreadable as error:
             # What is left of the offer comes again with the next one.
             for site, chunk, reason in error.chunks:
-                boxes[site].quarantine(self.source, chunk.cut, reason)
+                self._quarantine(site, readers[site], chunk, reason)
             return
         for batch, outcome in zip(batches, outcomes, strict=True):
-            while not self._is_settled(life, batch, outcome, boxes[batch.site], number):
+            while not self._is_settled(life, batch, outcome, readers[batch.site], number):
                 self._closing.wait(COMMIT_RETRY_S)
 
-    def _gather(self, cuts: Mapping[str, int]) -> tuple[list[SiteBatch], dict[str, Inbox]]:
+    def _gather(
+        self, life: int, cuts: Mapping[str, int]
+    ) -> tuple[list[SiteBatch], dict[str, Reader]]:
         sites = self._sites()
         installed = self._queries(self.source)
-        batches, boxes = [], {}
+        batches, readers = [], {}
         for site, cut in cuts.items():
             inbox = sites.get(site)
-            if inbox is None or not self._is_read(inbox):
+            try:
+                if inbox is None or not self._is_read(inbox):
+                    continue
+                readers[site] = (inbox, self._epoch(life, site, inbox))
+                batch = self._site_batch(site, inbox, cut, installed)
+            except Exception as error:
+                self._leave_for_a_while(site, error)
                 continue
-            found = self._pending(site, inbox, self._batch_bytes_max)
-            chunks = tuple(chunk for chunk in found if chunk.cut <= cut)
-            queries = tuple(query for query in installed if inbox.runs(str(query.id)))
-            if chunks:
-                offsets_us = {str(one.id): inbox.offset_us(str(one.id)) for one in queries}
-                fence = inbox.fence(self.source)
-                batches.append(SiteBatch(site, chunks, queries, fence, offsets_us))
-                boxes[site] = inbox
-        return batches, boxes
+            if batch.chunks:
+                batches.append(batch)
+        return batches, readers
+
+    def _site_batch(
+        self, site: str, inbox: Inbox, cut: int, installed: Sequence[Query]
+    ) -> SiteBatch:
+        found = inbox.pending(self.source, after_cut=None, bytes_max=self._batch_bytes_max)
+        chunks = tuple(chunk for chunk in found if chunk.cut <= cut)
+        queries = tuple(query for query in installed if inbox.runs(str(query.id)))
+        offsets_us = {str(one.id): inbox.offset_us(str(one.id)) for one in queries}
+        return SiteBatch(site, chunks, queries, inbox.fence(self.source), offsets_us)
+
+    def _quarantine(self, site: str, reader: Reader, chunk: Chunk, reason: str) -> None:
+        inbox, epoch = reader
+        try:
+            inbox.quarantine(self.source, chunk.cut, reason, epoch=epoch)
+        except StoreError as error:
+            self._refused(site, error)
 
     def _is_settled(
-        self, life: int, batch: SiteBatch, outcome: SiteOutcome, inbox: Inbox, number: int
+        self, life: int, batch: SiteBatch, outcome: SiteOutcome, reader: Reader, number: int
     ) -> bool:
         """Commit one site's part, or find that it is not to be; False: its disk is full now."""
+        inbox, _ = reader
         with self._commit_lock:
             if life != self._life or self._sites().get(batch.site) is not inbox:
                 return True
             try:
                 if inbox.committed_cut(self.source) < batch.chunks[0].cut:
-                    self._commit(batch, outcome, inbox, number)
+                    self._commit(batch, outcome, reader, number)
             except DiskFull as error:
                 log.warning("commit waits", site=batch.site, why=str(error))
                 return False
-            except StoreError as error:
-                self._leave_for_a_while(batch.site, error)
+            except Exception as error:
+                self._refused(batch.site, error)
         return True
 
-    def _commit(self, batch: SiteBatch, outcome: SiteOutcome, inbox: Inbox, number: int) -> None:
+    def _refused(self, site: str, error: Exception) -> None:
+        """Nothing was committed. What the batch held is offered again, under another epoch: at
+        once where the source was made anew, which is no trouble."""
+        self._epochs.pop(site, None)
+        if isinstance(error, EpochOver):
+            log.info("epoch is over", site=site, source=self.source, why=str(error))
+        else:
+            self._leave_for_a_while(site, error)
+
+    def _commit(self, batch: SiteBatch, outcome: SiteOutcome, reader: Reader, number: int) -> None:
+        inbox, epoch = reader
         inbox.commit(
             self.source,
-            epoch=self._epoch(batch.site, inbox),
+            epoch=epoch,
             batch_id=number,
             through_cut=batch.chunks[-1].cut,
             results=outcome.results,
@@ -254,10 +291,10 @@ class SourceStream:
             refused=outcome.refused,
         )
 
-    def _epoch(self, site: str, inbox: Inbox) -> int:
+    def _epoch(self, life: int, site: str, inbox: Inbox) -> int:
         """Begun at the site's first batch of this life; a site that came back begins another."""
         known = self._epochs.get(site)
-        if known is None or known[0] is not inbox:
-            known = (inbox, inbox.new_epoch(self.source))
+        if known is None or known[0] != life or known[1] is not inbox:
+            known = (life, inbox, inbox.new_epoch(self.source))
             self._epochs[site] = known
-        return known[1]
+        return known[2]

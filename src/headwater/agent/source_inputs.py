@@ -1,0 +1,68 @@
+"""Opening, polling and forgetting sources: one after the other, in a thread of their own.
+
+A source that is removed and installed again has the same name and another life. Nothing of the
+former life may touch the new one, so all that changes a source's input happens in one thread and
+in order: a poll that is under way ends before its source is forgotten, and a source is opened anew
+only when the former one is forgotten. A batch is committed by another thread, Spark's: for as long
+as ``commits`` is held, nothing is forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from headwater.plan.query import Query
+from headwater.store.cuts import CutLog
+from headwater.store.finite import FiniteInput
+from headwater.store.follow import LogFollower
+from headwater.store.poll import Poll, Start
+
+SourceInput = LogFollower | FiniteInput
+T = TypeVar("T")
+
+
+class SourceInputs:
+    """Used on the event loop; the work is done by the thread."""
+
+    def __init__(self, site: str, cuts: CutLog) -> None:
+        self.commits = threading.RLock()
+        self._cuts = cuts
+        self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
+
+    async def open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
+        return await self._do(lambda: self._open(query, directory, pattern))
+
+    async def poll(self, source: SourceInput, *, now_s: float) -> Poll:
+        return await self._do(lambda: source.poll(now_s=now_s))
+
+    async def forget(self, name: str, source: SourceInput | None) -> None:
+        """Its cuts, chunks and positions; also of one that was never opened in this life."""
+        await self._do(lambda: self._forget(name, source))
+
+    def close(self) -> None:
+        """What is under way ends first."""
+        self._poller.shutdown(wait=True)
+
+    def _open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
+        name = query.source.name
+        if query.ends:
+            return FiniteInput(self._cuts, source=name, directory=directory, pattern=pattern)
+        start = Start.BEGINNING if query.begin_pane is None else Start.END
+        return LogFollower(
+            self._cuts, source=name, directory=directory, pattern=pattern, start=start
+        )
+
+    def _forget(self, name: str, source: SourceInput | None) -> None:
+        if source is not None:
+            source.close()
+        with self.commits:
+            if name in self._cuts.names():
+                self._cuts.forget_source(name)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._poller, work)

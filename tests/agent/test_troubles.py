@@ -1,0 +1,371 @@
+"""Writes that fail and parts that raise: tried again and shown, or the end, in a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from headwater.agent import effects as agent_effects
+from headwater.agent import patience, replanning
+from headwater.agent.control import ControlDesk
+from headwater.agent.effects import EffectRunner
+from headwater.agent.runtime import RETENTION_EVERY_S, SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
+from headwater.errors import DiskFull, HeadwaterError, StoreBroken, StoreError
+from headwater.net.codec import Codec
+from headwater.net.memory_network import MemoryWorld
+from headwater.node import effects as fx
+from headwater.node.node import Node
+from headwater.overlay.messages import AskInstall
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster, Site
+from headwater.root.outputs import Trim
+from headwater.spark.root_part import RootSpark
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
+
+from store_kit import query_of
+
+FULL = DiskFull("ledger.sqlite: no room")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PAUSE_S_MIN", 0.0)
+    monkeypatch.setattr(agent_effects, "PAUSE_S_MIN", 0.0)
+
+
+class Refusing:
+    """A store's call that refuses, so many times or until it is told to work."""
+
+    def __init__(self, error: Exception, call: Callable[..., Any], times: float = 1) -> None:
+        self.left = times
+        self.error = error
+        self.call = call
+        self.tried = 0
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        self.tried += 1
+        if self.tried <= self.left:
+            raise self.error
+        return self.call(*args, **more)
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not is_so():
+            await asyncio.sleep(0.005)
+
+
+# The rule of all writes
+
+
+class Runner:
+    """An effect runner over stores that only refuse or write down."""
+
+    def __init__(self, write: Callable[..., Any], *, patience_s: float = 60.0) -> None:
+        self.heard: list[fx.Effect] = []
+        self.sent: list[str] = []
+        store = SimpleNamespace(write=write, forget=write)
+        book = SimpleNamespace(add=lambda query: None)
+        self._pool = ThreadPoolExecutor(1)
+        self.runner = EffectRunner(
+            cast(Any, SimpleNamespace(updates_cut=lambda done, now_s: None)),
+            cast(Any, SimpleNamespace(
+                site="home", ledger=store, cube=store, commands=store, book=book,
+            )),
+            cast(Any, SimpleNamespace(dial=self.sent.append)),
+            writer=self._pool, now_s=time.time, install=_never, heard=self.heard.append,
+            begin_answers=write, patience_s=patience_s,
+        )  # fmt: skip
+
+    async def run(self, *effects: fx.Effect) -> None:
+        try:
+            await self.runner.run(effects)
+        finally:
+            self._pool.shutdown()
+
+
+async def _never(installed: fx.Installed) -> None:
+    raise AssertionError("nothing is installed here")
+
+
+WRITES: Sequence[fx.Effect] = (
+    Trim("q", 1),
+    fx.Forget("q"),
+    fx.KeepVector({"home": 1}),
+    fx.AnswersBegun(query_of()),
+    fx.AnswersEnded("q"),
+)
+"""To the ledger, the cube, the commands, the results, and the ledger again."""
+
+
+@pytest.mark.parametrize("error", [FULL, StoreError("EIO"), OSError(24, "EMFILE")], ids=repr)
+@pytest.mark.parametrize("effect", WRITES, ids=lambda effect: type(effect).__name__)
+def test_a_write_that_fails_is_tried_again_before_anything_is_said(
+    effect: fx.Effect, error: Exception
+) -> None:
+    write = Refusing(error, lambda *_: [], times=3)
+    runner = Runner(write)
+    asyncio.run(runner.run(effect, fx.Dial("paris")))
+    assert write.tried == 4
+    assert runner.sent == ["paris"]
+    assert [type(one) for one in runner.heard] == [fx.Notice], "told once, not at every try"
+    assert runner.runner.trouble == ""
+
+
+def test_trouble_is_visible_while_a_write_waits_for_room() -> None:
+    async def run() -> None:
+        write = Refusing(FULL, lambda *_: None, times=float("inf"))
+        runner = Runner(write, patience_s=0.0)
+        task = asyncio.create_task(runner.run(Trim("q", 1), fx.Dial("paris")))
+        await until(lambda: write.tried > 3)
+        assert "no room" in runner.runner.trouble
+        assert runner.sent == []
+        write.left = 0
+        await task
+        assert runner.sent == ["paris"]
+
+    asyncio.run(run())
+
+
+def test_a_write_that_fails_for_too_long_ends_the_agent_with_a_sentence() -> None:
+    write = Refusing(StoreError("input/output error"), lambda *_: None, times=float("inf"))
+    runner = Runner(write, patience_s=0.0)
+    with pytest.raises(StoreError, match=r"failed for 0 s.*input/output error.*looks anew"):
+        asyncio.run(runner.run(Trim("q", 1), fx.Dial("paris")))
+    assert runner.sent == []
+
+
+def test_the_time_without_room_is_not_held_against_a_write_that_fails_otherwise() -> None:
+    """One refusal after a long wait for room is the first of its kind."""
+    failures = [FULL, FULL, StoreError("EIO"), FULL, StoreError("EIO")]
+
+    def write(*_: Any) -> None:
+        if failures:
+            time.sleep(0.02)
+            raise failures.pop(0)
+
+    asyncio.run(Runner(write, patience_s=0.03).run(Trim("q", 1)))
+    assert not failures
+
+
+def test_a_store_that_must_be_opened_anew_is_not_tried_again() -> None:
+    write = Refusing(StoreBroken("nobody knows"), lambda *_: None, times=float("inf"))
+    with pytest.raises(StoreBroken, match="nobody knows"):
+        asyncio.run(Runner(write).run(Trim("q", 1)))
+    assert write.tried == 1
+
+
+# A whole site
+
+
+class NoSpark:
+    def finish(self, query: Query, windows: dict[int, Any]) -> dict[int, Any]:
+        return {}
+
+
+def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, None]]) -> None:
+    """A home without data, at work."""
+
+    async def run() -> None:
+        roster = Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home")
+        stores = SiteStores(directory, site="home", clock=time.time)
+        runtime = SiteRuntime(
+            site="home", roster=roster, settings=RuntimeSettings(replan_every_s=0.01),
+            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time, admit=lambda query: None,
+            root_spark=cast(RootSpark, NoSpark()),
+        )  # fmt: skip
+        await runtime.start()
+        try:
+            await work(runtime)
+        finally:
+            await runtime.stop()
+
+    asyncio.run(run())
+
+
+def _installed(runtime: SiteRuntime) -> Query:
+    pane = query_of().window.pane_at(round(time.time() * 1e6)) + 10
+    query = msgspec.structs.replace(query_of(), begin_pane=pane)
+    runtime.command(Install(query, runtime.trees, 1))
+    return query
+
+
+async def _is_alive(runtime: SiteRuntime) -> None:
+    """A further command is done."""
+    query = msgspec.structs.replace(query_of("other", counter=9), begin_pane=1 << 40)
+    runtime.command(Install(query, runtime.trees, 1))
+    await until(lambda: query.id in [one.query.id for one in runtime.stores.commands.live()])
+    assert runtime.failure == ""
+
+
+def test_a_full_disk_while_a_query_is_removed_is_waited_for(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        ledger = runtime.stores.ledger
+        refusing = Refusing(FULL, ledger.forget, times=float("inf"))
+        ledger.forget = refusing  # type: ignore[method-assign]
+        query = _installed(runtime)
+        await until(lambda: runtime.node.root(str(query.id)))
+        runtime.command(Remove(query.id, "home", 2))
+        await until(lambda: runtime.troubles())
+        desk = ControlDesk()
+        desk.open(runtime)
+        _installed_later = msgspec.structs.replace(query_of("later", counter=3), begin_pane=1 << 40)
+        runtime.command(Install(_installed_later, runtime.trees, 1))
+        (line,) = (await desk.handle("streams", {}))["streams"]
+        assert "no room" in line["trouble"]
+        assert runtime.notice_counts["disk: write waits"] == 1
+        refusing.left = 0
+        await until(lambda: not runtime.troubles())
+        await _is_alive(runtime)
+
+    at_home(tmp_path, work)
+
+
+def test_a_full_disk_while_results_are_made_sound_is_waited_for(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        ledger = runtime.stores.ledger
+        refusing = Refusing(FULL, ledger.settle_results, times=3)
+        ledger.settle_results = refusing  # type: ignore[method-assign]
+        query = _installed(runtime)
+        await until(lambda: refusing.tried > 3)
+        await _is_alive(runtime)
+        assert runtime._answers is not None
+        assert query.id.name in runtime._answers._writers
+
+    at_home(tmp_path, work)
+
+
+def test_a_full_disk_at_the_retention_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        cube = runtime.stores.cube
+        refusing = Refusing(FULL, cube.retention)
+        cube.retention = refusing  # type: ignore[method-assign]
+        runtime._retained_s -= 2 * RETENTION_EVERY_S
+        await until(lambda: refusing.tried)
+        await until(lambda: runtime.notice_counts["disk: retention waits"])
+        await _is_alive(runtime)
+
+    at_home(tmp_path, work)
+
+
+def test_a_broken_ledger_ends_the_agent_with_a_sentence(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime.stores.ledger.forget = Refusing(  # type: ignore[method-assign]
+            StoreBroken("ledger.sqlite: nobody knows"), lambda _: None, times=float("inf")
+        )
+        query = _installed(runtime)
+        await until(lambda: runtime.node.root(str(query.id)))
+        runtime.command(Remove(query.id, "home", 2))
+        await until(lambda: runtime.failure)
+        assert "the node stopped: StoreBroken: ledger.sqlite: nobody knows" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_what_the_node_raises_for_a_message_ends_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state can't be trusted: half of what the message meant may be done."""
+
+    async def work(runtime: SiteRuntime) -> None:
+        def receive(*_: Any, **__: Any) -> None:
+            raise AssertionError("a mistake of ours")
+
+        monkeypatch.setattr(Node, "receive", receive)
+        with pytest.raises(AssertionError):
+            runtime.message("paris", AskInstall(()))
+        assert "the node stopped: AssertionError: a mistake of ours" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_planning_goes_on_after_a_plan_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        query = _installed(runtime)
+        await until(lambda: runtime.node.root(str(query.id)))
+        planned: list[str] = []
+
+        async def plan(runtime: SiteRuntime, install: Install) -> bool:
+            planned.append(str(install.query.id))
+            if len(planned) == 1:
+                raise ValueError("no tree")
+            return False
+
+        monkeypatch.setattr(replanning, "plan_anew", plan)
+        task = asyncio.create_task(replanning.keep_planned(runtime))
+        await until(lambda: len(planned) > 2 or task.done())
+        assert not task.done()
+        assert runtime.notice_counts["planner: not planned anew"] == 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    at_home(tmp_path, work)
+
+
+def test_a_query_that_is_removed_while_it_is_planned_gets_no_new_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        query = _installed(runtime)
+        await until(lambda: str(query.id) in runtime.node.peer.live_queries())
+        install = runtime.node.peer.live_queries()[str(query.id)]
+        monkeypatch.setattr(replanning, "usable_coordinates", lambda runtime: {})
+        monkeypatch.setattr(replanning, "is_much_better", lambda *_: True)
+        loop = asyncio.get_running_loop()
+
+        def plan(runtime: SiteRuntime, query: Query) -> Any:
+            removed = asyncio.run_coroutine_threadsafe(_removed(runtime, query), loop)
+            removed.result(20)
+            return install.trees
+
+        monkeypatch.setattr(replanning, "plan_here", plan)
+        assert not await replanning.plan_anew(runtime, install)
+        assert "overlay: refused" not in runtime.notice_counts
+
+    at_home(tmp_path, work)
+
+
+async def _removed(runtime: SiteRuntime, query: Query) -> None:
+    runtime.command(Remove(query.id, "home", 2))
+
+
+def test_an_answer_of_an_unknown_query_is_told_as_failed(tmp_path: Path) -> None:
+    """Else its root would wait for it for ever."""
+
+    async def work(runtime: SiteRuntime) -> None:
+        assert runtime._answers is not None
+        told: list[str | None] = []
+        runtime._answers._told = lambda answer, failure: told.append(failure)
+        runtime._answers.answer(fx.Answer("nobody@home#1", (), 0))
+        await until(lambda: told)
+        assert "not known here" in str(told[0])
+
+    at_home(tmp_path, work)
+
+
+def test_a_source_that_leads_outside_is_told(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        async def install(query: Query, *, is_new: bool) -> None:
+            raise HeadwaterError("not under a directory that this site opens")
+
+        runtime.feeder.install = install  # type: ignore[method-assign]
+        await runtime._run_here(fx.Installed(query_of()))
+        assert runtime.notice_counts["feeder: source refused"] == 1
+
+    at_home(tmp_path, work)
