@@ -118,5 +118,11 @@ CUBE_SCHEMA = Schema(
             """DROP TABLE losses""",
             """ALTER TABLE numbered_losses RENAME TO losses""",
         ),
+        # The file systems and directories that a source has seen.
+        (
+            """CREATE TABLE places (
+                source INTEGER PRIMARY KEY REFERENCES sources ON DELETE CASCADE,
+                content BLOB NOT NULL)""",
+        ),
     ),
 )
