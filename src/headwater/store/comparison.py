@@ -6,9 +6,26 @@ alike are read side by side, once: how far that went is remembered, and the next
 
 from __future__ import annotations
 
-from headwater.store.identity import ReadAt, common_length
+from headwater.store.identity import Print, ReadAt, common_length
 
 BLOCK_BYTES = 256 << 10
+SEARCH_BYTES_MAX = 64 << 20
+"""Larger files are not searched for a line."""
+
+
+def holds_end(print_: Print, read_at: ReadAt, size: int) -> bool:
+    """Whether the last line that a print was taken of is somewhere in a file. If so, the file is an
+    edited one rather than another; where that would cost too much to find out, it is assumed."""
+    line = print_.tail.splitlines(keepends=True)[-1] if print_.tail else b""
+    if not line or size > SEARCH_BYTES_MAX:
+        return bool(line)
+    kept = b""
+    for offset in range(0, size, BLOCK_BYTES):
+        block = kept + read_at(min(BLOCK_BYTES, size - offset), offset)
+        if line in block:
+            return True
+        kept = block[-len(line) :]
+    return False
 
 
 class OtherUnreadable(Exception):

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headwater.store.identity import HEAD_BYTES, Print, ReadAt, is_like
+from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, is_like
 
 INDEX_BYTES = 16
 """Files are looked up by so many first bytes; shorter ones are compared one by one."""
@@ -69,6 +69,7 @@ class Originals:
 
     def __init__(self, contents: Iterable[Content]) -> None:
         self._by_head: dict[bytes, list[Content]] = {}
+        self._by_line: dict[bytes, list[Content]] = {}
         self._short: list[Content] = []
         self._all: list[Content] = []
         for content in contents:
@@ -78,6 +79,9 @@ class Originals:
         if not content.head:
             return
         self._all.append(content)
+        first = _first_line(content.head)
+        if first:
+            self._by_line.setdefault(first, []).append(content)
         if len(content.head) < INDEX_BYTES:
             self._short.append(content)
         else:
@@ -99,10 +103,23 @@ class Originals:
         begun = [one for one in alike if _is_more_than_a_header(one, new)]
         return list({one.file: one for one in [*surely, *begun[:ALIKE_MAX]]}.values())
 
+    def begun_alike(self, new: Content) -> tuple[Content, int] | None:
+        """One that begins with the same whole lines, and how much that is of their heads."""
+        alike = [
+            one for one in self._by_line.get(_first_line(new.head), []) if one.file != new.file
+        ]
+        found = [(one, common_length(one.head, new.head)) for one in alike[-ALIKE_MAX:]]
+        return max(found, key=lambda pair: pair[1], default=None)
+
     def _candidates(self, head: bytes) -> list[Content]:
         if len(head) < INDEX_BYTES:
             return self._all
         return self._by_head.get(head[:INDEX_BYTES], []) + self._short
+
+
+def _first_line(head: bytes) -> bytes:
+    """Empty if there is no end of it."""
+    return head[: head.find(b"\n") + 1]
 
 
 def _agree(left: bytes, right: bytes) -> bool:

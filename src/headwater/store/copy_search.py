@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from headwater.store.comparison import Comparisons, OtherUnreadable
+from headwater.store.comparison import Comparisons, OtherUnreadable, holds_end
 from headwater.store.copies import Content, Originals, Suspects
 from headwater.store.departed import Departed, PrintIndex
 from headwater.store.directories import reason_of
@@ -63,21 +63,28 @@ class CopySearch:
         new.sort(key=lambda look: (len(look.file.path), look.file.path))
         departed = departed_index(round_)
         unknown = PrintIndex(round_.unknown.values())
-        going_on: list[Look] = []
+        known: list[Look] = []
+        back: dict[int, Followed] = {}
         others: list[Look] = []
         for look in new:
             with _Refusing(look, round_):
-                goes_on = (
-                    self.is_continued(look, departed, round_)
-                    or self._is_found_again(look, unknown, round_)
-                    or self._has_returned(look, round_)
-                )
-                (going_on if goes_on else others).append(look)
-        others = begin_old(going_on, others)
+                if self.is_continued(look, departed, round_):
+                    known.append(look)
+                elif self._is_found_again(look, unknown, round_):
+                    known.append(look)
+                elif self._has_returned(look, back, round_):
+                    known.append(look)
+                else:
+                    others.append(look)
+        others = begin_old(known, others)
+        others += [look for look in known if look.file.id in back]
         originals = Originals(self._originals(round_, files)) if others else Originals(())
+        hidden = {file.path: file for file in round_.unknown.values() if is_comparable(file)}
         for look in others:
             with _Refusing(look, round_):
-                self._set_apart(look, originals, round_)
+                if self._waits_for_sight(look, hidden.get(look.file.path), round_):
+                    continue
+                self._set_apart(look, originals, back.get(look.file.id), round_)
                 if look.file.checked:
                     originals.add(_original(look))
 
@@ -112,7 +119,7 @@ class CopySearch:
         end = line_end_before(look.read_at, likeness(old.print, look.read_at, size=look.found.size))
         if end > 0:
             self._go_on(look, take_print(look.read_at, end))
-            _tell_replaced(look, old.position, end, round_)
+        _tell_replaced(look, old.print, end, round_)
         return end > 0
 
     def _is_found_again(self, look: Look, unknown: PrintIndex, round_: Round) -> bool:
@@ -131,22 +138,51 @@ class CopySearch:
                 return True
         return False
 
-    def _has_returned(self, look: Look, round_: Round) -> bool:
-        """True when it is one that had been gone."""
-        old, is_sure = self._departed.returned(look)
+    def _has_returned(self, look: Look, back: dict[int, Followed], round_: Round) -> bool:
+        """True when it is one that had been gone; it may still have more in common with another."""
+        old, is_sure = self._departed.returned(look, now_s=round_.now_s)
         if old is None:
-            return False
-        if not is_sure:
+            return self._is_late_replacement(look, round_)
+        if is_sure:
+            back[look.file.id] = old
+        else:
             round_.tell(
                 look.file.path,
                 f"begins like {old.path}, which was gone: read from its beginning",
                 twice_bytes=old.position,
             )
+        return is_sure
+
+    def _is_late_replacement(self, look: Look, round_: Round) -> bool:
+        """True when it is in the place of one that was found gone a few polls ago."""
+        old = self._departed.lately_at(look.file.path, now_s=round_.now_s)
+        if old is None or look.file.position:
             return False
+        size = look.found.size
+        end = line_end_before(look.read_at, likeness(old.print, look.read_at, size=size))
+        if end > 0:
+            self._go_on(look, take_print(look.read_at, end))
+        _tell_replaced(look, old.print, end, round_)
+        return end > 0
+
+    def _take_back(self, look: Look, old: Followed, round_: Round) -> None:
         round_.gone.add(old.id)
         round_.succeeded.add(old.id)
         round_.tell(look.file.path, f"has been read before, as {old.path}: goes on where it was")
         self._go_on(look, old.print, skipping=old.skipping)
+
+    def _waits_for_sight(self, look: Look, hidden: Followed | None, round_: Round) -> bool:
+        """True when it is in the place of one that is out of sight in this very directory: not
+        all of its entries could be looked at. Whether that was replaced or renamed, we'll see."""
+        if hidden is None or hidden.place not in (0, look.file.place):
+            return False
+        size = look.found.size
+        if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
+            round_.refuse(look.file.path, "waits until it is known where the former file went")
+            return True
+        end = line_end_before(look.read_at, likeness(hidden.print, look.read_at, size=size))
+        self._go_on(look, take_print(look.read_at, end))
+        _tell_replaced(look, hidden.print, end, round_)
         return True
 
     def _go_on(self, look: Look, print_: Print, *, skipping: bool = False) -> None:
@@ -173,8 +209,11 @@ class CopySearch:
                 head = file.print.head
                 yield Content(file.id, file.path, file.size_seen, head, read_at, file.print)
 
-    def _set_apart(self, look: Look, originals: Originals, round_: Round) -> None:
-        """It goes on from no other: is it a copy, or the replacement, of one that is there?"""
+    def _set_apart(
+        self, look: Look, originals: Originals, gone: Followed | None, round_: Round
+    ) -> None:
+        """It goes on from no other: is it a copy, or the replacement, of one that is there, or one
+        that had been ``gone``?"""
         new = _content(look, look.read_at)
         try:
             former = originals.replaced_by(new)
@@ -190,12 +229,19 @@ class CopySearch:
             self._go_on(look, look.file.print)
             round_.tell(new.path, f"not compared ({error}): read from there", twice_bytes=new.size)
             return
-        if replaced is not None and (intact is None or replaced[1] >= intact[1]):
+        if gone is not None and gone.position > max(_common(replaced), _common(intact)):
+            self._take_back(look, gone, round_)
+        elif replaced is not None and (intact is None or replaced[1] >= intact[1]):
             self._replace(look, *replaced, round_)
         elif intact is None:
-            self._go_on(look, look.file.print)
+            alike = originals.begun_alike(new)
             if former:
-                _tell_replaced(look, former[0].print.position, look.file.position, round_)
+                self._go_on(look, look.file.print)
+                _tell_replaced(look, former[0].print, look.file.position, round_)
+            elif alike is None:
+                self._go_on(look, look.file.print)
+            else:
+                self._branch_off(look, *alike, round_)
         elif intact[1] == new.size:
             self._leave_alone(look, intact[0], round_)
         else:
@@ -220,7 +266,7 @@ class CopySearch:
         self._go_on(look, take_print(look.read_at, end))
         if common == old.size:
             round_.succeeded.add(old.file)
-        _tell_replaced(look, old.print.position, end, round_)
+        _tell_replaced(look, old.print, end, round_)
 
     def _leave_alone(self, look: Look, old: Content, round_: Round) -> None:
         size = look.found.size
@@ -315,12 +361,19 @@ def _content(look: Look, read_at: ReadAt) -> Content:
     return Content(file.id, file.path, size, head, read_at, file.print, look.is_orphan)
 
 
-def _tell_replaced(look: Look, position: int, end: int, round_: Round) -> None:
-    """``position``: how far the one was read that was there before."""
-    twice = max(0, min(position, look.found.size) - end) if end else 0
+def _common(found: tuple[Content, int] | None) -> int:
+    return 0 if found is None else found[1]
+
+
+def _tell_replaced(look: Look, before: Print, end: int, round_: Round) -> None:
+    """``before``: of what was read of the one in whose place it is; ``end``: where it goes on."""
+    size = look.found.size
+    twice = max(0, min(before.position, size) - end)
+    if twice and not end and not holds_end(before, look.read_at, size):
+        twice = 0
     what = f"replaced: goes on after {end} bytes that both begin with"
+    if not end:
+        what = "replaced by a file that begins otherwise: read from its beginning"
     if twice:
         what += f"; up to {twice} of the bytes that follow may have been read before"
-    elif not end:
-        what = "replaced by a file that begins otherwise: read from its beginning"
     round_.tell(look.file.path, what, twice_bytes=twice)

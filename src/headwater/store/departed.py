@@ -1,9 +1,9 @@
 """Files that are gone, remembered for a while so that one that comes back is not read again.
 
-A folder is moved away and back, an archive is restored, a file system is mounted under another
-device number: to a listing these are new files. They are known again by the print of what was
-read. A print of less than ``HEAD_BYTES`` may be a header that many files have, so then it must also
-be the same inode with the same time of change.
+A folder is moved away and back, an archive is restored, the copy of an emptied log turns up polls
+later: to a listing these are new files. They are known again by the print of what was read. A print
+of less than ``HEAD_BYTES`` may be a header that many files have, so it is trusted only for
+``linger_s``, and later only in the same inode with the same time of change.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from headwater.store.followed_file import Followed
 from headwater.store.identity import HEAD_BYTES
+from headwater.store.poll import FollowConfig
 from headwater.store.poll_round import Look
 
 
@@ -46,11 +47,14 @@ class PrintIndex:
 class Departed:
     """The memory of one source; ``add`` when a file is gone, ``outdated`` at each poll."""
 
-    def __init__(self, files: Iterable[Followed], *, keep_s: float, files_max: int) -> None:
-        self._keep_s = keep_s
-        self._files_max = files_max
+    def __init__(self, files: Iterable[Followed], config: FollowConfig) -> None:
+        self._keep_s = config.departed_keep_s
+        self._linger_s = config.linger_s
+        self._files_max = config.departed_files_max
         self._files: OrderedDict[int, Followed] = OrderedDict()
         self._index = PrintIndex()
+        self._at: dict[str, int] = {}
+        """By path: the one that was there last."""
         for file in sorted(files, key=lambda file: file.departed_s or 0.0):
             self.add(file)
 
@@ -60,11 +64,20 @@ class Departed:
     def add(self, file: Followed) -> None:
         self._files[file.id] = file
         self._index.add(file)
+        self._at[file.path] = file.id
 
     def forget(self, number: int) -> None:
         file = self._files.pop(number, None)
         if file is not None:
             self._index.remove(file)
+            if self._at.get(file.path) == number:
+                del self._at[file.path]
+
+    def lately_at(self, path: str, *, now_s: float) -> Followed | None:
+        """The file that was in this place, if it has not been gone for long."""
+        file = self._files.get(self._at.get(path, 0))
+        is_late = file is not None and now_s - (file.departed_s or 0.0) <= self._linger_s
+        return file if is_late else None
 
     def outdated(self, now_s: float) -> set[int]:
         """Those to forget: gone for too long, or more than are kept."""
@@ -75,7 +88,7 @@ class Departed:
             if place < surplus or now_s - (file.departed_s or 0.0) > self._keep_s
         }
 
-    def returned(self, look: Look) -> tuple[Followed | None, bool]:
+    def returned(self, look: Look, *, now_s: float) -> tuple[Followed | None, bool]:
         """The file that this one surely is, or else may be; and whether it is sure."""
         doubtful: Followed | None = None
         head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
@@ -83,8 +96,8 @@ class Departed:
             if not file.print.is_in(look.read_at, look.found.size):
                 continue
             is_same = (file.key, file.modified_ns) == (look.file.key, look.found.modified_ns)
-            if file.position >= HEAD_BYTES or is_same:
+            is_recent = now_s - (file.departed_s or 0.0) <= self._linger_s
+            if file.position >= HEAD_BYTES or is_same or is_recent:
                 return file, True
-            if file.key == look.file.key:
-                doubtful = file
+            doubtful = doubtful or file
         return doubtful, False

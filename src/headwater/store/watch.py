@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.store.comparison import holds_end
 from headwater.store.copy_search import CopySearch, departed_index, is_comparable
 from headwater.store.departed import Departed, PrintIndex
 from headwater.store.directories import reason_of
@@ -58,11 +59,7 @@ class Watch:
         self.places = places
         """None: those of a source that began before they were remembered."""
         known = list(files)
-        self._departed = Departed(
-            (file for file in known if file.departed_s is not None),
-            keep_s=config.departed_keep_s,
-            files_max=config.departed_files_max,
-        )
+        self._departed = Departed((file for file in known if file.departed_s is not None), config)
         self._copies = CopySearch(self._reader, self._departed, config)
         self._files = {file.id: file for file in known if file.departed_s is None}
         self._by_key = {file.key: file.id for file in self._files.values()}
@@ -284,8 +281,9 @@ class Watch:
 
     def _begun_anew(self, file: Followed, look: Look, round_: Round) -> Followed:
         anew = begun_anew(file, look.read_at, size=look.found.size)
-        twice = max(0, min(file.position, look.found.size) - anew.position)
-        if anew.position and twice:
+        size = look.found.size
+        twice = max(0, min(file.position, size) - anew.position)
+        if twice and (anew.position or holds_end(file.print, look.read_at, size)):
             what = f"rewritten after its first {anew.position} bytes: goes on there; up to {twice}"
             what += " of the bytes that follow may have been read before"
             round_.tell(look.found.path, what, twice_bytes=twice)
@@ -385,16 +383,24 @@ class Watch:
             self._drop(file.id)
 
     def farewells(self, round_: Round) -> list[Followed]:
-        """Files that this round takes leave of, as they are to be remembered; and those that have
-        been remembered for long enough become gone for good."""
+        """What this round takes leave of, as it is to be remembered: files that are gone, and the
+        former content of files that hold something else now. Those that have been remembered for
+        long enough become gone for good."""
         round_.gone |= self._departed.outdated(round_.now_s)
-        kept = []
-        for number in round_.gone - round_.succeeded:
-            look = round_.looks.get(number)
-            file = look.file if look is not None else self._files.get(number)
-            if file is not None and is_comparable(file):
-                kept.append(msgspec.structs.replace(file, departed_s=round_.now_s, held=False))
-        return kept
+        leaving = [look.file for look in round_.looks.values() if look.file.id in round_.gone]
+        leaving += [
+            self._files[n] for n in round_.gone if n in self._files and n not in round_.looks
+        ]
+        kept = [file for file in leaving if file.id not in round_.succeeded]
+        for file in round_.departed:
+            if file.id not in round_.gone:
+                kept.append(msgspec.structs.replace(file, id=self._next_id))
+                self._next_id += 1
+        return [
+            msgspec.structs.replace(file, departed_s=round_.now_s, held=False)
+            for file in kept
+            if is_comparable(file)
+        ]
 
     def accept(self, round_: Round, farewells: Iterable[Followed]) -> None:
         """The round is registered: what it found is true from now on."""
