@@ -639,8 +639,9 @@ class Schedule:
                 path.rename(self.logs / "web")
         if Path(self.disk.parked).exists() and not any(Path(self.disk.mount_point).iterdir()):
             self.do_mount()
-        for _ in range(SETTLING_POLLS_MAX):
-            poll = self.poll(after_s=20.0)
+        for count in range(SETTLING_POLLS_MAX):
+            # What can't come back is given up in the end.
+            poll = self.poll(after_s=90_000.0 if count == SETTLING_POLLS_MAX // 2 else 20.0)
             self.commit()
             if poll is not None and poll.is_clean:
                 break

@@ -11,9 +11,10 @@ import msgspec
 
 from headwater.store.comparison import Comparisons, OtherUnreadable, holds_end
 from headwater.store.copies import Content, Originals, Suspects
-from headwater.store.departed import Departed, PrintIndex
+from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
 from headwater.store.followed_file import Followed, likeness, line_end_before
+from headwater.store.formers import Former, Formers, Where
 from headwater.store.identity import HEAD_BYTES, Print, ReadAt, take_print
 from headwater.store.poll import FollowConfig
 from headwater.store.poll_round import Look, Round
@@ -55,130 +56,57 @@ class CopySearch:
         new = [
             look
             for look in round_.looks.values()
-            if not look.file.checked and look.found.size > look.file.position
+            if not look.file.checked
+            and look.found.size > look.file.position
+            and look.file.id not in round_.unknown
         ]
         if not new:
             return
         self._comparisons.begin_poll()
         new.sort(key=lambda look: (len(look.file.path), look.file.path))
-        departed = departed_index(round_)
-        unknown = PrintIndex(round_.unknown.values())
+        formers = Formers(round_, self._departed)
         known: list[Look] = []
-        back: dict[int, Followed] = {}
         others: list[Look] = []
         for look in new:
             with _Refusing(look, round_):
-                if self.is_continued(look, departed, round_):
-                    known.append(look)
-                elif self._is_found_again(look, unknown, round_):
-                    known.append(look)
-                elif self._has_returned(look, back, round_):
-                    known.append(look)
-                else:
-                    others.append(look)
-        others = begin_old(known, others)
-        others += [look for look in known if look.file.id in back]
-        originals = Originals(self._originals(round_, files)) if others else Originals(())
-        hidden = {file.path: file for file in round_.unknown.values() if is_comparable(file)}
-        for look in others:
+                former = formers.find(look)
+                is_known = former is not None and former.is_whole
+                (known if is_known else others).append(look)
+        rest = {look.file.id for look in [*known, *begin_old(known, others)]}
+        originals = Originals(self._originals(round_, files)) if rest else Originals(())
+        for look in [look for look in new if look.file.id in rest]:
             with _Refusing(look, round_):
-                if self._waits_for_sight(look, hidden.get(look.file.path), round_):
-                    continue
-                self._set_apart(look, originals, back.get(look.file.id), round_)
+                self._set_apart(look, originals, formers, round_)
                 if look.file.checked:
                     originals.add(_original(look))
 
-    def is_continued(self, look: Look, departed: PrintIndex, round_: Round) -> bool:
+    def is_continued(self, look: Look, formers: Formers, round_: Round) -> bool:
         """True when the file goes on from one that departed in this very poll."""
-        size = look.found.size
-        head = look.read_at(min(size, HEAD_BYTES), 0)
-        for old in departed.begun_in(head):
-            if old.id != look.file.id and old.print.is_in(look.read_at, size):
-                departed.remove(old)
-                round_.departed.remove(old)
-                round_.succeeded.add(old.id)
-                path = look.file.path
-                round_.tell(path, f"goes on from {old.path}, after {old.position} bytes")
-                self._go_on(look, old.print, skipping=old.skipping)
-                return True
-        for old in round_.departed:
-            if old.id == look.file.id or not is_comparable(old):
-                continue
-            if 0 < size < old.position and head == old.print.head[:size]:
-                end = line_end_before(look.read_at, size)
-                self._go_on(look, take_print(look.read_at, end))
-                return True
-            if self._is_edited(look, old, round_):
-                return True
-        return False
-
-    def _is_edited(self, look: Look, old: Followed, round_: Round) -> bool:
-        """True when it is in the place of one that is gone, and begins like it."""
-        if old.path != look.file.path or old.id not in round_.gone:
+        former = formers.find(look)
+        if former is None or former.where is not Where.LEFT or former.end == 0:
             return False
-        end = line_end_before(look.read_at, likeness(old.print, look.read_at, size=look.found.size))
-        if end > 0:
-            self._go_on(look, take_print(look.read_at, end))
-        _tell_replaced(look, old.print, end, round_)
-        return end > 0
+        self._take_over(look, former, formers, round_)
+        return True
 
-    def _is_found_again(self, look: Look, unknown: PrintIndex, round_: Round) -> bool:
-        """True when it is one that was out of sight: mounted under another device number, say."""
-        head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
-        for old in unknown.begun_in(head):
-            is_sure = old.position >= HEAD_BYTES or old.inode == look.file.inode
-            is_there = is_sure or old.path == look.file.path
-            if is_there and old.checked and old.print.is_in(look.read_at, look.found.size):
-                unknown.remove(old)
-                del round_.unknown[old.id]
-                round_.looks.pop(old.id, None)
-                round_.gone.add(old.id)
-                round_.succeeded.add(old.id)
-                self._go_on(look, old.print, skipping=old.skipping)
-                return True
-        return False
+    def _take_over(self, look: Look, former: Former, formers: Formers, round_: Round) -> None:
+        formers.take(look, former)
+        old, path = former.old, look.file.path
+        if former.is_whole:
+            self._go_on(look, old.print, skipping=old.skipping)
+            round_.tell(path, f"goes on from {old.path}, after {former.end} bytes")
+            return
+        self._go_on(look, take_print(look.read_at, former.end))
+        if old.path == path:
+            _tell_replaced(look, old.print, former.end, round_)
 
-    def _has_returned(self, look: Look, back: dict[int, Followed], round_: Round) -> bool:
-        """True when it is one that had been gone; it may still have more in common with another."""
-        old, is_sure = self._departed.returned(look, now_s=round_.now_s)
-        if old is None:
-            return self._is_late_replacement(look, round_)
-        if is_sure:
-            back[look.file.id] = old
-        else:
-            round_.tell(
-                look.file.path,
-                f"begins like {old.path}, which was gone: read from its beginning",
-                twice_bytes=old.position,
-            )
-        return is_sure
-
-    def _is_late_replacement(self, look: Look, round_: Round) -> bool:
-        """True when it is in the place of one that was found gone a few polls ago."""
-        old = self._departed.lately_at(look.file.path, now_s=round_.now_s)
-        if old is None or look.file.position:
+    def _waits_for_sight(self, look: Look, formers: Formers, round_: Round) -> bool:
+        """True when it may be the copy, or be in the place, of one that is out of sight."""
+        hidden = formers.is_like_hidden(look)
+        if hidden is None:
             return False
-        size = look.found.size
-        end = line_end_before(look.read_at, likeness(old.print, look.read_at, size=size))
-        if end > 0:
-            self._go_on(look, take_print(look.read_at, end))
-        _tell_replaced(look, old.print, end, round_)
-        return end > 0
-
-    def _take_back(self, look: Look, old: Followed, round_: Round) -> None:
-        round_.gone.add(old.id)
-        round_.succeeded.add(old.id)
-        round_.tell(look.file.path, f"has been read before, as {old.path}: goes on where it was")
-        self._go_on(look, old.print, skipping=old.skipping)
-
-    def _waits_for_sight(self, look: Look, hidden: Followed | None, round_: Round) -> bool:
-        """True when it is in the place of one that is out of sight in this very directory: not
-        all of its entries could be looked at. Whether that was replaced or renamed, we'll see."""
-        if hidden is None or hidden.place not in (0, look.file.place):
-            return False
-        size = look.found.size
+        size, path = look.found.size, look.file.path
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            round_.refuse(look.file.path, "waits until it is known where the former file went")
+            round_.refuse(path, f"waits until {hidden.path} is in sight, which it begins like")
             return True
         end = line_end_before(look.read_at, likeness(hidden.print, look.read_at, size=size))
         self._go_on(look, take_print(look.read_at, end))
@@ -209,56 +137,73 @@ class CopySearch:
                 head = file.print.head
                 yield Content(file.id, file.path, file.size_seen, head, read_at, file.print)
 
-    def _set_apart(
-        self, look: Look, originals: Originals, gone: Followed | None, round_: Round
-    ) -> None:
-        """It goes on from no other: is it a copy, or the replacement, of one that is there, or one
-        that had been ``gone``?"""
+    def _set_apart(self, look: Look, originals: Originals, formers: Formers, round_: Round) -> None:
+        """Whichever file it has most in common with decides what it is: one that it was before, one
+        that it has replaced, or one that is there."""
         new = _content(look, look.read_at)
+        former = formers.find(look)
+        before = 0 if former is None else former.end
         try:
-            former = originals.replaced_by(new)
-            replaced = self._closest(new, former)
+            replaced = self._closest(new, originals.replaced_by(new))
             intact = self._closest(new, originals.like(new))
         except _Undecided:
             round_.refuse(new.path, "waits until it is compared with the files that it begins like")
             return
         except OtherUnreadable as error:
-            if not self._suspects.has_waited(new.file, size=new.size, now_s=round_.now_s):
-                round_.refuse(new.path, f"waits until it can be compared: {error}")
-                return
-            self._go_on(look, look.file.print)
-            round_.tell(new.path, f"not compared ({error}): read from there", twice_bytes=new.size)
+            self._leave_uncompared(look, error, round_)
             return
-        if gone is not None and gone.position > max(_common(replaced), _common(intact)):
-            self._take_back(look, gone, round_)
-        elif replaced is not None and (intact is None or replaced[1] >= intact[1]):
-            self._replace(look, *replaced, round_)
-        elif intact is None:
-            alike = originals.begun_alike(new)
-            if former:
-                self._go_on(look, look.file.print)
-                _tell_replaced(look, former[0].print, look.file.position, round_)
-            elif alike is None:
-                self._go_on(look, look.file.print)
-            else:
-                self._branch_off(look, *alike, round_)
-        elif intact[1] == new.size:
+        if former is not None and before > max(replaced[1], intact[1]):
+            self._take_over(look, former, formers, round_)
+        elif self._waits_for_sight(look, formers, round_):
+            return
+        elif replaced[0] is not None and replaced[1] >= intact[1]:
+            self._replace(look, replaced[0], replaced[1], round_)
+        elif intact[0] is not None and intact[1] == new.size:
             self._leave_alone(look, intact[0], round_)
+        elif intact[0] is not None:
+            self._branch_off(look, intact[0], intact[1], round_)
         else:
-            self._branch_off(look, *intact, round_)
+            self._read_as_new(look, originals, former, round_)
 
-    def _closest(self, new: Content, originals: list[Content]) -> tuple[Content, int] | None:
+    def _read_as_new(
+        self, look: Look, originals: Originals, former: Former | None, round_: Round
+    ) -> None:
+        new = _content(look, look.read_at)
+        was_there = [one.print for one in originals.replaced_by(new)]
+        if former is not None and former.old.path == new.path:
+            was_there.append(former.old.print)
+        alike = originals.begun_alike(new)
+        doubtful, _ = self._departed.returned(look, now_s=round_.now_s)
+        if was_there:
+            _tell_replaced(look, was_there[0], look.file.position, round_)
+        elif doubtful is not None:
+            what = f"begins like {doubtful.path}, which was gone: read from its beginning"
+            round_.tell(new.path, what, twice_bytes=doubtful.position)
+        elif alike is not None:
+            self._branch_off(look, *alike, round_)
+            return
+        self._go_on(look, look.file.print)
+
+    def _leave_uncompared(self, look: Look, error: OtherUnreadable, round_: Round) -> None:
+        size, path = look.found.size, look.file.path
+        if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
+            round_.refuse(path, f"waits until it can be compared: {error}")
+            return
+        self._go_on(look, look.file.print)
+        round_.tell(path, f"not compared ({error}): read from there", twice_bytes=size)
+
+    def _closest(self, new: Content, originals: list[Content]) -> tuple[Content | None, int]:
         """The one that has most in common with it, and how much."""
-        best: tuple[Content, int] | None = None
+        best: tuple[Content | None, int] = (None, 0)
         for old in originals:
             through = min(new.size, old.size)
             pair = (new.file, old.file)
             common = self._comparisons.common(pair, new.read_at, old.read_at, through=through)
             if common is None:
                 raise _Undecided
-            if best is None or common > best[1]:
+            if common > best[1]:
                 best = (old, common)
-        return best if best is not None and best[1] > 0 else None
+        return best
 
     def _replace(self, look: Look, old: Content, common: int, round_: Round) -> None:
         """Each reads the lines after what they have in common, so that nothing comes twice."""
@@ -299,15 +244,6 @@ class CopySearch:
                 f"its first {common} bytes are like those of {old.path}: read all the same",
                 twice_bytes=twice,
             )
-
-
-def is_comparable(file: Followed) -> bool:
-    """Something of it was read, for its own sake."""
-    return file.position > 0 and file.checked
-
-
-def departed_index(round_: Round) -> PrintIndex:
-    return PrintIndex(file for file in round_.departed if is_comparable(file))
 
 
 class _Undecided(Exception):
@@ -359,10 +295,6 @@ def _content(look: Look, read_at: ReadAt) -> Content:
     head = read_at(min(size, HEAD_BYTES), 0)
     file = look.file
     return Content(file.id, file.path, size, head, read_at, file.print, look.is_orphan)
-
-
-def _common(found: tuple[Content, int] | None) -> int:
-    return 0 if found is None else found[1]
 
 
 def _tell_replaced(look: Look, before: Print, end: int, round_: Round) -> None:

@@ -39,6 +39,8 @@ class Round:
     gone: set[int] = field(default_factory=set)
     succeeded: set[int] = field(default_factory=set)
     """Files, gone or going, that another one goes on from: nothing of them needs remembering."""
+    renumbered: dict[int, int] = field(default_factory=dict)
+    """Devices that are known under another number now."""
     refused: dict[str, str] = field(default_factory=dict)
     told: list[tuple[str, str]] = field(default_factory=list)
     """(path, what was decided about it) where somebody might have decided otherwise."""

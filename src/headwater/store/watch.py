@@ -18,11 +18,12 @@ from pathlib import Path
 import msgspec
 
 from headwater.store.comparison import holds_end
-from headwater.store.copy_search import CopySearch, departed_index, is_comparable
-from headwater.store.departed import Departed, PrintIndex
+from headwater.store.copy_search import CopySearch
+from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
 from headwater.store.disk import Disk
 from headwater.store.followed_file import Followed, begun_anew
+from headwater.store.formers import Formers, is_comparable
 from headwater.store.identity import ReadAt, take_print
 from headwater.store.listing import Found, Listing, found_at
 from headwater.store.open_files import OpenFiles
@@ -180,8 +181,17 @@ class Watch:
             return [one for one in others if not self._is_begun_old(one, listing, widened, round_)]
 
         self._copies.settle(round_, self._files.values(), begin_old=begin_old)
+        self._renumber(round_)
         for number, original in self._copies.copy_of.items():
             round_.refused.setdefault(self._files[number].path, f"a copy of {original}: not read")
+
+    def _renumber(self, round_: Round) -> None:
+        """Files that are out of sight on a file system that has got another number are so no more:
+        the next poll finds them gone, or where they are."""
+        for file in round_.unknown.values():
+            if file.place in round_.renumbered and file.id not in round_.looks:
+                place = round_.renumbered[file.place]
+                round_.kept[file.id] = msgspec.structs.replace(file, place=place)
 
     def _is_old(self, found: Found, listing: Listing, places: Places) -> bool:
         return self._start is Start.END and places.is_old(found, listing)
@@ -352,7 +362,7 @@ class Watch:
         departed = [file for file in round_.departed if is_comparable(file)]
         places = {os.path.dirname(file.path) for file in departed}
         beside = [path for path in listing.neighbours.values() if os.path.dirname(path) in places]
-        index = departed_index(round_)
+        formers = Formers(round_, self._departed)
         for path in beside[:NEIGHBOURS_MAX]:
             try:
                 status = self._disk.stat(path)
@@ -364,15 +374,15 @@ class Watch:
             ):
                 continue
             found = found_at(path, status)
-            self._take_if_continued(found, index, listing, round_)
+            self._take_if_continued(found, formers, listing, round_)
 
     def _take_if_continued(
-        self, found: Found, index: PrintIndex, listing: Listing, round_: Round
+        self, found: Found, formers: Formers, listing: Listing, round_: Round
     ) -> None:
         file = self._meet(found, listing)
         look = self._open(file, found, Round(round_.now_s))
         try:
-            is_continued = look is not None and self._copies.is_continued(look, index, round_)
+            is_continued = look is not None and self._copies.is_continued(look, formers, round_)
         except OSError:
             is_continued = False
         if look is not None and is_continued:
