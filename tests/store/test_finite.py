@@ -83,7 +83,8 @@ def test_what_appears_after_the_first_poll_is_not_part_of_it(open_cube: Open, lo
 
 def test_an_empty_directory_has_ended_at_once(open_cube: Open, tmp_path: Path) -> None:
     user = open_cube()
-    report = finite(user, tmp_path / "nowhere").poll(now_s=5.0).report
+    (tmp_path / "empty").mkdir()
+    report = finite(user, tmp_path / "empty").poll(now_s=5.0).report
     assert report is not None
     assert report.ended
 

@@ -439,7 +439,7 @@ def test_a_file_that_may_not_be_read_is_visible_and_stops_nobody(
     faulty_disk.fail["open"] = errno.EACCES
     poll = one.poll()
     assert [reason for _, reason in poll.refused] == [os.strerror(errno.EACCES)]
-    assert poll.is_clean
+    assert not poll.is_clean
     faulty_disk.fail.clear()
     one.poll()
     assert one.text() == "1\n"

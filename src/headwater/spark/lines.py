@@ -15,12 +15,11 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.plan.compressed import expanded_suffix
 from headwater.spark.inbox import Chunk
 
 SITE = "__site"
 ONE_TASK_BYTES = 2 << 20
-COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
-"""What Spark's text reader expands, told by the end of the name."""
 
 
 @contextlib.contextmanager
@@ -32,9 +31,8 @@ def linked(directory: Path, chunks: Sequence[Sequence[Chunk]]) -> Iterator[Path]
             folder = directory / f"{SITE}={number}"
             folder.mkdir(parents=True)
             for chunk in of_site:
-                suffix = Path(chunk.path).suffix
-                plain = suffix if suffix in COMPRESSED else ".txt"
-                (folder / f"{chunk.cut}{plain}").symlink_to(Path(chunk.path).absolute())
+                suffix = expanded_suffix(str(chunk.path)) or ".txt"
+                (folder / f"{chunk.cut}{suffix}").symlink_to(Path(chunk.path).absolute())
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -60,7 +58,7 @@ def has_text(chunks: Iterable[Chunk], text: str) -> bool:
 
 
 def _has_bytes(path: Path, wanted: bytes) -> bool:
-    if path.suffix in COMPRESSED:
+    if expanded_suffix(path.name):
         return True
     with path.open("rb") as file:
         if not file.seek(0, 2):

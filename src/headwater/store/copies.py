@@ -1,18 +1,21 @@
 """Telling a copy from a new file, so that rotation by copying is not read twice.
 
-``copytruncate`` copies a log, then empties it. A poll may see it at any moment::
+``copytruncate`` copies a log, then empties it; ``rsync``, ``sed -i`` and editors write a new file
+and rename it over the old one. A poll may see it at any moment. What a file and its original have
+in common is found by comparing them byte by byte (``comparison``)::
 
-    original   copy        what a poll does with the copy
-    --------   ---------   ----------------------------------------------------------------
-    intact     partial     nothing yet: it may be a copy
-    intact     complete    nothing yet
-    emptied    complete    goes on in the copy where it was in the original
-    intact     differs     reads it from its beginning: it was another file with a like beginning
-    intact     is longer   goes on in it after what both have, if that is more than a header
+    original          the other file              what a poll does with the other file
+    ---------------   -------------------------   ------------------------------------------------
+    emptied, gone     begins with what was read   goes on in it where it was in the original
+    replaced by it    begins like it              goes on after what both have, however little
+    intact            is the beginning of it,     nothing: it is a copy, and named as one; a short
+                      or all of it                one is watched for ``linger_s``, then it is read
+    intact            differs, or is longer       goes on after what both have, if that is more
+                                                  than a header; else reads it from its beginning
 
-Only files of which nothing was read are asked about, so the question costs nothing in ordinary
-polls. Two small files that are alike (both hold a header) are set apart by time: after
-``linger_s`` without a change, less than ``HEAD_BYTES`` of likeness is taken for chance.
+"More than a header" is ``HEAD_BYTES``. Whatever is decided is told, with the bytes that may be read
+twice by it. Only files of which nothing was read are asked about, so the question costs nothing in
+ordinary polls.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headwater.store.identity import HEAD_BYTES, ReadAt, is_like
+from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, is_like
 
 INDEX_BYTES = 16
 """Files are looked up by so many first bytes; shorter ones are compared one by one."""
+ALIKE_MAX = 16
+"""Originals with which a new file is compared in full: the likeliest ones."""
 
 
 @dataclass
@@ -31,25 +36,29 @@ class Content:
     """A file as far as it can be compared: ``head`` may be shorter than the file's own."""
 
     file: int
+    path: str
     size: int
     head: bytes
     read_at: ReadAt
+    print: Print
+    is_orphan: bool = False
+    """No directory has it any more; whoever has its path now has replaced it."""
 
 
 class Suspects:
-    """Files that may be copies of intact ones, and since when they have not changed."""
+    """Files that have to wait for a decision, and since when they have not changed."""
 
     def __init__(self, *, linger_s: float) -> None:
         self._linger_s = linger_s
         self._since: dict[int, tuple[int, float]] = {}
 
-    def is_chance(self, file: int, *, size: int, likeness: int, now_s: float) -> bool:
-        """Called at each poll while the file is alike to another."""
+    def has_waited(self, file: int, *, size: int, now_s: float) -> bool:
+        """Called at each poll while the file is undecided."""
         seen = self._since.get(file)
         if seen is None or seen[0] != size:
             self._since[file] = (size, now_s)
             return False
-        return likeness < HEAD_BYTES and now_s - seen[1] >= self._linger_s
+        return now_s - seen[1] >= self._linger_s
 
     def clear(self, file: int) -> None:
         self._since.pop(file, None)
@@ -60,6 +69,7 @@ class Originals:
 
     def __init__(self, contents: Iterable[Content]) -> None:
         self._by_head: dict[bytes, list[Content]] = {}
+        self._by_line: dict[bytes, list[Content]] = {}
         self._short: list[Content] = []
         self._all: list[Content] = []
         for content in contents:
@@ -69,21 +79,37 @@ class Originals:
         if not content.head:
             return
         self._all.append(content)
+        first = _first_line(content.head)
+        if first:
+            self._by_line.setdefault(first, []).append(content)
         if len(content.head) < INDEX_BYTES:
             self._short.append(content)
         else:
             self._by_head.setdefault(content.head[:INDEX_BYTES], []).append(content)
 
-    def most_like(self, new: Content) -> Content | None:
-        """The largest intact file that the new one could be a copy of, or go on from."""
+    def replaced_by(self, new: Content) -> list[Content]:
+        """Those that have left and in whose place the new one is."""
+        return [one for one in self._all if one.is_orphan and one.path == new.path]
+
+    def like(self, new: Content) -> list[Content]:
+        """The likeliest files that the new one is a copy of, or goes on from."""
         alike = [
             original
             for original in self._candidates(new.head)
-            if original.file != new.file
-            and _agree(original.head, new.head)
-            and is_like(original.read_at, new.read_at, min(original.size, new.size))
+            if original.file != new.file and _agree(original.head, new.head)
         ]
-        return max(alike, key=lambda original: original.size, default=None)
+        alike.sort(key=lambda original: original.size, reverse=True)
+        surely = [one for one in alike if _is_like(one, new)][:ALIKE_MAX]
+        begun = [one for one in alike if _is_more_than_a_header(one, new)]
+        return list({one.file: one for one in [*surely, *begun[:ALIKE_MAX]]}.values())
+
+    def begun_alike(self, new: Content) -> tuple[Content, int] | None:
+        """One that begins with the same whole lines, and how much that is of their heads."""
+        alike = [
+            one for one in self._by_line.get(_first_line(new.head), []) if one.file != new.file
+        ]
+        found = [(one, common_length(one.head, new.head)) for one in alike[-ALIKE_MAX:]]
+        return max(found, key=lambda pair: pair[1], default=None)
 
     def _candidates(self, head: bytes) -> list[Content]:
         if len(head) < INDEX_BYTES:
@@ -91,6 +117,23 @@ class Originals:
         return self._by_head.get(head[:INDEX_BYTES], []) + self._short
 
 
+def _first_line(head: bytes) -> bytes:
+    """Empty if there is no end of it."""
+    return head[: head.find(b"\n") + 1]
+
+
 def _agree(left: bytes, right: bytes) -> bool:
     common = min(len(left), len(right))
     return left[:common] == right[:common]
+
+
+def _is_more_than_a_header(original: Content, new: Content) -> bool:
+    return len(original.head) >= HEAD_BYTES and len(new.head) >= HEAD_BYTES
+
+
+def _is_like(original: Content, new: Content) -> bool:
+    """As far as head and tail tell; of small files nothing needs to be read for it."""
+    common = min(original.size, new.size)
+    if common <= min(len(original.head), len(new.head)):
+        return True
+    return is_like(original.read_at, new.read_at, common)

@@ -157,5 +157,11 @@ CUBE_SCHEMA = Schema(
             """CREATE TABLE epochs (last INTEGER NOT NULL)""",
             """INSERT INTO epochs SELECT coalesce(max(epoch), 0) FROM sources""",
         ),
+        # The file systems and directories that a source has seen.
+        (
+            """CREATE TABLE places (
+                source INTEGER PRIMARY KEY REFERENCES sources ON DELETE CASCADE,
+                content BLOB NOT NULL)""",
+        ),
     ),
 )

@@ -24,6 +24,7 @@ from headwater.store.chunk import Chunk, NewCut
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.followed_file import Followed
 from headwater.store.manifest import Manifest, Row
+from headwater.store.places import Places
 from headwater.store.source_state import Loss, SourceState
 from headwater.store.spool import Spool, held_name
 
@@ -254,6 +255,7 @@ class CutLog:
         files: Iterable[Followed] = (),
         gone: Iterable[int] = (),
         loss: Loss | None = None,
+        places: Places | None = None,
     ) -> None:
         """Number the cuts and move their files' positions in one transaction.
 
@@ -271,6 +273,7 @@ class CutLog:
                 "UPDATE sources SET is_begun = 1, last_cut = ? WHERE id = ?", (last, state.id)
             )
             self._write_files(state, files, gone)
+            self._write_places(state, places)
             news = {} if loss is None else {self._write_loss(state, loss): loss}
             heard = self._delete_heard(state)
             self._manifest.after_commit(lambda: state.registered(last, news, heard))
@@ -278,6 +281,11 @@ class CutLog:
     def files(self, state: SourceState) -> list[Followed]:
         rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))
         return [msgspec.msgpack.decode(content, type=Followed) for (content,) in rows]
+
+    def places(self, state: SourceState) -> Places | None:
+        """None: nothing is known yet."""
+        row = self._manifest.first("SELECT content FROM places WHERE source = ?", (state.id,))
+        return None if row is None else msgspec.msgpack.decode(row[0], type=Places)
 
     def polled(self, state: SourceState, *, started_s: float, is_clean: bool) -> BatchReport | None:
         """A poll is over. What it tells the edge if nothing waits for Spark; else a batch will."""
@@ -329,6 +337,13 @@ class CutLog:
         self._manifest.run_many(
             "DELETE FROM files WHERE source = ? AND id = ?", ((state.id, id_) for id_ in gone)
         )
+
+    def _write_places(self, state: SourceState, places: Places | None) -> None:
+        if places is not None:
+            self._manifest.run(
+                "INSERT OR REPLACE INTO places VALUES (?, ?)",
+                (state.id, msgspec.msgpack.encode(places)),
+            )
 
     def _write_loss(self, state: SourceState, loss: Loss) -> int:
         cursor = self._manifest.run(

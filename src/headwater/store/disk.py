@@ -70,7 +70,9 @@ class Disk:
         os.rename(old, new)
 
     def link(self, old: Path | str, new: Path) -> None:
-        os.link(old, new)
+        """A further name for the file itself: of a symbolic link, for the file that it leads to
+        (``os.link`` alone would make a second link to that path, which keeps nothing alive)."""
+        os.link(os.path.realpath(old), new)
 
     def remove(self, path: Path) -> None:
         """A file that is gone already is as good as removed."""
@@ -86,6 +88,10 @@ class Disk:
 
     def stat(self, path: Path | str) -> os.stat_result:
         return os.stat(path)
+
+    def stat_link(self, path: Path | str) -> os.stat_result:
+        """Of the link itself, if the path is a symbolic one."""
+        return os.lstat(path)
 
     def open(self, path: Path | str) -> int:
         """For reading; a FIFO that was slipped in does not block us."""

@@ -2,20 +2,29 @@
 
 ``headwater try`` asks a question about files that are there. They are not copied: a hard link in
 the spool, or where that can't be made the file's own path, is the chunk. Compressed files are
-welcome (Spark reads them), and a last line needs no newline. All files are registered by the first
-poll, in one transaction; what appears later is not part of the input.
+welcome where Spark expands them, and a last line needs no newline. All files are registered by the
+first poll that sees all of them, in one transaction; what appears later is not part of the input.
+
+A directory or file that can't be looked at now makes the poll come again. One that may not be read
+(EACCES) stays so: its bytes are counted as lost, so that no answer without them is called exact.
 """
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater.errors import DiskFull
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
+from headwater.store.directories import leads_nowhere, reason_of
 from headwater.store.disk import Disk
-from headwater.store.listing import Found, Glob
+from headwater.store.listing import FILES_MAX, Found, Glob, Listing
 from headwater.store.poll import REFUSED_SHOWN_MAX, Poll
+from headwater.store.source_state import Loss
+
+LOST_NAMED_MAX = 3
 
 
 class FiniteInput:
@@ -38,15 +47,14 @@ class FiniteInput:
 
     def poll(self, *, now_s: float) -> Poll:
         """Register all files at the first call; afterwards only tell how far they are read."""
-        refused: dict[str, str] = {}
-        new: list[NewCut] = []
+        offer = _Offer()
         stalled = ""
         if not self._state.is_begun:
-            listing = self._glob.look()
-            refused = listing.refused
-            found = sorted(listing.matching.values(), key=lambda one: one.path)
-            new = self._offered(found, refused)
-            stalled = self._register(new, now_s=now_s)
+            offer = self._offered(self._glob.look())
+            stalled = offer.why_not or self._register(offer, now_s=now_s)
+            if stalled:
+                self._withdraw(offer)
+        new, refused = offer.cuts, offer.refused
         is_clean = not stalled
         report = self._cuts.polled(self._state, started_s=now_s, is_clean=is_clean)
         return Poll(
@@ -63,33 +71,85 @@ class FiniteInput:
     def close(self) -> None:
         """There is nothing to let go of."""
 
-    def _offered(self, found: list[Found], refused: dict[str, str]) -> list[NewCut]:
-        cuts = []
-        for file in found:
-            if file.size == 0:
-                continue
-            try:
-                self._disk.close(self._disk.open(file.path))
-            except OSError as error:
-                refused[file.path] = error.strerror or str(error)
-                continue
-            chunk = self._chunk(Path(file.path))
-            cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0))
-        return cuts
+    def _offered(self, listing: Listing) -> _Offer:
+        offer = _Offer(refused=dict(listing.refused), why_not=self._why_not(listing))
+        for file in sorted(listing.matching.values(), key=lambda one: one.path):
+            if file.size and not offer.why_not:
+                self._offer(file, offer)
+        return offer
 
-    def _chunk(self, path: Path) -> str:
+    def _why_not(self, listing: Listing) -> str:
+        """Empty, or what is out of sight. A folder that its parent does not have is no trouble."""
+        for path, reason in listing.unlisted.items():
+            if path == self._glob.base and self._is_absent(path):
+                continue
+            return f"{path}: {reason}"
+        return f"more than {FILES_MAX} files match" if listing.partial else ""
+
+    def _is_absent(self, path: str) -> bool:
+        """Whether the source's own directory is there, and this one below it is not."""
         try:
-            return self._cuts.spool.link(f"{self._state.id}-file", path)
+            self._disk.stat(self._glob.directory)
         except OSError:
-            return str(path.resolve())
+            return False
+        try:
+            self._disk.stat(path)
+        except OSError as error:
+            return leads_nowhere(error)
+        return False
 
-    def _register(self, cuts: list[NewCut], *, now_s: float) -> str:
+    def _offer(self, file: Found, offer: _Offer) -> None:
+        try:
+            self._disk.close(self._disk.open(file.path))
+        except PermissionError as error:
+            offer.refused[file.path] = reason_of(error)
+            offer.lost.append(file)
+            return
+        except OSError as error:
+            offer.why_not = f"{file.path}: {reason_of(error)}"
+            return
+        chunk = self._chunk(file)
+        offer.cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0))
+
+    def _chunk(self, file: Found) -> str:
+        """A link of our own to this very file, or its path; both end as its name does, which tells
+        Spark how to expand it."""
+        path = Path(file.path)
+        name = ""
+        with contextlib.suppress(OSError):
+            name = self._cuts.spool.link(f"{self._state.id}-file", path)
+            status = self._disk.stat_link(self._cuts.spool.directory / name)
+            if (status.st_dev, status.st_ino) == file.key:
+                return name
+        if name:
+            self._cuts.spool.remove([name], bytes_freed=0)
+        resolved = path.resolve()
+        return str(resolved if resolved.suffix == path.suffix else path.absolute())
+
+    def _register(self, offer: _Offer, *, now_s: float) -> str:
         """Empty, or why it was not possible now."""
+        loss = None
+        if offer.lost:
+            names = [file.path for file in offer.lost][:LOST_NAMED_MAX]
+            count = sum(file.size for file in offer.lost)
+            loss = Loss(count, 0, f"may not be read: {names}")
         try:
             self._cuts.spool.sync(())
-            self._cuts.register(self._state, cuts, poll_s=now_s)
+            self._cuts.register(self._state, offer.cuts, poll_s=now_s, loss=loss)
         except (DiskFull, OSError) as error:
-            ours = [cut.chunk for cut in cuts if not Path(cut.chunk).is_absolute()]
-            self._cuts.spool.remove(ours, bytes_freed=0)
             return str(error)
         return ""
+
+    def _withdraw(self, offer: _Offer) -> None:
+        ours = [cut.chunk for cut in offer.cuts if not Path(cut.chunk).is_absolute()]
+        self._cuts.spool.remove(ours, bytes_freed=0)
+
+
+@dataclass
+class _Offer:
+    """What a poll has to register, unless something is out of sight."""
+
+    cuts: list[NewCut] = field(default_factory=list)
+    lost: list[Found] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    why_not: str = ""

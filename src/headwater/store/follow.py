@@ -20,7 +20,7 @@ from headwater.store.cuts import CutLog
 from headwater.store.cutting import Cutter, Reading
 from headwater.store.disk import Disk
 from headwater.store.followed_file import Followed
-from headwater.store.listing import Glob, joined
+from headwater.store.listing import Glob, Listing, joined
 from headwater.store.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
 from headwater.store.poll_round import Look, Round
 from headwater.store.source_state import Loss
@@ -50,11 +50,12 @@ class LogFollower:
         self._cuts = cuts
         self._config = config or FollowConfig()
         self._disk = disk or Disk()
-        self._start = start
         self._glob = Glob(directory, pattern, disk=self._disk, compressed=False)
         self._state = cuts.open_source(source)
         self._watch = Watch(
             cuts.files(self._state),
+            places=cuts.places(self._state),
+            start=start,
             config=self._config,
             disk=self._disk,
             held=cuts.spool.directory / held_name(self._state.id),
@@ -69,18 +70,26 @@ class LogFollower:
         if self._state.is_begun:
             round_ = self._watch.look(listing, now_s=now_s)
         else:
-            round_ = self._watch.begin(listing, self._start, now_s=now_s)
+            if self._glob.base in listing.unlisted:
+                return self._not_begun(listing, now_s=now_s)
+            round_ = self._watch.begin(listing, now_s=now_s)
         stem = f"{self._state.id}-{self._state.last_cut + 1:09d}"
         cutter = Cutter(self._cuts.spool, self._config, stem=stem)
         readings = self._read(round_, cutter)
         self._watch.give_up_orphans(round_)
         self._hold(round_)
-        if not self._is_registered(round_, readings, cutter):
+        farewells = self._watch.farewells(round_)
+        if not self._is_registered(round_, readings, farewells, cutter):
             self._hold_unread(round_)
             return self._told(Round(now_s, refused=round_.refused, is_clean=False), [], cutter)
         self._release_links(round_)
-        self._watch.accept(round_)
+        self._watch.accept(round_, farewells)
         return self._told(round_, readings, cutter)
+
+    def _not_begun(self, listing: Listing, *, now_s: float) -> Poll:
+        """Where the files should be is out of sight; the source begins when it comes in sight."""
+        round_ = Round(now_s, refused=dict(listing.refused), is_clean=False)
+        return self._told(round_, [], Cutter(self._cuts.spool, self._config, stem=""))
 
     def close(self) -> None:
         """Let go of open files; nothing is lost by not calling it."""
@@ -136,27 +145,42 @@ class LogFollower:
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileExistsError):
                 self._disk.link(look.file.path, link)
-            status = self._disk.stat(link)
+            status = self._disk.stat_link(link)
             if (status.st_dev, status.st_ino) == look.file.key:
                 return True
             self._disk.remove(link)
         return False
 
-    def _is_registered(self, round_: Round, readings: list[Reading], cutter: Cutter) -> bool:
+    def _is_registered(
+        self,
+        round_: Round,
+        readings: list[Reading],
+        farewells: list[Followed],
+        cutter: Cutter,
+    ) -> bool:
         """Make it durable. False when there was no room or the spool failed: nothing happened."""
         cuts = [cut for reading in readings for cut in reading.cuts]
         news = [look.file for look in round_.looks.values() if self._is_news(look.file)]
-        files = [file for file in news if file.id not in round_.gone]
+        files = [file for file in (*news, *round_.kept.values()) if file.id not in round_.gone]
+        gone = round_.gone - {file.id for file in farewells}
+        places = round_.places if round_.places != self._watch.places else None
         skipped = sum(reading.skipped_lines for reading in readings)
         loss = None
         if round_.lost_bytes or skipped:
             loss = Loss(round_.lost_bytes, skipped, _what_was_lost(round_, skipped))
-        if not (cuts or files or round_.gone or loss) and self._state.is_begun:
+        is_news = bool(cuts or files or round_.gone or loss or places)
+        if not is_news and self._state.is_begun:
             return True
         try:
             self._sync(cuts, files)
             self._cuts.register(
-                self._state, cuts, poll_s=round_.now_s, files=files, gone=round_.gone, loss=loss
+                self._state,
+                cuts,
+                poll_s=round_.now_s,
+                files=[*files, *farewells],
+                gone=gone,
+                loss=loss,
+                places=places,
             )
         except (DiskFull, SpoolFailed) as error:
             cutter.discard(cuts)
@@ -211,6 +235,9 @@ class LogFollower:
             lost_bytes=round_.lost_bytes,
             skipped_lines=sum(reading.skipped_lines for reading in readings),
             refused=tuple(refused),
+            copies=self._watch.copy_count,
+            told=tuple(round_.told[:REFUSED_SHOWN_MAX]),
+            twice_bytes=round_.twice_bytes,
             report=report,
         )
 

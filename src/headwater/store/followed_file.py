@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.store.identity import HEAD_BYTES, TAIL_BYTES, Print, ReadAt, take_print
+from headwater.store.identity import (
+    HEAD_BYTES,
+    TAIL_BYTES,
+    Print,
+    ReadAt,
+    common_length,
+    take_print,
+)
 
 LINE_SEARCH_BYTES = 64 << 10
 """A block of the backward search for a line end, after a file was cut back."""
@@ -25,6 +32,14 @@ class Followed(msgspec.Struct, frozen=True):
     held: bool = False
     """A hard link in the spool keeps its unread bytes alive."""
     size_seen: int = 0
+    modified_ns: int = 0
+    """Its time of change when it was last looked at."""
+    place: int = 0
+    """The device of the directory in which it was last seen; 0: not known."""
+    start_at: int | None = None
+    """It was there when its source began and could not be opened: what lies before is not ours."""
+    departed_s: float | None = None
+    """Since when it is gone; it is remembered for a while, in case that it comes back."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -47,14 +62,22 @@ def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
     are not read again. Beyond the head that can't be told from a new log; there a shorter file is
     taken for what is left of the old one, since logs with kilobytes of header are rarer.
     """
-    head = read_at(min(size, HEAD_BYTES), 0)
-    common = _common(head, file.print.head)
-    if common == HEAD_BYTES and size < file.position:
-        common = size
-    end = line_end_before(read_at, common)
+    end = line_end_before(read_at, likeness(file.print, read_at, size=size))
     return msgspec.structs.replace(
         file, print=take_print(read_at, end), skipping=False, checked=False, size_seen=size
     )
+
+
+def likeness(print_: Print, read_at: ReadAt, *, size: int) -> int:
+    """How many first bytes of a file are like those that a print was taken of, as far as that can
+    be told from the print alone."""
+    if print_.is_in(read_at, size):
+        return print_.position
+    head = read_at(min(size, HEAD_BYTES), 0)
+    common = common_length(head, print_.head)
+    if common == HEAD_BYTES and size < print_.position:
+        return size
+    return common
 
 
 def line_end_before(read_at: ReadAt, size: int) -> int:
@@ -76,9 +99,3 @@ def extended(print_: Print, data: bytes | memoryview) -> Print:
         head += bytes(data[: HEAD_BYTES - len(head)])
     tail = (print_.tail + bytes(data[-TAIL_BYTES:]))[-TAIL_BYTES:]
     return Print(print_.position + len(data), head, tail)
-
-
-def _common(left: bytes, right: bytes) -> int:
-    """How many first bytes are the same."""
-    pairs = zip(left, right, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))

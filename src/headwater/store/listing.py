@@ -1,14 +1,15 @@
-"""Which files a source's glob names at this moment, and who lives next to them.
+"""Which files a source's glob names at this moment, who lives next to them, and what is not known.
 
 Neighbours (files in the same directories whose names do not match) are listed because rotation
 often moves a log to a name that the glob does not cover, ``access.log`` to ``access.log.1``: the
 inode is then found there, and what was not read of it is still read.
+
+A file that is not in a listing is not thereby gone: its directory may not have been listed, or
+another file system may be there now. ``whereabouts`` tells the two apart.
 """
 
 from __future__ import annotations
 
-import fnmatch
-import glob
 import os
 import stat
 from pathlib import Path
@@ -16,12 +17,14 @@ from pathlib import Path
 import msgspec
 
 from headwater.errors import ConfigurationError
+from headwater.plan.compressed import EXPANDED, expanded_suffix, is_compressed
+from headwater.store.directories import Walk, base_of, is_match, leads_nowhere, reason_of
 from headwater.store.disk import Disk
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".snappy", ".deflate", ".zip")
-"""A growing file is never compressed; a rotated one that was, has been read before."""
 FILES_MAX = 100_000
-"""Of one source; beyond it the rest is left alone and said to be."""
+"""Of one source; beyond it the rest is left alone, said to be, and never taken for read."""
+NOT_FOLLOWED = "compressed: a growing log is followed as plain text"
+NOT_EXPANDED = f"can't be expanded here; expand it, or compress it as one of {', '.join(EXPANDED)}"
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -34,6 +37,8 @@ class Found(msgspec.Struct, frozen=True):
     size: int
     modified_ns: int
     changed_ns: int
+    is_link: bool = False
+    """The path is a symbolic link, so the file may lie in another file system."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -45,15 +50,35 @@ class Listing(msgspec.Struct, frozen=True):
     neighbours: dict[int, str]
     """By inode alone: the device and the print are checked when one is opened."""
     refused: dict[str, str]
-    """Path to reason: directories and files that could not be looked at, or are not followed."""
+    """Path to reason: what could not be looked at, or is not followed."""
+    listed: dict[str, int] = {}
+    """Directories that were listed, with their devices."""
+    unlisted: dict[str, str] = {}
+    """Directories, or entries of directories, that could not be looked at, and why."""
+    partial: set[str] = set()
+    """Directories of which some entry could not be looked at, or was one too many."""
+    dangling: set[str] = set()
+    """Matching links that lead nowhere at the moment."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Every directory was listed and every matching entry looked at."""
+        return not self.unlisted and not self.partial
 
 
 def joined(first: Listing, second: Listing) -> Listing:
-    """Two looks at the same directories as one; where they differ the second is right."""
+    """Two looks at the same directories as one; where they differ the second is right, but for
+    what was out of sight in one of them."""
+    unlisted = {**first.unlisted, **second.unlisted}
+    listed = {**first.listed, **second.listed}
     return Listing(
         {**first.matching, **second.matching},
         {**first.neighbours, **second.neighbours},
         {**first.refused, **second.refused},
+        {path: device for path, device in listed.items() if path not in unlisted},
+        unlisted,
+        first.partial | second.partial,
+        first.dangling | second.dangling,
     )
 
 
@@ -66,65 +91,71 @@ class Glob:
         self._disk = disk
         self._compressed = compressed
         relative = _relative(directory, pattern)
-        self._parents, self._name = relative.parent, relative.name
+        self._parts, self._name = relative.parent.parts, relative.name
+        self.base = base_of(directory, self._parts)[0]
+        """Where the source's files, or the folders that hold them, should be."""
 
     def look(self) -> Listing:
-        listing = Listing({}, {}, {})
-        for directory in self._directories():
-            try:
-                entries = self._disk.scan(directory)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                listing.refused[str(directory)] = error.strerror or str(error)
-                continue
+        walk = Walk(self._disk, self.directory, self._parts)
+        listing = Listing({}, {}, {}, walk.listed, walk.unlisted)
+        for directory, entries in walk.found():
             for entry in entries:
-                self._take(entry, listing)
+                self._take(directory, entry, listing)
+        for path, reason in listing.unlisted.items():
+            listing.refused[shown(path)] = reason
         return listing
 
-    def _directories(self) -> list[Path]:
-        parents = str(self._parents)
-        if not glob.has_magic(parents):
-            return [self.directory / self._parents]
-        found = glob.glob(parents, root_dir=self.directory, recursive=True)
-        paths = {self.directory / name for name in found}
-        return sorted(path for path in paths if path.is_dir())
-
-    def _take(self, entry: os.DirEntry[str], listing: Listing) -> None:
-        if not _is_text(entry.path):
-            if self._matches(entry.name):
-                shown = os.fsencode(entry.path).decode("utf-8", "backslashreplace")
-                listing.refused[shown] = "its name is not UTF-8"
+    def _take(self, directory: str, entry: os.DirEntry[str], listing: Listing) -> None:
+        if not is_text(entry.path):
+            if is_match(entry.name, self._name):
+                listing.refused[shown(entry.path)] = "its name is not UTF-8"
             return
-        if not self._matches(entry.name):
-            plain = not entry.name.endswith(COMPRESSED)
-            if plain and entry.is_file(follow_symlinks=False):
-                listing.neighbours[entry.inode()] = entry.path
+        if not is_match(entry.name, self._name):
+            self._take_neighbour(entry, listing)
             return
-        if entry.name.endswith(COMPRESSED) and not self._compressed:
-            listing.refused[entry.path] = "compressed: a growing log is followed as plain text"
+        reason = self._why_left_alone(entry.name)
+        if reason:
+            listing.refused[entry.path] = reason
             return
         try:
-            status = entry.stat()
-        except FileNotFoundError:
-            return
+            is_link = entry.is_symlink()
+            status = self._disk.stat(entry.path)
         except OSError as error:
-            listing.refused[entry.path] = error.strerror or str(error)
+            self._take_unseen(directory, entry.path, error, listing)
             return
         if not stat.S_ISREG(status.st_mode):
             return
         if len(listing.matching) >= FILES_MAX:
             listing.refused[entry.path] = f"more than {FILES_MAX} files match"
+            listing.partial.add(directory)
             return
-        found = found_at(entry.path, status)
+        found = found_at(entry.path, status, is_link=is_link)
         listing.matching.setdefault(found.key, found)
 
-    def _matches(self, name: str) -> bool:
-        hidden = name.startswith(".") and not self._name.startswith(".")
-        return not hidden and fnmatch.fnmatchcase(name, self._name)
+    def _take_neighbour(self, entry: os.DirEntry[str], listing: Listing) -> None:
+        try:
+            if not is_compressed(entry.name) and entry.is_file(follow_symlinks=False):
+                listing.neighbours[entry.inode()] = entry.path
+        except OSError:
+            return
+
+    def _why_left_alone(self, name: str) -> str:
+        if not is_compressed(name):
+            return ""
+        if not self._compressed:
+            return NOT_FOLLOWED
+        return "" if expanded_suffix(name) else NOT_EXPANDED
+
+    def _take_unseen(self, directory: str, path: str, error: OSError, listing: Listing) -> None:
+        if not leads_nowhere(error):
+            listing.unlisted[path] = reason_of(error)
+            listing.partial.add(directory)
+        elif os.path.islink(path):
+            listing.dangling.add(path)
+            listing.refused[path] = "the link leads nowhere"
 
 
-def _is_text(path: str) -> bool:
+def is_text(path: str) -> bool:
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -132,7 +163,12 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def found_at(path: str, status: os.stat_result) -> Found:
+def shown(path: str) -> str:
+    """As it can be printed: names on disk need not be text."""
+    return path if is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def found_at(path: str, status: os.stat_result, *, is_link: bool = False) -> Found:
     return Found(
         path,
         status.st_dev,
@@ -140,6 +176,7 @@ def found_at(path: str, status: os.stat_result) -> Found:
         status.st_size,
         status.st_mtime_ns,
         status.st_ctime_ns,
+        is_link,
     )
 
 

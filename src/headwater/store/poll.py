@@ -33,6 +33,15 @@ class FollowConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Handles that stay open between polls."""
     linger_s: float = 60.0
     """How long a file that left its directory is still read, after it last grew."""
+    compare_bytes_max: int = 64 * MEBIBYTE
+    """Of files that may be copies, what one poll compares with their originals at most."""
+    away_s: float = 86_400.0
+    """A file that is out of sight for longer (its file system is not mounted, its directory can't
+    be listed) is taken for gone: what was seen and not read of it is lost."""
+    departed_keep_s: float = 7 * 86_400.0
+    """How long a file that is gone is remembered, so that it is not read again if it comes back."""
+    departed_files_max: int = 4_096
+    """How many of them; the ones gone longest are forgotten first."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -55,7 +64,8 @@ class Poll(msgspec.Struct, frozen=True):
     """How many were registered."""
     bytes: int = 0
     is_clean: bool = True
-    """The end of the input was reached: all whole lines that were there are registered."""
+    """The end of the input was reached: all whole lines that were in matching files when they were
+    listed are registered, but for what ``refused`` names as left alone."""
     stalled: str = ""
     """Why nothing more could be spooled: no room, or an error of the disk. Empty: nothing is."""
     pending_bytes: int = 0
@@ -64,5 +74,12 @@ class Poll(msgspec.Struct, frozen=True):
     skipped_lines: int = 0
     refused: tuple[tuple[str, str], ...] = ()
     """(path, reason) of what could not be read, or is not followed; the first ones."""
+    copies: int = 0
+    """Files that are not read because they are copies of others; ``refused`` names them."""
+    told: tuple[tuple[str, str], ...] = ()
+    """(path, what was decided about it) in this poll where it could be seen otherwise: a file that
+    replaced another, begins like another, has come back, or was there before; the first ones."""
+    twice_bytes: int = 0
+    """Of what this poll read, that may have been read before, at most."""
     report: BatchReport | None = None
     """For the edge, when nothing waits for Spark: what is read, is counted."""

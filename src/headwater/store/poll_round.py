@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from headwater.store.followed_file import Followed
 from headwater.store.identity import ReadAt
 from headwater.store.listing import Found
+from headwater.store.places import Places
 
 
 @dataclass
@@ -29,12 +30,35 @@ class Round:
 
     now_s: float
     looks: dict[int, Look] = field(default_factory=dict)
+    kept: dict[int, Followed] = field(default_factory=dict)
+    """Files that could not be opened and are to be remembered as this."""
+    unknown: dict[int, Followed] = field(default_factory=dict)
+    """Files that are out of sight, so that nothing may be concluded about them."""
     departed: list[Followed] = field(default_factory=list)
     """Files whose content was replaced or is gone, as they were remembered."""
     gone: set[int] = field(default_factory=set)
+    succeeded: set[int] = field(default_factory=set)
+    """Files, gone or going, that another one goes on from: nothing of them needs remembering."""
+    renumbered: dict[int, int] = field(default_factory=dict)
+    """Devices that are known under another number now."""
     refused: dict[str, str] = field(default_factory=dict)
+    told: list[tuple[str, str]] = field(default_factory=list)
+    """(path, what was decided about it) where somebody might have decided otherwise."""
+    twice_bytes: int = 0
+    """That may have been read before, at most."""
+    places: Places | None = None
+    """As they are once this is registered; None: as they were."""
     is_clean: bool = True
 
     @property
     def lost_bytes(self) -> int:
         return sum(file.unread_bytes for file in self.departed if file.checked)
+
+    def refuse(self, path: str, reason: str) -> None:
+        """Bytes of this file, or of what may be there, are not read: the end was not reached."""
+        self.refused[path] = reason
+        self.is_clean = False
+
+    def tell(self, path: str, what: str, *, twice_bytes: int = 0) -> None:
+        self.told.append((path, what))
+        self.twice_bytes += twice_bytes

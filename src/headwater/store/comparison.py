@@ -1,0 +1,70 @@
+"""How much two files have in common, byte by byte, at a bounded cost for each poll.
+
+Heads and tails can't tell a copy from a file with the same first and last lines. So files that look
+alike are read side by side, once: how far that went is remembered, and the next poll goes on there.
+"""
+
+from __future__ import annotations
+
+from headwater.store.identity import Print, ReadAt, common_length
+
+BLOCK_BYTES = 256 << 10
+SEARCH_BYTES_MAX = 64 << 20
+"""Larger files are not searched for a line."""
+
+
+def holds_end(print_: Print, read_at: ReadAt, size: int) -> bool:
+    """Whether the last line that a print was taken of is somewhere in a file. If so, the file is an
+    edited one rather than another; where that would cost too much to find out, it is assumed."""
+    line = print_.tail.splitlines(keepends=True)[-1] if print_.tail else b""
+    if not line or size > SEARCH_BYTES_MAX:
+        return bool(line)
+    kept = b""
+    for offset in range(0, size, BLOCK_BYTES):
+        block = kept + read_at(min(BLOCK_BYTES, size - offset), offset)
+        if line in block:
+            return True
+        kept = block[-len(line) :]
+    return False
+
+
+class OtherUnreadable(Exception):
+    """The file with which one was compared can't be read now. Says which, and why."""
+
+
+class Comparisons:
+    """``begin_poll``, then ``common`` for pairs of files."""
+
+    def __init__(self, *, poll_bytes_max: int) -> None:
+        self._poll_bytes_max = poll_bytes_max
+        self._bytes_left = poll_bytes_max
+        self._same: dict[int, dict[int, int]] = {}
+        """By new file and old file: how many first bytes are known to be the same."""
+
+    def begin_poll(self) -> None:
+        self._bytes_left = self._poll_bytes_max
+
+    def clear(self, file: int) -> None:
+        """The file is gone, or holds something else."""
+        self._same.pop(file, None)
+        for others in self._same.values():
+            others.pop(file, None)
+
+    def common(
+        self, files: tuple[int, int], new: ReadAt, old: ReadAt, *, through: int
+    ) -> int | None:
+        """How many of the first ``through`` bytes are the same; None: not known in this poll."""
+        known = self._same.setdefault(files[0], {})
+        same = min(known.get(files[1], 0), through)
+        while same < through and self._bytes_left > 0:
+            count = min(BLOCK_BYTES, through - same)
+            left, right = new(count, same), old(count, same)
+            self._bytes_left -= count
+            if len(left) < count or len(right) < count:
+                return None
+            alike = common_length(left, right)
+            same += alike
+            if alike < count:
+                return same
+            known[files[1]] = same
+        return same if same == through else None
