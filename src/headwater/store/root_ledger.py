@@ -26,7 +26,7 @@ import pyarrow as pa
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger
-from headwater.errors import AnswerOverflow, SegmentDamaged, StoreError
+from headwater.errors import SegmentDamaged, StoreError
 from headwater.plan.query import Query
 from headwater.root.outputs import (
     Keep,
@@ -150,7 +150,7 @@ class RootLedger:
             parts += [table for table in found if table is not None]
         if not parts:
             return None
-        merged = parts[0] if len(parts) == 1 else _merged(self._merger_of(query), parts)
+        merged = parts[0] if len(parts) == 1 else self._merger_of(query).merge(parts)
         with self._manifest.lock:
             self._cache.put(_pane_key(query, pane), merged)
             self._merged_through[query, pane] = kept_through
@@ -333,14 +333,6 @@ def table_image(table: pa.Table) -> memoryview:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return memoryview(sink.getvalue())
-
-
-def _merged(merger: Merger, parts: list[pa.Table]) -> pa.Table:
-    """Where a sum overflows, rows stay apart: Spark meets the same and says so in the answer."""
-    try:
-        return merger.merge(parts)
-    except AnswerOverflow:
-        return pa.concat_tables(parts)
 
 
 def _summary_key(query: str, number: int) -> str:
