@@ -25,6 +25,11 @@ class GroupFailed(HeadwaterError):
     """Spark refused a value, such as a sum beyond its type or a division by zero: an error that may
     be that of one group. The group is left out of the answer; the others stand."""
 
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.reason = reason
+        """Spark's own words."""
+
 
 class WireError(HeadwaterError):
     """Bytes from a peer that break the rules of the wire; the frame is refused and counted."""
