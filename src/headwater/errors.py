@@ -21,8 +21,14 @@ class OverlapError(HeadwaterError):
     """Two summaries with a site in common were about to be merged, which would count twice."""
 
 
-class AnswerOverflow(HeadwaterError):
-    """A value does not fit the type that the query promises: an error of the answer, no crash."""
+class GroupFailed(HeadwaterError):
+    """Spark refused a value, such as a sum beyond its type or a division by zero: an error that may
+    be that of one group. The group is left out of the answer; the others stand."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.reason = reason
+        """Spark's own words."""
 
 
 class WireError(HeadwaterError):

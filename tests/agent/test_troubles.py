@@ -351,7 +351,7 @@ def test_an_answer_of_an_unknown_query_is_told_as_failed(tmp_path: Path) -> None
     async def work(runtime: SiteRuntime) -> None:
         assert runtime._answers is not None
         told: list[str | None] = []
-        runtime._answers._told = lambda answer, failure: told.append(failure)
+        runtime._answers._told = lambda answer, failure, left_out: told.append(failure)
         runtime._answers.answer(fx.Answer("nobody@home#1", (), 0))
         await until(lambda: told)
         assert "not known here" in str(told[0])

@@ -114,3 +114,22 @@ def test_the_headline_names_the_missing_and_counts_the_rest() -> None:
     assert "without site0 (lost); site1 (unknown); site2 (unknown); site3 (unknown)" in text
     assert "and 2 more" in text
     assert "exact" not in text
+
+
+LEFT_OUT = {
+    "count": 2,
+    "unresolved": 0,
+    "named": [{"keys": {"domain": "a", "city": None}, "reason": "[DIVIDE_BY_ZERO] Division"}],
+    "exact_otherwise": True,
+}
+
+
+def test_the_headline_and_the_table_say_how_many_groups_were_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lacking = header(0, exact=False, left_out=LEFT_OUT)
+    text = headline(lacking)
+    assert "2 groups left out (domain = a, city = NULL: [DIVIDE_BY_ZERO] Division), final" in text
+    write_answers([StreamAnswers("s", [lacking], [pa.table({"n": [1]})])], OutputFormat.TABLE, None)
+    assert "final, 2 left out" in capsys.readouterr().out
+    assert "left out" not in headline(header(0, left_out={"count": 0, "named": []}))

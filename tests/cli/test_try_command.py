@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headwater.cli import main
+from headwater.agent.try_query import StreamResult, differences
+from headwater.cli import main, try_command
+from headwater.frontend.compile import compile_statements
+from headwater.root.envelope import LeftOut
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -70,6 +73,31 @@ def test_a_stream_with_several_roots_is_shown_as_one(tmp_path: Path) -> None:
     assert [row["window_start"] for row in rows] == sorted(row["window_start"] for row in rows)
     for part in ("revenue_part_1", "revenue_part_2"):
         assert f"{part}: equal to one Spark over all files" in done.stderr
+
+
+def test_only_the_first_windows_with_groups_left_out_are_told() -> None:
+    (query,) = compile_statements(
+        "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"
+        "CREATE STREAM n AS SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');",
+        root="r", installer="r", next_counter=1,
+    )  # fmt: skip
+    left_out = {window: LeftOut(count=window) for window in range(1, 9)}
+    lines = try_command.left_out_lines(StreamResult(query, (), left_out=left_out))
+    assert lines[0] == "n: window from 1970-01-01T00:01:00Z: 1 group was left out"
+    assert lines[-1] == "n: groups were left out of 3 windows more"
+    assert len(lines) == 1 + try_command.LEFT_OUT_WINDOWS_SHOWN
+
+
+def test_answers_that_lack_different_groups_are_not_equal() -> None:
+    (query,) = compile_statements(
+        "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"
+        "CREATE STREAM n AS SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');",
+        root="r", installer="r", next_counter=1,
+    )  # fmt: skip
+    one, two = (StreamResult(query, (), left_out={3: LeftOut(count=n)}) for n in (1, 2))
+    assert differences([one], [one]) == {"n": None}
+    assert differences([one], [two]) == {"n": "window 3: 1 groups left out and 2 groups left out"}
+    assert differences([one], [StreamResult(query, ())]) != {"n": None}
 
 
 def _pieces() -> int:

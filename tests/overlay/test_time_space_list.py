@@ -1,7 +1,13 @@
 """The time-space list by itself: what meets, what leaves, what it costs."""
 
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
 import pytest
 
+from headwater.algebra.arrow_rows import ArrowMerger
+from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.config import OverlayConfig
@@ -170,3 +176,29 @@ def test_without_a_deadline_in_sight_netdist_decides(make_bench):
     assert bench.insert(1, now_s=100.0) == []
     assert bench.tick(104.9) == []
     assert [summary.rows for summary in bench.tick(105.0)] == [(1,)]
+
+
+class Hits(NamedTuple):
+    """How the rows of a query look."""
+
+    keys: tuple[Column, ...] = (Column("k", "string"),)
+    partials: tuple[Partial, ...] = (Partial("n", "bigint", MergeRule.SUM),)
+
+
+def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_bench):
+    """Its rows travel apart in the same summary; the root decides on it."""
+    merger = ArrowMerger(Hits())
+    bench = make_bench()
+    bench.query = msgspec.structs.replace(bench.query, merger=merger)
+    for site, big in ((0, 2**63 - 1), (1, 1)):
+        rows = pa.table({"k": ["big", "a"], "n": [big, 1]}, schema=merger.schema)
+        summary = Summary("q@a#1", 0, Coverage.of_whole(site, 7), rows)
+        bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0, note=bench.note)
+    (left,) = bench.tick(20.0)
+    assert left.coverage.sites == 0b11
+    assert sorted(left.rows.to_pylist(), key=str) == [
+        {"k": "a", "n": 2},
+        {"k": "big", "n": 1},
+        {"k": "big", "n": 2**63 - 1},
+    ]
+    assert bench.notices == []

@@ -28,6 +28,7 @@ from headwater.plan.query import Column, Query, QueryId, Source, SourceFormat, T
 from headwater.plan.roster import Roster, Site
 from headwater.root import outputs as root_out
 from headwater.root.config import RootConfig
+from headwater.root.envelope import LeftOut
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
 from headwater.root.root import Root
 
@@ -433,6 +434,8 @@ class RootDesk:
         self.config = config or RootConfig()
         self.is_slow = False
         self.failure: str | None = None
+        self.left_out: dict[int, LeftOut] = {}
+        """By window: groups that Spark can't compute."""
         self.under_way: root_out.Answer | None = None
         self.published: dict[int, list[Published]] = defaultdict(list)
         self.acks: list[Acknowledgement] = []
@@ -503,11 +506,12 @@ class RootDesk:
             return
         for request in answer.requests:
             rows = self.disk.rows(request.panes, kept_through=answer.kept_through)
-            self.published[request.window].append(Published(request.envelope, rows))
+            envelope = request.envelope.without(self.left_out.get(request.window, LeftOut()))
+            self.published[request.window].append(Published(envelope, rows))
             self.disk.answers[request.window] = WindowAnswered(
-                request.window, request.revision, answer.kept_through, request.envelope
+                request.window, request.revision, answer.kept_through, envelope
             )
-        self.root.answered(now_s=now_s)
+        self.root.answered(now_s=now_s, left_out=self.left_out)
         self._execute(now_s=now_s)
 
     def newest(self, window: int) -> Published:

@@ -244,12 +244,23 @@ def test_the_rows_of_an_update_have_the_schema_of_a_summary(user: CubeUser) -> N
         assert user.cube.rows(QUERY, pane, ((1, 1),)).schema.equals(MERGER.schema)
 
 
-def test_a_sum_that_overflows_leaves_as_several_updates_not_as_a_crash(user: CubeUser) -> None:
-    user.commit((5, "/a", 2**63 - 1))
-    user.commit((5, "/a", 1))
+def test_a_group_that_overflows_leaves_apart_in_one_update_with_the_others(user: CubeUser) -> None:
+    user.commit((5, "/a", 2**63 - 1), (5, "/b", 1))
+    user.commit((5, "/a", 1), (5, "/b", 2))
     (done,) = user.cut(5)
-    assert (done.first_update, done.last_update) == (1, 2)
-    assert user.cube.rows(QUERY, 5, ((1, 2),)).num_rows == 2
+    assert (done.first_update, done.last_update) == (1, 1)
+    rows = user.cube.rows(QUERY, 5, ((1, 1),)).to_pylist()
+    assert sorted(row["n"] for row in rows) == [1, 3, 2**63 - 1]
+
+
+def test_updates_of_a_group_that_overflows_are_loaded_with_the_others_merged(
+    user: CubeUser,
+) -> None:
+    for rows in ([(5, "/a", 2**63 - 1), (5, "/b", 1)], [(5, "/a", 1), (5, "/b", 2)]):
+        user.commit(*rows)
+        user.cut(5)
+    rows = user.cube.rows(QUERY, 5, ((1, 2),)).to_pylist()
+    assert sorted(row["n"] for row in rows) == [1, 3, 2**63 - 1]
 
 
 def test_rows_committed_while_a_cut_is_planned_wait_for_the_next(user: CubeUser) -> None:

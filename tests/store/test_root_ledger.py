@@ -127,11 +127,16 @@ def test_a_merge_that_is_in_memory_is_only_added_to(
     assert merged == [2]
 
 
-def test_a_sum_that_overflows_is_left_to_the_answer(ledger: RootLedger) -> None:
-    ledger.write([keep(1, 5, ("/a", 2**63 - 1)), keep(2, 5, ("/a", 1))])
-    rows = ledger.pane_rows(ID, 5, kept_through=2)
-    assert rows is not None
-    assert sorted(rows["n"].to_pylist()) == [1, 2**63 - 1]
+def test_a_group_that_overflows_stays_apart_and_the_others_of_its_pane_are_merged(
+    ledger: RootLedger,
+) -> None:
+    count = 20
+    ledger.write([keep(n, 5, ("/a", 2**62), ("/b", 1)) for n in range(1, count + 1)])
+    for through in range(1, count + 1):
+        rows = ledger.pane_rows(ID, 5, kept_through=through)
+        assert rows is not None
+    found = sorted((row["page"], row["n"]) for row in rows.to_pylist())
+    assert found == [("/a", 2**62)] * count + [("/b", count)]
 
 
 def test_a_tick_is_kept_as_a_whole_or_not_at_all(ledger: RootLedger) -> None:

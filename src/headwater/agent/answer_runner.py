@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -22,7 +23,9 @@ from headwater.agent.stores import SiteStores
 from headwater.errors import HeadwaterError, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
+from headwater.root.envelope import LeftOut
 from headwater.root.outputs import WindowAnswered
+from headwater.spark.bad_groups import Finished, GroupFinisher, GroupJobs
 from headwater.spark.root_part import RootSpark
 from headwater.store.results import ResultsWriter
 
@@ -34,8 +37,11 @@ FINISHED_MAX = 256
 """Finished windows that are kept in memory."""
 
 Panes = list[tuple[int, pa.Table]]
-Told = Callable[[Answer, str | None], None]
-"""(answer, why it failed): called on the event loop when an answer is published, or is not."""
+LeftOuts = Mapping[int, LeftOut]
+"""By window: the groups that its answer lacks."""
+Told = Callable[[Answer, str | None, LeftOuts], None]
+"""(answer, why it failed, groups left out): called on the event loop when an answer is published,
+or is not."""
 
 
 class AnswerRunner:
@@ -87,17 +93,17 @@ class AnswerRunner:
         loop = asyncio.get_running_loop()
         try:
             query = self._stores.book.query(answer.query)
-            seq = await loop.run_in_executor(self._workers, self._finish, query, answer)
+            seq, left_out = await loop.run_in_executor(self._workers, self._finish, query, answer)
         except HeadwaterError as error:
             log.warning("answer failed", query=answer.query, error=str(error))
-            self._told(answer, str(error))
+            self._told(answer, str(error), {})
             if isinstance(error, SegmentDamaged):
                 self._damaged(answer.query)
         except Exception as error:  # Spark's errors are not ours; the root tries again later
             log.warning("answer failed", query=answer.query, error=repr(error)[:2000])
-            self._told(answer, f"{type(error).__name__}: {error}"[:2000])
+            self._told(answer, f"{type(error).__name__}: {error}"[:2000], {})
         else:
-            self._told(answer, None)
+            self._told(answer, None, left_out)
             if await self._is_shown(query):
                 self._published(query, seq)
 
@@ -116,7 +122,7 @@ class AnswerRunner:
                 await loop.run_in_executor(self._workers, settle)
         return not writer.trouble
 
-    def _finish(self, query: Query, answer: Answer) -> int:
+    def _finish(self, query: Query, answer: Answer) -> tuple[int, LeftOuts]:
         """In a worker thread."""
         panes = {
             pane: self._stores.ledger.pane_rows(
@@ -129,18 +135,30 @@ class AnswerRunner:
         for request in answer.requests:
             found = [(pane, panes[pane]) for pane in request.panes]
             windows[request.window] = [(p, table) for p, table in found if table is not None]
-        rows = self._finished.of(query, {w: tables for w, tables in windows.items() if tables})
+        finished = self._finished.of(query, {w: tables for w, tables in windows.items() if tables})
+        rows, left_out = finished.rows, finished.left_out
         answered = [
             WindowAnswered(
                 request.window,
                 request.revision,
                 answer.kept_through,
-                msgspec.structs.replace(request.envelope, rows=_count(rows, request.window)),
+                msgspec.structs.replace(
+                    request.envelope.without(left_out.get(request.window, LeftOut())),
+                    rows=_count(rows, request.window),
+                ),
             )
             for request in answer.requests
         ]
         writer = self._writers[query.id.name]
-        return self._stores.ledger.publish(query, answered, rows, writer)
+        return self._stores.ledger.publish(query, answered, rows, writer), left_out
+
+
+class Known(NamedTuple):
+    """What was made of these very tables."""
+
+    panes: Panes
+    rows: pa.Table | None
+    left_out: LeftOut | None
 
 
 class FinishedRows:
@@ -150,34 +168,35 @@ class FinishedRows:
     not changed as the very same table, so an answer made of the same tables is made already.
     """
 
-    def __init__(self, spark: RootSpark) -> None:
-        self._spark = spark
-        self._known: OrderedDict[tuple[str, int], tuple[Panes, pa.Table | None]] = OrderedDict()
+    def __init__(self, spark: GroupJobs) -> None:
+        self._groups = GroupFinisher(spark)
+        self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, query: Query, windows: dict[int, Panes]) -> dict[int, pa.Table]:
-        """The rows of each window that has any."""
+    def of(self, query: Query, windows: dict[int, Panes]) -> Finished:
+        """The rows of each window that has any, and the groups that were left out."""
         known = {window: self._find(query, window, panes) for window, panes in windows.items()}
         fresh = {window: panes for window, panes in windows.items() if known[window] is None}
-        made = self._spark.finish(query, fresh) if fresh else {}
+        made = self._groups.finish(query, fresh) if fresh else Finished()
         with self._lock:
             for window, panes in fresh.items():
-                self._known[str(query.id), window] = (panes, made.get(window))
+                one = Known(panes, made.rows.get(window), made.left_out.get(window))
+                self._known[str(query.id), window] = one
             while len(self._known) > FINISHED_MAX:
                 self._known.popitem(last=False)
-        kept = {window: one[1] for window, one in known.items() if one is not None}
-        return {**made, **{window: rows for window, rows in kept.items() if rows is not None}}
+        kept = {window: one for window, one in known.items() if one is not None}
+        rows = {window: one.rows for window, one in kept.items() if one.rows is not None}
+        left_out = {w: one.left_out for w, one in kept.items() if one.left_out is not None}
+        return Finished({**made.rows, **rows}, {**made.left_out, **left_out})
 
-    def _find(
-        self, query: Query, window: int, panes: Panes
-    ) -> tuple[Panes, pa.Table | None] | None:
+    def _find(self, query: Query, window: int, panes: Panes) -> Known | None:
         with self._lock:
             found = self._known.get((str(query.id), window))
-        if found is None or len(found[0]) != len(panes):
+        if found is None or len(found.panes) != len(panes):
             return None
         same = all(
             mine[0] == theirs[0] and mine[1] is theirs[1]
-            for mine, theirs in zip(found[0], panes, strict=True)
+            for mine, theirs in zip(found.panes, panes, strict=True)
         )
         return found if same else None
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import structlog
 
-from headwater.agent.answer_runner import AnswerRunner
+from headwater.agent.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
@@ -354,11 +354,11 @@ class SiteRuntime:
         if self._answers is not None:
             self._answers.answer(answer)
         else:
-            self._answered(answer, "this agent runs without Spark and can't answer")
+            self._answered(answer, "this agent runs without Spark and can't answer", {})
 
-    def _answered(self, answer: fx.Answer, failure: str | None) -> None:
+    def _answered(self, answer: fx.Answer, failure: str | None, left_out: LeftOuts) -> None:
         with self._ends_with("node"):
-            self.node.answered(answer, now_s=self.now_s(), failed=failure)
+            self.node.answered(answer, now_s=self.now_s(), failed=failure, left_out=left_out)
         self._wake.set()
 
     def _found_damaged(self, query_id: str) -> None:

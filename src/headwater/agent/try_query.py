@@ -27,8 +27,8 @@ from headwater.frontend.compile import compile_statements
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
-from headwater.root.envelope import Envelope
-from headwater.spark.central import central_answers
+from headwater.root.envelope import Envelope, LeftOut
+from headwater.spark.central import central_finished
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.store.results import ResultsReader
 
@@ -54,6 +54,8 @@ class StreamResult(msgspec.Struct, frozen=True):
     """Those with rows, oldest first."""
     unparsed: int = 0
     """Lines that are not records, over all sites."""
+    left_out: dict[int, LeftOut] = {}
+    """By window, also of those without rows: groups that could not be computed."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -93,7 +95,8 @@ def try_central(
         results = []
         for query in queries:
             show(Progress(f"one Spark over all files: {query.id.name}"))
-            rows = central_answers(running.session, query, list(folders.values()))
+            finished = central_finished(running.session, query, list(folders.values()))
+            rows = finished.rows
             windows = tuple(
                 WindowResult(
                     window,
@@ -103,7 +106,7 @@ def try_central(
                 )
                 for window in sorted(rows)
             )
-            results.append(StreamResult(query, windows))
+            results.append(StreamResult(query, windows, left_out=finished.left_out))
         return results
 
 
@@ -136,6 +139,15 @@ def _stream_difference(left: StreamResult, right: StreamResult) -> str | None:
         found = difference(one.rows, theirs[window].rows)
         if found is not None:
             return f"window {window}: {found}"
+    return _left_out_difference(left, right)
+
+
+def _left_out_difference(left: StreamResult, right: StreamResult) -> str | None:
+    """Both find the groups that fail by themselves, and must have found as many."""
+    for window in sorted(left.left_out.keys() | right.left_out.keys()):
+        counts = [one.left_out.get(window, LeftOut()).count for one in (left, right)]
+        if counts[0] != counts[1]:
+            return f"window {window}: {counts[0]} groups left out and {counts[1]} groups left out"
     return None
 
 
@@ -230,14 +242,17 @@ def _result(federation: Federation, query: Query) -> StreamResult:
     reader = ResultsReader(results / query.id.name)
     windows = []
     unparsed = 0
+    left_out = {}
     for seq, envelope in reader.newest():
+        if envelope.left_out:
+            left_out[envelope.window] = envelope.left_out
         unparsed = max(unparsed, envelope.tally.unparsed)
         rows = reader.answer(seq, envelope)
         if rows is not None and rows.num_rows:
             windows.append(
                 WindowResult(envelope.window, envelope.start_us, envelope.end_us, rows, envelope)
             )
-    return StreamResult(query, tuple(windows), unparsed)
+    return StreamResult(query, tuple(windows), unparsed, left_out)
 
 
 class _spark:

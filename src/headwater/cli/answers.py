@@ -169,4 +169,6 @@ def _marks(header: Mapping[str, Any]) -> str:
     if "revision" not in header:
         return "one Spark"
     words = [word for word in ("exact", "final") if header[word]]
-    return " ".join(words) or f"{header['covered']} of {header['expected']} sites"
+    marks = " ".join(words) or f"{header['covered']} of {header['expected']} sites"
+    count = header.get("left_out", {}).get("count", 0)
+    return f"{marks}, {count} left out" if count else marks

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from headwater.cli.amounts import utc
+from headwater.root.envelope import LeftOut
 
 MISSING_SHOWN = 4
 
@@ -20,8 +23,17 @@ def headline(header: Mapping[str, Any]) -> str:
     ]
     if header.get("missing"):
         parts.append(f"without {_missing(header['missing'])}")
+    if header.get("left_out", {}).get("count"):
+        parts.append(left_out(header["left_out"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
+
+
+def left_out(found: Mapping[str, Any]) -> str:
+    """``2 groups left out (domain = a.org: [DIVIDE_BY_ZERO] …)``."""
+    named = msgspec.convert(found, LeftOut).named
+    groups = "1 group" if found["count"] == 1 else f"{found['count']} groups"
+    return f"{groups} left out" + (f" ({named[0].text()})" if named else "")
 
 
 def _part(part: Mapping[str, Any]) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 EXIT_DIFFERENT = 1
+LEFT_OUT_WINDOWS_SHOWN = 5
+"""Windows of a stream of which it is said which groups they lack."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -62,10 +64,26 @@ def try_files(
         if result.unparsed:
             lines = "1 line" if result.unparsed == 1 else f"{result.unparsed} lines"
             say(f"{result.query.id.name}: {lines} could not be parsed")
+        for line in left_out_lines(result):
+            say(line)
     for stream, difference in found.items():
         say(f"{stream}: {difference or 'equal to one Spark over all files'}")
     if any(found.values()):
         raise typer.Exit(EXIT_DIFFERENT)
+
+
+def left_out_lines(result: StreamResult) -> list[str]:
+    """What is said of groups without a row, window by window, up to a limit."""
+    from headwater.cli.amounts import utc
+
+    lines = []
+    for window, left_out in sorted(result.left_out.items())[:LEFT_OUT_WINDOWS_SHOWN]:
+        start_us = result.query.window.window_start_us(window)
+        lines.append(f"{result.query.id.name}: window from {utc(start_us)}: {left_out.text()}")
+    rest = len(result.left_out) - LEFT_OUT_WINDOWS_SHOWN
+    if rest > 0:
+        lines.append(f"{result.query.id.name}: groups were left out of {rest} windows more")
+    return lines
 
 
 def _form(output: OutputFormat | None, out: Path | None) -> OutputFormat:

@@ -137,6 +137,12 @@ def _resolved(
         raise refusal(text, stream.select_offset, "this expression nests too deeply") from error
 
 
+def question_of(query: Query) -> Question:
+    """What a query asks, read anew from its own text: for the reference, which is not split."""
+    (stream,) = parse_program(query.text).streams
+    return resolve_select(check_shape(stream.select), query.source).question
+
+
 def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collection[str]) -> Source:
     """The source that FROM names."""
     table = select.args["from_"].this

@@ -35,6 +35,7 @@ from headwater.plan.command import Command, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
+from headwater.root.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.explain import Explanation
 from headwater.root.outputs import RootKept
 from headwater.root.root import Root
@@ -186,11 +187,18 @@ class Node:
                 self._machines.edge.rows_gone(query_id, pane, reason)
             self._machines.pass_on(now_s=now_s)
 
-    def answered(self, answer: Answer, *, now_s: float, failed: str | None = None) -> None:
+    def answered(
+        self,
+        answer: Answer,
+        *,
+        now_s: float,
+        failed: str | None = None,
+        left_out: Mapping[int, LeftOut] = NONE_LEFT_OUT,
+    ) -> None:
         """The answer to ``Answer``: it is published, or it failed for this reason."""
         root = self._machines.roots.get(answer.query)
         if root is not None:
-            root.answered(now_s=now_s, failed=failed)
+            root.answered(now_s=now_s, failed=failed, left_out=left_out)
             self._machines.pass_on(now_s=now_s)
 
     # Driving

@@ -36,6 +36,8 @@ class Key(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True):
     """One aggregate over records, with how it is split."""
 
+    name: str
+    """Of the aggregate, not of a synonym."""
     arguments: tuple[exp.Expr, ...]
     """Over the source's columns; a star for ``count(*)``."""
     condition: exp.Expr | None

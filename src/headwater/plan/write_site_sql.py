@@ -22,7 +22,7 @@ def write_site_sql(split: SplitQuestion, part: Part | None = None) -> str:
     return sql_of(
         parse(
             f"SELECT {', '.join(columns)} FROM {RECORDS} "
-            f"WHERE {_condition(question, part)} GROUP BY {positions}"
+            f"WHERE {records_condition(question, part)} GROUP BY {positions}"
         )
     )
 
@@ -47,7 +47,7 @@ def key_sql(key: Key) -> str:
     return text if is_column else f"CAST({text} AS {key.type.upper()})"
 
 
-def _condition(question: Question, part: Part | None) -> str:
+def records_condition(question: Question, part: Part | None) -> str:
     """A record without a time is in no window, for Spark's ``window()`` as well.
 
     The part comes last: a key may be an expression that fails on records which WHERE keeps out.

@@ -12,13 +12,13 @@ doubles, and the reason is shown.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from headwater.algebra import bitset
 from headwater.plan.query import Query
 from headwater.root.assess import Assessment, assess, signature_of
 from headwater.root.config import RootConfig
-from headwater.root.envelope import Envelope, Trigger
+from headwater.root.envelope import NONE_LEFT_OUT, Envelope, LeftOut, Trigger
 from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.windows import ALWAYS_S, NEVER_S, Window, WindowBook
@@ -174,8 +174,10 @@ class Answers:
 
     # What became of it
 
-    def published(self, *, now_s: float) -> list[Window]:
-        """The answer under way is out; the windows it was for."""
+    def published(
+        self, *, now_s: float, left_out: Mapping[int, LeftOut] = NONE_LEFT_OUT
+    ) -> list[Window]:
+        """The answer under way is out, without these groups; the windows it was for."""
         answer, self.under_way = self.under_way, None
         assert answer is not None, "only an answer that was asked for is published"
         self.failure, self._pause_s, self._retry_s = None, 0.0, NEVER_S
@@ -183,7 +185,8 @@ class Answers:
         for request in answer.requests:
             window = self._book.windows.get(request.window)
             if window is not None:
-                self._take_over(window, request.envelope, answer.kept_through)
+                envelope = request.envelope.without(left_out.get(request.window, LeftOut()))
+                self._take_over(window, envelope, answer.kept_through)
                 window.published_s = now_s
                 found.append(window)
         return found
@@ -215,6 +218,7 @@ class Answers:
         window.covered = envelope.covered
         window.signature = signature_of(envelope)
         window.kept_through = kept_through
+        window.left_out = envelope.left_out
         window.is_asked = False
         if self.newest is None or window.window > self.newest:
             self.newest = window.window

@@ -45,9 +45,14 @@ class Assessment(msgspec.Struct, frozen=True):
 
 
 def signature_of(envelope: Envelope) -> int:
-    """The signature of the assessment that this envelope was made from."""
+    """The signature of the assessment that this envelope was made from.
+
+    Groups that were left out are a matter of rows, so they don't count: otherwise an answer that
+    lacks one would be revised for ever, to say that it is exact.
+    """
+    is_exact = envelope.exact or envelope.left_out.exact_otherwise
     return _signature(
-        envelope.covered, envelope.missing, envelope.missing_count, envelope.exact,
+        envelope.covered, envelope.missing, envelope.missing_count, is_exact,
         envelope.final, envelope.damaged,
     )  # fmt: skip
 

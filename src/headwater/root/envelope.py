@@ -8,7 +8,9 @@ and why. A site whose late update is known but not yet in stands in ``missing`` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 import msgspec
 
@@ -35,6 +37,61 @@ class MissingSite(msgspec.Struct, frozen=True, array_like=True):
     state: PaneState
     reason: str
     panes: Ranges
+
+
+LEFT_OUT_NAMED_MAX = 4
+"""Groups that an envelope names of those that were left out."""
+
+
+class LeftOutGroup(msgspec.Struct, frozen=True):
+    """A group that has no row, because a value of it can't be computed."""
+
+    keys: dict[str, str | None]
+    """By name, as text, cut where it is long; {} for a query without keys."""
+    reason: str
+    """In Spark's words; empty where it was not asked for."""
+
+    def text(self) -> str:
+        """
+        >>> LeftOutGroup({"domain": "a.org", "city": None}, "[DIVIDE_BY_ZERO] …").text()
+        'domain = a.org, city = NULL: [DIVIDE_BY_ZERO] …'
+        """
+        keys = ", ".join(f"{k} = {'NULL' if v is None else v}" for k, v in self.keys.items())
+        name = keys or "the only group"
+        return f"{name}: {self.reason}" if self.reason else name
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """Groups that the answer lacks. Overflow belongs to the group: the others stand."""
+
+    count: int = 0
+    unresolved: int = 0
+    """How many of them were left out with others: who of them fails was not found within the limit
+    of jobs, so some may have been good."""
+    named: tuple[LeftOutGroup, ...] = ()
+    """The first of them."""
+    exact_otherwise: bool = False
+    """But for them the answer would be exact."""
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def text(self) -> str:
+        """In one line, for people."""
+        groups = "1 group was" if self.count == 1 else f"{self.count} groups were"
+        named = "; ".join(group.text() for group in self.named)
+        rest = self.count - len(self.named)
+        more = f"; and {rest} more" if named and rest > 0 else ""
+        unresolved = (
+            f" ({self.unresolved} of them because the search for those that fail has a limit)"
+            if self.unresolved
+            else ""
+        )
+        return f"{groups} left out{unresolved}" + (f": {named}{more}" if named else "")
+
+
+NONE_LEFT_OUT: Mapping[int, LeftOut] = MappingProxyType({})
+"""By window: nothing."""
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -69,3 +126,13 @@ class Envelope(msgspec.Struct, frozen=True):
     """How many rows the answer has; filled in by who publishes it."""
     part: Part | None = None
     """Of a stream with several roots: which groups these are; None: all."""
+    left_out: LeftOut = LeftOut()
+    """Groups without a row, because a value of theirs can't be computed; filled in by who
+    publishes it."""
+
+    def without(self, left_out: LeftOut) -> Envelope:
+        """The same answer, lacking these groups: it is not exact."""
+        if not left_out:
+            return self
+        left_out = msgspec.structs.replace(left_out, exact_otherwise=self.exact)
+        return msgspec.structs.replace(self, exact=False, left_out=left_out)

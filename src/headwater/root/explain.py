@@ -7,7 +7,7 @@ import msgspec
 from headwater.algebra.ranges import Ranges
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
-from headwater.root.envelope import MissingSite
+from headwater.root.envelope import LeftOut, MissingSite
 
 SITES_SHOWN_MAX = 50
 
@@ -51,6 +51,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Sites that read records from the future, whatever window they are for."""
     part: Part | None = None
     """Of a stream with several roots: which one."""
+    left_out: LeftOut = LeftOut()
+    """Groups that the newest published revision lacks."""
 
     def text(self) -> str:
         """For a person, at three in the morning."""
@@ -67,6 +69,8 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  and more: {self.missing_count} sites are missing")
         if self.damaged:
             lines.append(f"  input bytes of this window were lost at {self.damaged} sites")
+        if self.left_out:
+            lines.append(f"  {self.left_out.text()}")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
         lines += [f"  {sentence}" for sentence in self.awaited]
         return "\n".join(lines)

@@ -8,7 +8,7 @@ outputs, in order. What it has let in is kept (``Keep``) before it is acknowledg
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from headwater.algebra.site_state import FOREVER, SiteState
@@ -16,6 +16,7 @@ from headwater.algebra.summary import Merger, Summary
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
+from headwater.root.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.explain import Explanation, RootProgress
 from headwater.root.intake import Intake
 from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, RootKept, Trim
@@ -137,19 +138,32 @@ class Root:
             ack = self._intake.acks.cut(self.scoreboard, done_through=done_through, now_s=now_s)
             self._intake.outputs.append(Acknowledge(ack))
 
-    def answered(self, *, now_s: float, failed: str | None = None) -> None:
-        """What became of the answer under way: published, or failed for this reason."""
+    def answered(
+        self,
+        *,
+        now_s: float,
+        failed: str | None = None,
+        left_out: Mapping[int, LeftOut] = NONE_LEFT_OUT,
+    ) -> None:
+        """What became of the answer under way: published, lacking these groups of these windows,
+        or failed for this reason."""
         if self.answers.under_way is None:
             return
         if failed is not None:
             self.answers.failed(failed, now_s=now_s)
             self._intake.notice("answer failed", failed)
             return
-        for window in self.answers.published(now_s=now_s):
+        for window in self.answers.published(now_s=now_s, left_out=left_out):
+            self._note_left_out(window, left_out.get(window.window))
             for pane in self.windows.spec.panes_of(window.window):
                 self._intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
         self._end()
+
+    def _note_left_out(self, window: Window, left_out: LeftOut | None) -> None:
+        if left_out is not None:
+            text = f"window {window.window}: {left_out.text()}"
+            self._intake.notice("group left out", text, count=left_out.count)
 
     def _end(self) -> None:
         intake = self._intake

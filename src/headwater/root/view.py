@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.root.envelope import LeftOut
 from headwater.root.explain import Explanation, RootProgress, SiteAhead
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def explain(root: Root, number: int) -> Explanation:
         awaited=tuple(_awaited(root, number)),
         ahead=sites_ahead(root),
         part=query.part,
+        left_out=window.left_out if window else LeftOut(),
     )
 
 
@@ -89,7 +91,7 @@ def _status(root: Root, number: int, *, is_exact: bool) -> str:
         return "open"
     if window.is_final:
         return "final"
-    return "exact" if is_exact else "answered"
+    return "exact" if is_exact and not window.left_out else "answered"
 
 
 def _awaited(root: Root, number: int) -> list[str]:

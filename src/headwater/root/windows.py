@@ -26,6 +26,7 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import FOREVER
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
+from headwater.root.envelope import LeftOut
 
 NEVER_S = -1e18
 ALWAYS_S = 1e18
@@ -36,7 +37,7 @@ class Window:
 
     __slots__ = (
         "covered", "end_s", "is_asked", "is_final", "is_mending", "is_overdue", "kept_through",
-        "opened_s", "published_s", "revision", "signature", "unsettled", "window",
+        "left_out", "opened_s", "published_s", "revision", "signature", "unsettled", "window",
     )  # fmt: skip
 
     def __init__(self, window: int, *, end_s: float, opened_s: float) -> None:
@@ -60,6 +61,8 @@ class Window:
         self.signature = 0
         self.covered = 0
         """Sites that are in the newest published revision; a later one never has fewer."""
+        self.left_out = LeftOut()
+        """Groups that the newest published revision lacks."""
 
 
 class WindowBook:

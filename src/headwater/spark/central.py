@@ -11,16 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 
-from headwater.errors import AnswerOverflow, SparkFailed
+from headwater.errors import GroupFailed, SparkFailed
+from headwater.frontend.compile import question_of
+from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 from headwater.plan.query import Query
+from headwater.root.envelope import LeftOut
+from headwater.spark.bad_groups import Finished
 from headwater.spark.parse import Parser
 from headwater.spark.root_part import split_by_window
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import over_records
-from headwater.spark.spark_message import SPARK_ERRORS, message_of
+from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 
 LINES = "__lines"
 GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
@@ -29,29 +32,59 @@ GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
 def central_answers(
     session: SparkSession, query: Query, folders: Sequence[Path], *, before_us: int | None = None
 ) -> dict[int, pa.Table]:
-    """The answer's rows for each window that has any; the source's path is below each folder.
+    """The answer's rows for each window that has any; see ``central_finished``."""
+    return central_finished(session, query, folders, before_us=before_us).rows
+
+
+def central_finished(
+    session: SparkSession, query: Query, folders: Sequence[Path], *, before_us: int | None = None
+) -> Finished:
+    """The answers of all windows; the source's path is below each folder.
 
     ``before_us`` is the fence of the sites that it is compared with: records from there on are
     refused. A finite input has none.
 
-    Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``.
+    Where one Spark would fail for a value, the rule "Overflow belongs to the group" holds here too:
+    groups that fail are found over the records, and left out. Raises ``GroupFailed`` where a value
+    of a single record can't be computed, and ``SparkFailed`` for anything else.
     """
     own = apply_settings(session, dict(query.settings))
     files = [path for folder in folders for path in files_of(query, folder)]
     if not files:
-        return {}
+        return Finished()
     parser = Parser(query.source, (frozenset(query.columns_used),))
     lines = own.read.text([GLOB_SIGNS.sub(r"\\\1", str(path)) for path in files])
     lines.createOrReplaceTempView(LINES)
     before = None if before_us is None else f"{before_us}L"
     records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
     try:
-        answer = own.sql(over_records(records, query.central_sql)).toArrow()
-    except ArithmeticException as error:
-        raise AnswerOverflow(f"query {query.id}, one Spark: {message_of(error)}") from error
+        return Finished(split_by_window(query, _run(own, query, records, query.central_sql)))
+    except GroupFailed:
+        return _without_failing(own, query, records)
+
+
+def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
+    """Read anew from the query's text, and not from how it is split."""
+    question = question_of(query)
+    for name, value in SETTINGS:
+        own.conf.set(name, value)
+    rows = _run(own, query, records, write_tolerant_sql(question, query.part))
+    counts = _run(own, query, records, write_left_out_sql(question, query.part))
+    found = split_by_window(query, counts)
+    return Finished(
+        split_by_window(query, rows),
+        {window: LeftOut(count=table["left_out"][0].as_py()) for window, table in found.items()},
+    )
+
+
+def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
+    try:
+        return own.sql(over_records(records, sql)).toArrow()
     except SPARK_ERRORS as error:
-        raise SparkFailed(f"query {query.id}, one Spark: {message_of(error)}") from error
-    return split_by_window(query, answer)
+        where = f"query {query.id}, one Spark"
+        if is_of_a_value(error):
+            raise GroupFailed(where, message_of(error)) from error
+        raise SparkFailed(f"{where}: {message_of(error)}") from error
 
 
 def files_of(query: Query, folder: Path) -> list[Path]:

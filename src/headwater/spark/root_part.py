@@ -14,15 +14,16 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headwater.algebra.types import WINDOW_COLUMN, summary_schema
-from headwater.errors import AnswerOverflow, HeadwaterError, SparkFailed
+from headwater.errors import GroupFailed, HeadwaterError, SparkFailed
+from headwater.plan.judge_groups import GROUP_COLUMN, SETTINGS, NotJudged, write_verdict_sql
 from headwater.plan.query import Query
+from headwater.spark.bad_groups import Verdict, WindowPanes
 from headwater.spark.session import apply_settings
-from headwater.spark.spark_message import SPARK_ERRORS, message_of
+from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 START, END = "__start", "__end"
@@ -32,9 +33,6 @@ ONE_TASK_ROWS = 200_000
 """Up to here one task groups and orders everything, without a shuffle, in half the time."""
 SESSIONS_MAX = 1_000
 """Sessions are cheap (views and settings, no threads), but a thousand is a leak."""
-
-WindowPanes = Mapping[int, Sequence[tuple[int, pa.Table]]]
-"""For each window the rows of those of its panes that have any."""
 
 
 class RootSpark:
@@ -48,12 +46,34 @@ class RootSpark:
     def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
         """The answer's rows for each window that has any, in the query's order.
 
-        Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``.
+        Raises ``GroupFailed`` where Spark refuses a value, else ``SparkFailed``.
         """
+        answer = self._run(query, _panes_table(query, windows), query.root_sql)
+        return split_by_window(query, answer)
+
+    def judge(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, Verdict]:
+        """What becomes of each row, which is a group, in one job; of windows with such rows.
+
+        Raises ``SparkFailed`` where that can't be said.
+        """
+        try:
+            sql = write_verdict_sql(query.root_sql)
+        except NotJudged as error:
+            raise SparkFailed(f"query {query.id}: root part: {error}") from error
+        panes = _panes_table(query, {window: [(0, rows)] for window, rows in windows.items()})
+        numbers = pa.array(range(panes.num_rows), pa.int64())
+        found = self._run(query, panes.append_column(GROUP_COLUMN, numbers), sql, SETTINGS)
+        return _by_window(windows, dict(zip(*(c.to_pylist() for c in found.columns), strict=True)))
+
+    def _run(
+        self, query: Query, panes: pa.Table, sql: str, settings: Sequence[tuple[str, str]] = ()
+    ) -> pa.Table:
+        """One job over the view ``panes``, under further settings."""
         session = self._session_of(query)
         session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
         try:
-            panes = _panes_table(query, windows)
+            for name, value in settings:
+                session.conf.set(name, value)
             frame = session.createDataFrame(panes)
             if panes.num_rows <= ONE_TASK_ROWS:
                 frame = frame.coalesce(1)
@@ -61,12 +81,15 @@ class RootSpark:
             frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END).createOrReplaceTempView(
                 "panes"
             )
-            answer = session.sql(query.root_sql).toArrow()
-        except ArithmeticException as error:
-            raise AnswerOverflow(f"query {query.id}: {message_of(error)}") from error
+            return session.sql(sql).toArrow()
         except SPARK_ERRORS as error:
-            raise SparkFailed(f"query {query.id}: root part: {message_of(error)}") from error
-        return split_by_window(query, answer)
+            where = f"query {query.id}: root part"
+            if is_of_a_value(error):
+                raise GroupFailed(where, message_of(error)) from error
+            raise SparkFailed(f"{where}: {message_of(error)}") from error
+        finally:
+            for name, _ in settings:
+                session.conf.unset(name)
 
     def prepare(self, query: Query) -> None:
         """Plan and compile the root part on one row of nothing, so that the first answer need not.
@@ -98,6 +121,23 @@ def split_by_window(query: Query, answer: pa.Table) -> dict[int, pa.Table]:
     for start_us in pc.unique(starts).to_pylist():
         window = query.window.first_window_from(start_us)
         found[window] = rows.filter(pc.equal(starts, start_us))
+    return found
+
+
+def _by_window(
+    windows: Mapping[int, pa.Table], is_rejected: Mapping[int, bool]
+) -> dict[int, Verdict]:
+    """From numbers over all windows, in their order, to numbers within each."""
+    found: dict[int, Verdict] = {}
+    first = 0
+    for window, rows in windows.items():
+        named = [n for n in range(rows.num_rows) if first + n in is_rejected]
+        if named:
+            found[window] = Verdict(
+                failing=tuple(n for n in named if not is_rejected[first + n]),
+                rejected=tuple(n for n in named if is_rejected[first + n]),
+            )
+        first += rows.num_rows
     return found
 
 

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+import logging
+import re
+
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
+from pyspark.errors import (
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    NumberFormatException,
+    PySparkException,
+)
 
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
 """What a job may raise. PySpark wraps the errors that it knows; a file that can't be read, say,
 arrives as it left the JVM. That the JVM itself is gone is neither."""
 
+# PySpark prints errors that have a place in the SQL to standard error, with the JVM's stack. Ours
+# are raised to somebody who tells them, and those of a group are no trouble of the agent at all.
+logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+
 MESSAGE_CHARACTERS = 500
 CAUSE = "Caused by: "
+
+DATA_EXCEPTION = "22"
+"""The class of SQLSTATEs that speak of a value: division by zero, overflow, an invalid cast."""
+VALUE_CONDITIONS = ("[INCONSISTENT_BEHAVIOR_CROSS_VERSION.", "[COLLECTION_SIZE_LIMIT_EXCEEDED")
+"""Of a value as well (a pattern of a date, a length), under SQLSTATEs of another class."""
+VALUE_EXCEPTIONS = (
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    NumberFormatException,
+)
+VALUE_CAUSES = (
+    "java.lang.ArithmeticException",
+    "java.lang.NumberFormatException",
+    "java.lang.StringIndexOutOfBoundsException",
+    "java.lang.ArrayIndexOutOfBoundsException",
+    "java.time.",
+    "java.util.IllegalFormat",
+    "java.util.MissingFormat",
+    "java.util.UnknownFormat",
+)
+"""What functions of Java that Spark calls raise by themselves, without a SQLSTATE."""
 
 
 def message_of(error: BaseException) -> str:
@@ -24,3 +59,24 @@ def message_of(error: BaseException) -> str:
         causes = [line[len(CAUSE) :] for line in lines if line.startswith(CAUSE)]
         lines = causes[-1:] or [line.lstrip(": ") for line in lines[1:2]]
     return (lines[0] if lines else type(error).__name__)[:MESSAGE_CHARACTERS]
+
+
+def is_of_a_value(error: BaseException) -> bool:
+    """Whether Spark refused a value, so that the rows without it may well be computed.
+
+    Everything else is no matter of rows: a plan that is wrong, a JVM that is gone, no memory, a
+    job that was cancelled.
+
+    >>> is_of_a_value(ValueError("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012"))
+    True
+    >>> is_of_a_value(ValueError("[UNABLE_TO_ACQUIRE_MEMORY] … SQLSTATE: 53200"))
+    False
+    """
+    text = str(error)
+    state = re.search(r"SQLSTATE: ([0-9A-Z]{5})", text)
+    if state is not None:
+        is_condition = any(condition in text for condition in VALUE_CONDITIONS)
+        return state[1].startswith(DATA_EXCEPTION) or is_condition
+    if isinstance(error, Py4JJavaError):
+        return message_of(error).startswith(VALUE_CAUSES)
+    return isinstance(error, VALUE_EXCEPTIONS)

@@ -30,7 +30,7 @@ from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
-from headwater.errors import AnswerOverflow, RowsGone, StoreError
+from headwater.errors import RowsGone, StoreError
 from headwater.store.batch_commit import BatchCommitter
 from headwater.store.batch_rows import QueryResult
 from headwater.store.cube_queries import CubeQueries
@@ -253,14 +253,7 @@ class Cube:
                 f"{sorted(n for n, *_ in found)}; retention has taken the others"
             )
         tables = [self._rows.load(stretch) for stretch in stretches]
-        return tables[0] if len(tables) == 1 else self._merged(query, tables)
-
-    def _merged(self, query: str, tables: list[pa.Table]) -> pa.Table:
-        """A sum that overflows does so at the root too, which says it; rows then stay apart."""
-        try:
-            return self._merger_of(query).merge(tables)
-        except AnswerOverflow:
-            return pa.concat_tables(tables)
+        return tables[0] if len(tables) == 1 else self._merger_of(query).merge(tables)
 
     def restore(self) -> list[QueryKept]:
         """All that an edge needs to take up where it ended."""

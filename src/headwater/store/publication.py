@@ -39,6 +39,8 @@ HEADER_SCHEMA = pa.schema(
         pa.field("answered_at", TIME, nullable=False),
         pa.field("trigger", pa.string(), nullable=False),
         pa.field("rows", pa.int64(), nullable=False),
+        pa.field("left_out", pa.int64(), nullable=False),
+        pa.field("left_out_groups", pa.list_(pa.string()), nullable=False),
         pa.field("envelope", pa.string(), nullable=False),
     ]
 )
@@ -92,6 +94,8 @@ def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
         "answered_at": round(envelope.answered_at_s * 1e6),
         "trigger": envelope.trigger.value,
         "rows": envelope.rows or 0,
+        "left_out": envelope.left_out.count,
+        "left_out_groups": [group.text() for group in envelope.left_out.named],
         "envelope": msgspec.json.encode(envelope).decode(),
     }
 

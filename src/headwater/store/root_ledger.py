@@ -33,7 +33,7 @@ import pyarrow as pa
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger
-from headwater.errors import AlreadyPublished, AnswerOverflow, SegmentDamaged, StoreError
+from headwater.errors import AlreadyPublished, SegmentDamaged, StoreError
 from headwater.plan.query import Query
 from headwater.root.outputs import (
     Keep,
@@ -176,7 +176,7 @@ class RootLedger:
             parts += [table for table in found if table is not None]
         if not parts:
             return None
-        merged = parts[0] if len(parts) == 1 else _merged(self._merger_of(query), parts)
+        merged = parts[0] if len(parts) == 1 else self._merger_of(query).merge(parts)
         with self._manifest.lock:
             if losses == self._losses:
                 self._drop_merge(query, pane)
@@ -406,14 +406,6 @@ def table_image(table: pa.Table) -> memoryview:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return memoryview(sink.getvalue())
-
-
-def _merged(merger: Merger, parts: list[pa.Table]) -> pa.Table:
-    """Where a sum overflows, rows stay apart: Spark meets the same and says so in the answer."""
-    try:
-        return merger.merge(parts)
-    except AnswerOverflow:
-        return pa.concat_tables(parts)
 
 
 def _summary_key(query: str, number: int) -> str:

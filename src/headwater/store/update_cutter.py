@@ -24,7 +24,7 @@ import pyarrow as pa
 from headwater.algebra.site_state import Reason
 from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
-from headwater.errors import AnswerOverflow, DiskTrouble, SegmentDamaged
+from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch, with_pane
@@ -97,13 +97,7 @@ class UpdateCutter:
                 tables.append(table)
                 intact.append(part)
         planned = PlannedPane(pane, parts, [], [], is_damaged=len(intact) < len(parts))
-        try:
-            merged = merger.merge(tables) if len(tables) != 1 else tables[0]
-        except AnswerOverflow:
-            # The root meets the same overflow and says so in its answer; parts stay apart.
-            planned.stretches = intact
-            planned.row_bytes = max(merger.size_bytes(table) for table in tables)
-            return planned
+        merged = merger.merge(tables) if len(tables) != 1 else tables[0]
         pieces = _split(merged, merger, self._summary_bytes_max)
         planned.row_bytes = max(merger.size_bytes(piece) for piece in pieces)
         if len(pieces) == 1 and len(intact) == 1:
