@@ -9,7 +9,6 @@ windows apart, in Spark's own SQL.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -21,7 +20,9 @@ from pyspark.sql import functions as F
 from headwater.algebra.types import WINDOW_COLUMN, summary_schema
 from headwater.errors import AnswerOverflow, HeadwaterError, SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.session import apply_settings
+from headwater.spark.keeper import Spark, spark_of
+from headwater.spark.root_job import JOB_S_MAX, root_job
+from headwater.spark.root_sessions import RootSessions
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -30,27 +31,36 @@ POOL = "root"
 """Of Spark's scheduler: answers are short and awaited, so they share fairly with long batches."""
 ONE_TASK_ROWS = 200_000
 """Up to here one task groups and orders everything, without a shuffle, in half the time."""
-SESSIONS_MAX = 1_000
-"""Sessions are cheap (views and settings, no threads), but a thousand is a leak."""
+VIEW = "panes"
+"""What the root part of every query reads."""
 
 WindowPanes = Mapping[int, Sequence[tuple[int, pa.Table]]]
 """For each window the rows of those of its panes that have any."""
 
 
 class RootSpark:
-    """Safe to use from several threads: each query has a session of its own on one Spark."""
+    """Safe to use from several threads: each job has a session to itself on one Spark."""
 
-    def __init__(self, session: SparkSession) -> None:
-        self._session = session
-        self._sessions: dict[str, SparkSession] = {}
-        self._lock = threading.Lock()
+    def __init__(self, spark: Spark | SparkSession, *, job_s_max: float = JOB_S_MAX) -> None:
+        self._spark = spark_of(spark)
+        self._sessions = RootSessions()
+        self._job_s_max = job_s_max
 
     def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
         """The answer's rows for each window that has any, in the query's order.
 
-        Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``.
+        Raises ``AnswerOverflow`` where a value leaves its type, else ``SparkFailed``: also when it
+        takes longer than ``job_s_max``, and when there is no Spark now.
         """
-        session = self._session_of(query)
+        with (
+            root_job(self._spark, str(query.id), job_s_max=self._job_s_max) as lease,
+            self._sessions.borrowed(lease, query.settings, view=VIEW) as session,
+        ):
+            return self._finish(session, query, windows)
+
+    def _finish(
+        self, session: SparkSession, query: Query, windows: WindowPanes
+    ) -> dict[int, pa.Table]:
         session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
         try:
             panes = _panes_table(query, windows)
@@ -59,7 +69,7 @@ class RootSpark:
                 frame = frame.coalesce(1)
             window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
             frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END).createOrReplaceTempView(
-                "panes"
+                VIEW
             )
             answer = session.sql(query.root_sql).toArrow()
         except ArithmeticException as error:
@@ -77,16 +87,6 @@ class RootSpark:
         nothing = pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
         with contextlib.suppress(HeadwaterError):
             self.finish(query, {0: [(0, nothing)]})
-
-    def _session_of(self, query: Query) -> SparkSession:
-        with self._lock:
-            found = self._sessions.get(str(query.id))
-            if found is None:
-                if len(self._sessions) >= SESSIONS_MAX:
-                    self._sessions.pop(next(iter(self._sessions)))
-                found = apply_settings(self._session, dict(query.settings))
-                self._sessions[str(query.id)] = found
-            return found
 
 
 def split_by_window(query: Query, answer: pa.Table) -> dict[int, pa.Table]:
