@@ -62,6 +62,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """Of the newest answer: covered of expected sites."""
     part: str = ""
     """Of a stream with several roots: which one, as text."""
+    spark_deaths: int = 0
+    """How often a JVM of the agent that answers died while this query was at work."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):

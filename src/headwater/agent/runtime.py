@@ -21,6 +21,7 @@ from typing import Any
 
 import structlog
 
+from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answer_runner import AnswerRunner
 from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
@@ -63,12 +64,15 @@ class SiteRuntime:
         admit: Callable[[Query], str | None],
         host: SiteHost | None = None,
         root_spark: RootSpark | None = None,
+        spark: AgentSpark | None = None,
     ) -> None:
-        """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing."""
+        """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing;
+        ``spark`` is for views and metrics."""
         self.site = site
         self.roster = roster
         self.stores = stores
         self.network = network
+        self.spark = spark
         self.settings = settings
         self.now_s = now_s
         self.trees = plan_trees(
@@ -181,6 +185,10 @@ class SiteRuntime:
         """New trees for a query that is answered here."""
         self.node.replan(install, now_s=self.now_s())
         self._wake.set()
+
+    def note(self, notice: fx.Notice) -> None:
+        """Something that happened beside the node, shown and counted like its own notices."""
+        self._heard(notice)
 
     def next_counter(self) -> int:
         return self.stores.commands.next_counter(self.site)
