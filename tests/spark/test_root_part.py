@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def root(spark: SparkSession) -> RootSpark:
     return RootSpark(spark)
 

@@ -370,30 +370,37 @@ class SparkKeeper:
         with self._lock:
             at_work = tuple(work for of, work in self._works if of is running)
         assert end is not None, "it has ended"
-        self._end_lease_of(running, str(end))
+        self._withdraw(str(end))
         with self._lock:
             self._deaths[end.cause] += 1
             is_young = self._lived_s() < self._limits.steady_s
             self._young_ends = self._young_ends + 1 if is_young else 0
-        self._told(JvmDied(end, at_work))
+        self._tell(JvmDied(end, at_work))
+        self._drain(running)
         running.stop()
 
     def _replace(self, running: RunningSpark, near: str) -> None:
         why = f"Spark is being replaced, because {near}"
         log.info("replaces its JVM", why=near)
-        is_free = self._end_lease_of(running, why)
-        if not is_free:
+        self._withdraw(why)
+        if not self._drain(running):
             # Stopped in order, its jobs would fail as if they had failed by themselves.
             running.kill(overdue(self._limits.drain_s_max))
         running.stop()
         with self._lock:
             self._replacements += 1
             self._young_ends = 0
-        self._told(JvmReplaced(near))
+        self._tell(JvmReplaced(near))
 
-    def _end_lease_of(self, running: RunningSpark, why: str) -> bool:
-        """No new leases; whether all holders let go in time."""
-        self._withdraw(why)
+    def _tell(self, event: SparkEvent) -> None:
+        """Whoever is told may be in trouble; what is left to do here is done all the same."""
+        try:
+            self._told(event)
+        except Exception:
+            log.exception("an event of Spark could not be told", text=event.text)
+
+    def _drain(self, running: RunningSpark) -> bool:
+        """Whether all holders let go in time."""
         with self._changed:
             is_free = self._changed.wait_for(lambda: not self._leases, self._limits.drain_s_max)
             if not is_free:
@@ -403,6 +410,7 @@ class SparkKeeper:
             return is_free
 
     def _withdraw(self, why: str) -> RunningSpark | None:
+        """No new leases, and those that are out are over."""
         with self._lock:
             running, self._running = self._running, None
             self._why_down = why
@@ -423,13 +431,13 @@ class SparkKeeper:
             with self._lock:
                 self._failed_starts += 1
                 self._young_ends += 1
-            self._told(JvmNotStarted(str(error)[:500], min(2 * pause_s, limits.restart_s_max)))
+            self._tell(JvmNotStarted(str(error)[:500], min(2 * pause_s, limits.restart_s_max)))
             return
         if self._is_closing.is_set():
             running.stop()
             return
         self._take(running)
-        self._told(JvmStarted(self._generation))
+        self._tell(JvmStarted(self._generation))
 
     def _take(self, running: RunningSpark) -> None:
         with self._lock:
