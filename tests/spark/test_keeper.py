@@ -116,12 +116,13 @@ def bench() -> Iterator[Bench]:
 
 def test_a_death_is_told_with_its_cause_and_what_was_at_work(bench: Bench) -> None:
     lease = bench.keeper.lease()
-    with (
-        pytest.raises(ConnectionError),
-        lease.at_work(Work("batch", ("a@home#1", "b@home#2"))),
-    ):
+
+    def lose_the_socket() -> None:
         bench.jvms[0].die()
         raise ConnectionError("the socket closed")
+
+    with pytest.raises(ConnectionError), lease.at_work(Work("batch", ("a@home#1", "b@home#2"))):
+        lose_the_socket()
     lease.end()
     died = bench.await_event(JvmDied)
     assert died.end.cause is Cause.KILLED
@@ -135,8 +136,8 @@ def test_a_death_is_told_with_its_cause_and_what_was_at_work(bench: Bench) -> No
 def test_the_work_counts_though_the_process_goes_after_its_sockets(bench: Bench) -> None:
     lease = bench.keeper.lease()
     late = threading.Timer(0.1, bench.jvms[0].die)
+    late.start()
     with pytest.raises(EOFError), lease.at_work(Work("root part", ("a@home#1",))):
-        late.start()
         raise EOFError
     lease.end()
     assert bench.await_event(JvmDied).at_work == (Work("root part", ("a@home#1",)),)

@@ -117,3 +117,19 @@ def test_queries_are_finished_at_the_same_time_without_mixing(root: RootSpark) -
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
         halves = [(one if number % 2 else other).submit(finish, number) for number in range(8)]
         assert [half.result() for half in halves] == list(range(8))
+
+
+def test_a_root_part_that_does_not_end_is_cancelled_and_the_next_answer_comes(
+    spark: SparkSession,
+) -> None:
+    root = RootSpark(spark, job_s_max=2.0)
+    endless = msgspec.structs.replace(
+        per_domain("endless"),
+        root_sql="SELECT count(*) AS n FROM range(1000000000000) AS r CROSS JOIN panes",
+    )
+    rows = table(endless, ("a", 1, Decimal(1)))
+    with pytest.raises(SparkFailed, match=r"endless@home#1.*did not end within 2 s"):
+        root.finish(endless, {0: [(0, rows)]})
+    query = per_domain()
+    answers = RootSpark(spark).finish(query, {0: [(0, table(query, ("a", 1, Decimal(1))))]})
+    assert answers[0].to_pylist() == [{"domain": "a", "n": 1, "b": 1}]
