@@ -1,7 +1,15 @@
-"""What all tests share: one Spark session, because a start takes seconds."""
+"""What all tests share: one JVM at a time, because a start takes seconds, within bounds.
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+A JVM is shared by the tests of a few modules and then replaced, so that what piles up in it can't
+decide whether a test passes. One that dies fails the test that runs, at once and with its last
+words; the next test gets another.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,25 +18,160 @@ if TYPE_CHECKING:
 
     from headwater.spark.session import RunningSpark
 
+MODULES_MAX = 8
+"""Modules that share a JVM."""
+SHARE_MAX = 0.5
+"""Of a limit of the JVM (heap, metaspace, code cache): beyond, the next module gets another."""
+WORDS_SHOWN = 2_000
+DEATH = signal.SIGUSR2
+"""Our own watcher sends it to our own main thread."""
 
-@pytest.fixture(scope="session")
-def running_spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[RunningSpark]":
-    """The lean session of the project, compiled quickly rather than well, on two cores."""
-    from headwater.spark.session import SparkConfig, start_session
 
-    scratch = tmp_path_factory.mktemp("spark")
-    running = start_session(
-        SparkConfig(
-            master="local[2]",
-            directory=str(scratch),
-            log=str(scratch / "jvm.log"),
-            is_brief=True,
+class JvmDiedInTest(Exception):
+    """The JVM that this test worked with is gone."""
+
+
+class SparkHouse:
+    """The JVM of the tests. Used by the main thread, but for the watcher."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._running: RunningSpark | None = None
+        self._modules: set[str] = set()
+        self._kept: dict[str, Any] = {}
+        self._is_told = False
+        self._is_armed = False
+        self._starts = 0
+        signal.signal(DEATH, self._died)
+
+    def running(self) -> "RunningSpark":
+        """The lean session of the project, compiled quickly rather than well, on two cores."""
+        if self._running is None or not self._running.is_alive():
+            self._start()
+        assert self._running is not None
+        return self._running
+
+    def enter(self, module: str) -> None:
+        """A module begins: another JVM if this one has served long enough, or has died."""
+        if module in self._modules:
+            return
+        if self._running is not None and self._is_used_up(self._running):
+            self.stop()
+        self._modules.add(module)
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """Something that is made once for each JVM."""
+        self.running()
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def arm(self, is_armed: bool) -> None:
+        """From now on a death interrupts the main thread, or no longer."""
+        self._is_armed = is_armed
+
+    def raise_if_dead(self) -> None:
+        """Once for each death."""
+        end = None if self._running is None else self._running.end()
+        if end is not None and not self._is_told:
+            self._is_told = True
+            raise JvmDiedInTest(f"{end}\nits last words:\n{self._last_words()}")
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+        self._running = None
+        self._modules.clear()
+        self._kept.clear()
+
+    def _start(self) -> None:
+        from headwater.spark.session import SparkConfig, start_session
+
+        self.stop()
+        self._starts += 1
+        self._is_told = False
+        self._running = start_session(
+            SparkConfig(
+                master="local[2]",
+                directory=str(self._directory),
+                log=str(self._log()),
+                is_brief=True,
+            )
         )
-    )
-    yield running
-    running.stop()
+        threading.Thread(target=self._watch, args=(self._running,), daemon=True).start()
+
+    def _is_used_up(self, running: "RunningSpark") -> bool:
+        from headwater.spark.vitals import read_vitals
+
+        if not running.is_alive() or len(self._modules) >= MODULES_MAX:
+            return True
+        return max(read_vitals(running).shares().values()) > SHARE_MAX
+
+    def _watch(self, running: "RunningSpark") -> None:
+        while not running.ends_within(60.0):
+            pass
+        if running is self._running:
+            signal.pthread_kill(threading.main_thread().ident or 0, DEATH)
+
+    def _died(self, *_: object) -> None:
+        """In the main thread, wherever it waits."""
+        if self._is_armed:
+            self._is_armed = False
+            self.raise_if_dead()
+
+    def _log(self) -> Path:
+        return self._directory / f"jvm-{self._starts}.log"
+
+    def _last_words(self) -> str:
+        return self._log().read_text(errors="replace")[-WORDS_SHOWN:]
 
 
 @pytest.fixture(scope="session")
+def spark_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkHouse]:
+    house = SparkHouse(tmp_path_factory.mktemp("spark"))
+    yield house
+    house.stop()
+
+
+@pytest.fixture
+def running_spark(spark_house: SparkHouse) -> "RunningSpark":
+    return spark_house.running()
+
+
+@pytest.fixture
 def spark(running_spark: "RunningSpark") -> "SparkSession":
     return running_spark.session
+
+
+def _house(item: pytest.Item) -> SparkHouse | None:
+    """Of a test that works with the shared JVM."""
+    return item.funcargs.get("spark_house") if isinstance(item, pytest.Function) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[Any]:
+    """What a fixture does with the JVM is watched like the test itself."""
+    if fixturedef.argname == "spark_house" or "spark_house" not in request.fixturenames:
+        return (yield)
+    house = request.getfixturevalue("spark_house")
+    house.enter(request.node.nodeid.partition("::")[0])
+    house.arm(True)
+    try:
+        return (yield)
+    finally:
+        house.arm(False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
+    house = _house(item)
+    if house is None:
+        return (yield)
+    house.raise_if_dead()
+    house.arm(True)
+    try:
+        result = yield
+        house.raise_if_dead()
+        return result
+    finally:
+        house.arm(False)

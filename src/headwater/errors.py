@@ -86,3 +86,7 @@ class AlreadyPublished(StoreError):
 
 class SparkFailed(HeadwaterError):
     """Spark could not be started or ended a job that can't be attributed to one query."""
+
+
+class SparkDown(SparkFailed):
+    """There is no Spark just now: it died, or is replaced; the same call may be tried again."""

@@ -12,6 +12,8 @@ from typing import Any, cast
 from headwater.agent.metrics import Numbers, serve_metrics
 from headwater.agent.runtime import SiteRuntime
 from headwater.net.network import LinkCounters, NetworkStats
+from headwater.spark.keeper import SparkStatus
+from headwater.spark.vitals import Vitals
 from headwater.store.cube import CubeStatus
 
 
@@ -23,6 +25,7 @@ class LoopOnly:
         self.network = SimpleNamespace(stats=self._stats)
         status = CubeStatus(1, 2, 3, 4, 5, 6, 7, 8)
         self.stores = SimpleNamespace(cube=SimpleNamespace(status=lambda: status))
+        self.spark: Any = None
 
     def _stats(self) -> NetworkStats:
         self._require_owner()
@@ -88,3 +91,34 @@ def test_when_the_loop_has_ended_the_stores_are_still_told() -> None:
         "headwater_cube_unacked_panes", "headwater_cube_segment_bytes",
         "headwater_cube_damaged_segments", "headwater_spool_bytes",
     }  # fmt: skip
+
+
+def test_the_jvm_is_told_with_its_deaths_and_how_full_it_is() -> None:
+    vitals = Vitals(
+        heap_bytes=40, heap_limit=80, metaspace_bytes=1, metaspace_limit=None, code_bytes=3,
+        code_limit=4, class_count=5, thread_count=6, bound_objects=7, callbacks=8, listeners=9,
+        cached_plans=10, streams=11,
+    )  # fmt: skip
+    status = SparkStatus(
+        is_up=True, deaths={"heap": 2}, replacements=3, failed_starts=4, leases=5, vitals=vitals
+    )
+    loop = asyncio.new_event_loop()
+    loop.close()
+    runtime: Any = LoopOnly()
+    runtime.spark = SimpleNamespace(status=lambda: status, trouble_count=6)
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for metric in Numbers(runtime, loop).collect()
+        for sample in metric.samples
+    }
+    assert found["headwater_spark_up",] == 1
+    assert found["headwater_spark_deaths_total", "heap"] == 2
+    assert found["headwater_spark_deaths_total", "killed"] == 0, "a rate needs a first value"
+    assert found["headwater_spark_replacements_total",] == 3
+    assert found["headwater_spark_failed_starts_total",] == 4
+    assert found["headwater_spark_troubles_total",] == 6
+    assert found["headwater_jvm_full", "heap"] == 0.5
+    assert found["headwater_jvm_full", "code cache"] == 0.75
+    assert ("headwater_jvm_full", "metaspace") not in found
+    assert found["headwater_jvm_class_count",] == 5
+    assert found["headwater_jvm_cached_plans",] == 10

@@ -70,7 +70,7 @@ def value(type_name: str, chance: random.Random) -> Any:
     return datetime(1969, 12, 31, 23, 59, 59, chance.randrange(1_000_000), tzinfo=UTC)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def dealt(spark: "SparkSession") -> Iterator["SparkSession"]:
     chance = random.Random(11)
     schema = pa.schema([(name, arrow_type(type_name)) for name, type_name in COLUMNS.items()])

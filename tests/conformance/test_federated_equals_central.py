@@ -29,13 +29,13 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def federated(running_spark, sites: Path) -> list[StreamResult]:
-    return try_query(TEXT, sites, spark=running_spark)
+def federated(spark_house, sites: Path) -> list[StreamResult]:
+    return try_query(TEXT, sites, spark=spark_house.running())
 
 
 @pytest.fixture(scope="module")
-def central(running_spark, sites: Path) -> list[StreamResult]:
-    return try_central(TEXT, sites, spark=running_spark)
+def central(spark_house, sites: Path) -> list[StreamResult]:
+    return try_central(TEXT, sites, spark=spark_house.running())
 
 
 def test_there_are_at_least_thirty_queries():

@@ -52,15 +52,16 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parts(running_spark, sites: Path) -> dict[str, list[StreamResult]]:
-    results = joined(try_query(IN_PARTS, sites, spark=running_spark))
+def parts(spark_house, sites: Path) -> dict[str, list[StreamResult]]:
+    results = joined(try_query(IN_PARTS, sites, spark=spark_house.running()))
     return {found[0].query.stream: found for found in results}
 
 
 @pytest.fixture(scope="module")
-def whole(running_spark, sites: Path) -> dict[str, StreamResult]:
+def whole(spark_house, sites: Path) -> dict[str, StreamResult]:
     """The reference knows nothing of roots."""
-    return {one.query.id.name: one for one in try_central(text_of(""), sites, spark=running_spark)}
+    results = try_central(text_of(""), sites, spark=spark_house.running())
+    return {one.query.id.name: one for one in results}
 
 
 @pytest.mark.timeout(600)

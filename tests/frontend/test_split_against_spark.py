@@ -7,7 +7,6 @@ reference runs once over all records.
 
 import math
 import random
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -73,9 +72,14 @@ def made_time(chance: random.Random) -> datetime | None:
     return edge + timedelta(microseconds=chance.choice([0, 1, -1, 4_999_999, 5_000_001]))
 
 
-@pytest.fixture(scope="module")
-def records(spark: "SparkSession") -> Iterator["DataFrame"]:
+@pytest.fixture
+def records(spark: "SparkSession", spark_house: "Any") -> "DataFrame":
     """All records of all sites, dealt by the column ``site`` and in two batches."""
+    frame: DataFrame = spark_house.kept("split records", lambda: made_frame(spark))
+    return frame
+
+
+def made_frame(spark: "SparkSession") -> "DataFrame":
     query = compiled("SELECT count(*) FROM r GROUP BY window(ts, '10 seconds')")
     schema = pa.schema([(c.name, arrow_type(c.type)) for c in query.source.columns])
     rows = made_records(seed=7, count=600)
@@ -84,9 +88,7 @@ def records(spark: "SparkSession") -> Iterator["DataFrame"]:
     table = pa.table(columns, schema=schema)
     table = table.append_column("site", pa.array([chance.randrange(SITES) for _ in rows]))
     table = table.append_column("batch", pa.array([chance.randrange(2) for _ in rows]))
-    frame = spark.createDataFrame(table).cache()
-    yield frame
-    frame.unpersist()
+    return spark.createDataFrame(table).cache()
 
 
 def compiled(select: str) -> Query:

@@ -40,7 +40,7 @@ NUMBERS = [name for name, type_name in COLUMNS.items() if is_number(type_name)]
 LITERALS = ["7", "-12", "3000000000", "1.50", "0.05", "1e3", "NULL"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def analyser(spark: "SparkSession") -> Iterator["SparkSession"]:
     schema = ", ".join(f"{name} {type_name}" for name, type_name in COLUMNS.items())
     spark.createDataFrame([], schema).createOrReplaceTempView("typed")

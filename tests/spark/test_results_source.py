@@ -103,7 +103,7 @@ def results(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     """Spark's workers have to be this Python, which has pyarrow, not the first on the path."""
     with pytest.MonkeyPatch.context() as patch:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def root(spark: SparkSession) -> RootSpark:
     return RootSpark(spark)
 
@@ -277,3 +277,19 @@ def test_a_root_part_of_another_form_is_searched_by_halving(root: RootSpark) -> 
     finished = GroupFinisher(root).finish(query, {0: [(0, rows)]})
     assert sorted(finished.rows[0]["domain"].to_pylist()) == ["a", "c"]
     assert left_out_names(finished, 0) == ["bad"]
+
+
+def test_a_root_part_that_does_not_end_is_cancelled_and_the_next_answer_comes(
+    spark: SparkSession,
+) -> None:
+    root = RootSpark(spark, job_s_max=2.0)
+    endless = msgspec.structs.replace(
+        per_domain("endless"),
+        root_sql="SELECT count(*) AS n FROM range(1000000000000) AS r CROSS JOIN panes",
+    )
+    rows = table(endless, ("a", 1, Decimal(1)))
+    with pytest.raises(SparkFailed, match=r"endless@home#1.*did not end within 2 s"):
+        root.finish(endless, {0: [(0, rows)]})
+    query = per_domain()
+    answers = RootSpark(spark).finish(query, {0: [(0, table(query, ("a", 1, Decimal(1))))]})
+    assert answers[0].to_pylist() == [{"domain": "a", "n": 1, "b": 1}]

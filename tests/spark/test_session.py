@@ -12,11 +12,21 @@ import pytest
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark.archive import archive_path
 from headwater.spark.java import Java, find_java, read_release
-from headwater.spark.jvm import JvmIdentity, end_jvm, jvm_command, started_ticks
+from headwater.spark.jvm import (
+    CODE_CACHE_MB,
+    METASPACE_MB,
+    JvmIdentity,
+    end_jvm,
+    jvm_command,
+    started_ticks,
+)
 from headwater.spark.session import SparkConfig, core_count, session_settings
+from headwater.spark.vitals import collect_garbage, read_vitals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from headwater.spark.session import RunningSpark
 
 
 def make_java(home: Path, version: str) -> Path:
@@ -98,3 +108,17 @@ def test_the_session_means_what_queries_count_on(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.conf.get("spark.sql.ansi.enabled") == "true"
     assert spark.sparkContext.uiWebUrl is None
+
+
+@pytest.mark.spark
+def test_a_jvm_tells_how_full_it_is_and_has_room_for_code(running_spark: RunningSpark) -> None:
+    """Compiled quickly, as here, a JVM would have 48 MB, and the tests need more."""
+    running_spark.session.range(10).count()
+    collect_garbage(running_spark)
+    vitals = read_vitals(running_spark)
+    assert vitals.code_limit == CODE_CACHE_MB << 20
+    assert vitals.metaspace_limit == METASPACE_MB << 20
+    assert set(vitals.shares()) == {"heap", "metaspace", "code cache"}
+    assert all(0 < share < 1 for share in vitals.shares().values())
+    assert vitals.class_count > 1_000
+    assert running_spark.end() is None

@@ -50,8 +50,13 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The driver's heap; with a local master that is all the heap there is."""
     settings: dict[str, str] = {}
     """Any setting of Spark; they win over ours."""
+    answer_s_max: float = 600.0
+    """How long Spark may take for the answers of a query; then the job is cancelled, and tried
+    again later."""
 
     def __post_init__(self) -> None:
+        if self.answer_s_max <= 0:
+            raise ValueError(f"spark.answer_s_max: wanted more than 0, got {self.answer_s_max}")
         if self.mode not in ("local", "none"):
             raise ValueError(f'spark.mode: wanted "local" or "none", got {self.mode!r}')
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from headwater.agent import control_api as api
+from headwater.agent.death_book import Death
 from headwater.agent.explain_trees import trees_text
 from headwater.agent.install import (
     compile_here,
@@ -26,6 +27,7 @@ from headwater.agent.install import (
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.node.effects import Notice
 from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
 from headwater.plan.timestamps import timestamp_us
@@ -34,6 +36,8 @@ from headwater.root.view import site_offsets_s, sites_ahead
 from headwater.store.results import ResultsReader
 
 T = TypeVar("T")
+DEATHS_SHOWN = 3
+"""Of Spark, in ``why``."""
 WATCH_QUEUE_MAX = 1_000
 """Publications that wait for a slow watcher; beyond, it is told to begin anew."""
 
@@ -46,6 +50,11 @@ class ControlDesk:
 
     def open(self, runtime: SiteRuntime) -> None:
         self._runtime = runtime
+
+    def note(self, notice: Notice) -> None:
+        """Shown with the runtime's own; before there is one, the log has it."""
+        if self._runtime is not None:
+            self._runtime.note(notice.part, notice.kind, notice.text)
 
     async def handle(self, name: str, payload: dict[str, Any]) -> Any:
         """The reply as plain data, or an asynchronous iterator of events."""
@@ -122,13 +131,10 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     range_s, slide_s = query.window.range_us / 1e6, query.window.slide_us / 1e6
     window = f"{range_s:g} s" + (f" every {slide_s:g} s" if slide_s != range_s else "")
     line = api.StreamLine(
-        query.id.name,
-        str(query.id),
-        query.root,
-        window,
-        part=_part_text(query),
-        trouble=_trouble_text(runtime, query),
-    )
+        query.id.name, str(query.id), query.root, window,
+        part=_part_text(query), trouble=_trouble_text(runtime, query),
+        spark_deaths=len(_deaths(runtime, query)),
+    )  # fmt: skip
     if query.root != runtime.site:
         return line
     envelopes = [e for _, e in _reader(runtime, query).newest() if e.query == str(query.id)]
@@ -239,9 +245,18 @@ def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.El
     explanation = runtime.node.why(str(query.id), _window(runtime, query, request.window))
     times = {"start": iso(explanation.start_us), "end": iso(explanation.end_us)}
     trouble = _trouble_text(runtime, query)
-    text = explanation.text() + (f"\ntrouble at {runtime.site}: {trouble}" if trouble else "")
-    value = {**msgspec.to_builtins(explanation), **times, "trouble": trouble}
-    return api.WhyReply(text, value)
+    deaths = [
+        f"{iso(int(one.at_s * 1e6))} Spark died here with this query at work: {one.text}"
+        for one in _deaths(runtime, query)[-DEATHS_SHOWN:]
+    ]
+    lines = [explanation.text(), *([f"trouble at {runtime.site}: {trouble}"] if trouble else ())]
+    value = msgspec.to_builtins(explanation)
+    value |= {**times, "trouble": trouble, "spark_deaths": deaths}
+    return api.WhyReply("\n".join([*lines, *deaths]), value)
+
+
+def _deaths(runtime: SiteRuntime, query: Query) -> tuple[Death, ...]:
+    return () if runtime.spark is None else runtime.spark.deaths_of(str(query.id))
 
 
 def _window(runtime: SiteRuntime, query: Query, text: str) -> int:

@@ -64,6 +64,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """Of a stream with several roots: which one, as text."""
     trouble: str = ""
     """What fails at the site that was asked and is tried again: its source, or writing."""
+    spark_deaths: int = 0
+    """How often a JVM of the agent that answers died while this query was at work."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):

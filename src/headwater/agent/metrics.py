@@ -18,6 +18,8 @@ from prometheus_client.registry import Collector
 from headwater.agent.runtime import SiteRuntime
 from headwater.net.network import NetworkStats
 from headwater.overlay.neighbours import BEAT_BYTES
+from headwater.spark.jvm_end import Cause
+from headwater.spark.keeper import SparkStatus
 
 SNAPSHOT_S_MAX = 5.0
 """How long a busy loop is waited for; Prometheus gives up after ten seconds by default."""
@@ -62,6 +64,12 @@ class Numbers(Collector):
         if snapshot is not None:
             yield from _of_the_loop(snapshot)
         yield from self._of_the_stores()
+        if self._runtime.spark is not None:
+            yield from spark_metrics(self._runtime.spark.status())
+            yield CounterMetricFamily(
+                "headwater_spark_troubles", "Errors of the Spark host that it has got over",
+                value=self._runtime.spark.trouble_count,
+            )  # fmt: skip
 
     def _snapshot(self) -> Snapshot | None:
         """None: the loop is busy, or the agent ends; what does not need it is still told."""
@@ -90,6 +98,29 @@ class Numbers(Collector):
             ("spool_bytes", status.spool_bytes),
         ):
             yield GaugeMetricFamily(f"headwater_{name}", name.replace("_", " "), value=value)
+
+
+def spark_metrics(status: SparkStatus) -> Iterator[Metric]:
+    """The JVM: whether there is one, how the former ones ended, how full this one is."""
+    yield GaugeMetricFamily("headwater_spark_up", "1 while there is a JVM", value=status.is_up)
+    deaths = CounterMetricFamily("headwater_spark_deaths", "JVMs that died", labels=["cause"])
+    for cause in Cause:
+        deaths.add_metric([cause], status.deaths.get(cause, 0))
+    yield deaths
+    for name, text, count in (
+        ("replacements", "JVMs that were replaced near a limit", status.replacements),
+        ("failed_starts", "JVMs that did not come up", status.failed_starts),
+    ):
+        yield CounterMetricFamily(f"headwater_spark_{name}", text, value=count)
+    if status.vitals is None:
+        return
+    full = GaugeMetricFamily("headwater_jvm_full", "Share of a limit", labels=["what"])
+    for what, share in status.vitals.shares().items():
+        full.add_metric([what], share)
+    yield full
+    for name, value in msgspec.structs.asdict(status.vitals).items():
+        if value is not None:
+            yield GaugeMetricFamily(f"headwater_jvm_{name}", name.replace("_", " "), value=value)
 
 
 def snapshot_of(runtime: SiteRuntime) -> Snapshot:

@@ -4,6 +4,8 @@ The order at the start matters. The directory's lock comes first, so that a seco
 before it has touched anything. A JVM that a killed agent has left behind is ended before a new one
 is started, for it might still commit batches. The network opens last, when there is something to
 say.
+
+A JVM that dies later is replaced (``agent_spark``) and does not end the agent.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import msgspec
 import structlog
 
 from headwater.agent.admission import admit_with
+from headwater.agent.agent_spark import JVM as JVM
+from headwater.agent.agent_spark import AgentSpark, end_left_behind
 from headwater.agent.certificate_watch import CertificateWatch
 from headwater.agent.clock import SiteClock
 from headwater.agent.config import AgentConfig, load_roster
@@ -29,24 +33,17 @@ from headwater.agent.replanning import keep_planned
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
-from headwater.errors import ConfigurationError
 from headwater.net.certs import CertFiles
 from headwater.net.codec import Codec
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
+from headwater.node.effects import Notice
 from headwater.plan.roster import Roster
-from headwater.spark.jvm import JvmIdentity, end_jvm
-from headwater.spark.root_part import RootSpark
-from headwater.spark.session import RunningSpark, SparkConfig, start_session
-from headwater.spark.site_host import SiteHost
 from headwater.store.retention import RetentionConfig
 
 log = structlog.get_logger()
 
 READY = "ready"
-JVM = "jvm.json"
-JVM_END_S_MAX = 20.0
-"""How long a left-behind JVM may take to end before it is ended by force."""
 LOOK_EVERY_S = 0.5
 EXIT_TO_BE_RESTARTED = 75
 """sysexits' EX_TEMPFAIL: try again."""
@@ -83,14 +80,11 @@ async def _run(config: AgentConfig) -> None:
         spool_bytes_max=config.sources.spool_bytes_max,
     )  # fmt: skip
     (directory / READY).unlink(missing_ok=True)
-    spark, host = None, None
+    desk = ControlDesk()
+    spark = _agent_spark(config, clock, desk)
     try:
-        spark = await asyncio.to_thread(_start_spark, config, directory)
-        if spark is not None and site.has_data:
-            host = SiteHost(
-                spark.session, directory / "spark", batch_bytes_max=config.sources.batch_bytes_max
-            )
-        desk = ControlDesk()
+        if spark is not None:
+            await asyncio.to_thread(spark.open)
         files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
         credentials = Credentials(files, deny=Path(config.tls.deny))
         network = TlsNetwork(
@@ -110,25 +104,36 @@ async def _run(config: AgentConfig) -> None:
             network=network,
             now_s=clock.now_s,
             admit=admit_with(config.policy, config.sources),
-            host=host,
-            root_spark=RootSpark(spark.session) if spark is not None else None,
+            host=spark.host() if spark is not None and site.has_data else None,
+            root_spark=spark.root() if spark is not None else None,
+            spark=spark,
         )
         desk.open(runtime)
         watch = CertificateWatch(credentials.paths, network.reload)
-        await _serve(runtime, spark, config, roster, federation, watch)
+        await _serve(runtime, config, roster, federation, watch)
     finally:
-        if host is not None:
-            await asyncio.to_thread(host.stop)
         if spark is not None:
-            await asyncio.to_thread(spark.stop)
-            (directory / JVM).unlink(missing_ok=True)
+            await asyncio.to_thread(spark.close)
         with contextlib.suppress(Exception):
             stores.close()
 
 
+def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> AgentSpark | None:
+    """None: this agent only carries. A JVM of a former configuration is ended all the same."""
+    if config.spark.mode == "none":
+        end_left_behind(Path(config.directory))
+        return None
+    loop = asyncio.get_running_loop()
+
+    def tell(notice: Notice) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the log has it
+            loop.call_soon_threadsafe(desk.note, notice)
+
+    return AgentSpark(config, now_s=clock.now_s, tell=tell)
+
+
 async def _serve(
     runtime: SiteRuntime,
-    spark: RunningSpark | None,
     config: AgentConfig,
     roster: Roster,
     federation: str,
@@ -148,7 +153,7 @@ async def _serve(
         incarnation=runtime.stores.cube.incarnation,
     )  # fmt: skip
     watches = [
-        asyncio.create_task(_end_with(runtime, spark)),
+        asyncio.create_task(_end_with(runtime)),
         asyncio.create_task(certificates.run()),
         asyncio.create_task(keep_planned(runtime)),
     ]
@@ -159,47 +164,13 @@ async def _serve(
     await runtime.stop()
 
 
-async def _end_with(runtime: SiteRuntime, spark: RunningSpark | None) -> None:
-    """An agent whose Spark or whose loop has died does nothing and would look healthy for ever.
+async def _end_with(runtime: SiteRuntime) -> None:
+    """An agent whose loop has died does nothing and would look healthy for ever.
 
     It ends at once, so that whoever supervises it starts it anew. Nothing is put in order before:
-    a dead Spark answers no call, and the stores are made for being left at any moment.
+    the stores are made for being left at any moment.
     """
-    while not runtime.failure and (spark is None or spark.is_alive()):
+    while not runtime.failure:
         await asyncio.sleep(LOOK_EVERY_S)
-    log.error("ends", site=runtime.site, why=runtime.failure or "its Spark has ended by itself")
+    log.error("ends", site=runtime.site, why=runtime.failure)
     os._exit(EXIT_TO_BE_RESTARTED)
-
-
-def _start_spark(config: AgentConfig, directory: Path) -> RunningSpark | None:
-    _end_left_behind(directory)
-    if config.spark.mode == "none":
-        return None
-    running = start_session(
-        SparkConfig(
-            master=config.spark.master,
-            memory=config.spark.memory,
-            settings=tuple(config.spark.settings.items()),
-            directory=str(directory / "spark"),
-            log=str(directory / "spark.log"),
-        )
-    )
-    (directory / JVM).write_bytes(msgspec.json.encode(running.jvm))
-    return running
-
-
-def _end_left_behind(directory: Path) -> None:
-    """A killed agent's JVM may still be at work; it must be gone before another one reads."""
-    try:
-        identity = msgspec.json.decode((directory / JVM).read_bytes(), type=JvmIdentity)
-    except FileNotFoundError:
-        return
-    except msgspec.DecodeError:
-        (directory / JVM).unlink()
-        return
-    if not end_jvm(identity, wait_s=JVM_END_S_MAX):
-        raise ConfigurationError(
-            f"{directory}: a JVM of an earlier agent (process {identity.pid}) does not end; "
-            "end it by hand"
-        )
-    (directory / JVM).unlink(missing_ok=True)

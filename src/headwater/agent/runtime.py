@@ -26,6 +26,7 @@ from typing import Any
 
 import structlog
 
+from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
@@ -68,12 +69,15 @@ class SiteRuntime:
         admit: Callable[[Query], str | None],
         host: SiteHost | None = None,
         root_spark: RootSpark | None = None,
+        spark: AgentSpark | None = None,
     ) -> None:
-        """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing."""
+        """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing;
+        ``spark`` is for views and metrics."""
         self.site = site
         self.roster = roster
         self.stores = stores
         self.network = network
+        self.spark = spark
         self.settings = settings
         self.now_s = now_s
         self.trees = plan_trees(

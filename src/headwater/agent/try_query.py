@@ -19,16 +19,19 @@ import pyarrow as pa
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.federation import Federation
+from headwater.agent.free_memory import heap_for_a_run
 from headwater.agent.install import install
 from headwater.agent.settings import RuntimeSettings
 from headwater.algebra.equality import difference
-from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.frontend.compile import compile_statements
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.root.envelope import Envelope, LeftOut
+from headwater.spark.bad_groups import Finished
 from headwater.spark.central import central_finished
+from headwater.spark.jvm_end import Cause
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.store.results import ResultsReader
 
@@ -37,6 +40,13 @@ ROOT = "root"
 STALL_S_MAX = 120.0
 """Nothing moved for so long: something is broken, and waiting will not mend it."""
 LOOK_EVERY_S = 0.2
+GONE_S = 0.5
+ADVICE = {
+    Cause.HEAP: "give it more with --memory (2g, say), or ask for fewer groups or longer windows",
+    Cause.KILLED: "if nobody ended it, the machine ran out of memory: take less with --memory "
+    "(512m, say), or end something else",
+}
+"""What whoever runs ``try`` can do; there is no configuration file to change."""
 
 
 class WindowResult(msgspec.Struct, frozen=True):
@@ -95,7 +105,7 @@ def try_central(
         results = []
         for query in queries:
             show(Progress(f"one Spark over all files: {query.id.name}"))
-            finished = central_finished(running.session, query, list(folders.values()))
+            finished = _central(running, query, list(folders.values()))
             rows = finished.rows
             windows = tuple(
                 WindowResult(
@@ -108,6 +118,16 @@ def try_central(
             )
             results.append(StreamResult(query, windows, left_out=finished.left_out))
         return results
+
+
+def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
+    try:
+        return central_finished(spark.session, query, folders)
+    except Exception:
+        # The sockets of a dying JVM close before the process is gone.
+        if spark.ends_within(GONE_S):
+            raise_if_dead(spark)
+        raise
 
 
 def joined(results: list[StreamResult]) -> list[list[StreamResult]]:
@@ -184,6 +204,13 @@ def _root_name(folders: dict[str, Path]) -> str:
     return name
 
 
+def raise_if_dead(spark: RunningSpark) -> None:
+    """Nothing comes of it any more, and a restart would end the same way: the input is the same."""
+    end = spark.end()
+    if end is not None:
+        raise SparkFailed(f"{end.text}; {ADVICE.get(end.cause, end.advice)}")
+
+
 async def _answers(
     text: str, folders: dict[str, Path], spark: RunningSpark, directory: Path, show: Show
 ) -> list[StreamResult]:
@@ -202,13 +229,15 @@ async def _answers(
     try:
         await federation.start()
         queries = install(federation.home, text, begin="earliest", ends=True)
-        await _until_ended(federation, queries, show)
+        await _until_ended(federation, queries, spark, show)
         return [_result(federation, query) for query in queries]
     finally:
         await federation.stop()
 
 
-async def _until_ended(federation: Federation, queries: list[Query], show: Show) -> None:
+async def _until_ended(
+    federation: Federation, queries: list[Query], spark: RunningSpark, show: Show
+) -> None:
     roots = {query.root for query in queries}
     last, moved_s = Progress(""), time.monotonic()
     while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
@@ -216,6 +245,7 @@ async def _until_ended(federation: Federation, queries: list[Query], show: Show)
         if now != last:
             last, moved_s = now, time.monotonic()
             show(now)
+        raise_if_dead(spark)
         failures = [one.failure for one in federation.runtimes.values() if one.failure]
         if failures:
             raise HeadwaterError("; ".join(failures))
@@ -267,7 +297,7 @@ class _spark:
         if self._given is not None:
             return self._given
         self._show(Progress("starting Spark"))
-        self._own = start_session(SparkConfig())
+        self._own = start_session(SparkConfig(memory=heap_for_a_run()))
         return self._own
 
     def __exit__(self, *_: object) -> None:

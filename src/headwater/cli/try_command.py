@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,6 +47,10 @@ def try_files(
     out: Annotated[
         Path | None, typer.Option(help="Write the answers to this file, not to the output.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Spark's heap, 2g say. Default: half of what is free, up to 4g."),
+    ] = None,
 ) -> None:
     """Run a query over your own files, to the end.
 
@@ -58,7 +63,9 @@ def try_files(
     form = _form(output, out)
     if central and compare:
         raise ConfigurationError("try: --compare computes both; leave --central away")
-    results, found = _computed(read_sql(file), sites, is_central=central, is_compared=compare)
+    results, found = _computed(
+        read_sql(file), sites, is_central=central, is_compared=compare, memory=memory
+    )
     write_answers([_answers(parts) for parts in joined(results)], form, out)
     for result in results:
         if result.unparsed:
@@ -102,17 +109,23 @@ def _form(output: OutputFormat | None, out: Path | None) -> OutputFormat:
 
 
 def _computed(
-    text: str, sites: Path, *, is_central: bool, is_compared: bool
+    text: str, sites: Path, *, is_central: bool, is_compared: bool, memory: str | None
 ) -> tuple[list[StreamResult], dict[str, str | None]]:
     """The answers, and where they differ from those of one Spark, if that was asked for."""
+    from headwater.agent.free_memory import heap_for_a_run
     from headwater.agent.try_query import Progress, check, differences, try_central, try_query
     from headwater.cli.progress import ProgressLine
     from headwater.spark.session import SparkConfig, start_session
 
     check(text, sites)
+    if memory is not None and not re.fullmatch(r"[1-9]\d*[kKmMgG]", memory):
+        raise ConfigurationError(f"--memory: wanted a size like 512m or 2g, got {memory!r}")
+    heap = memory or heap_for_a_run()
     with ProgressLine() as line, TemporaryDirectory(prefix="headwater-try-") as directory:
         line.show(Progress("starting Spark"))
-        spark = start_session(SparkConfig(directory=directory, log=f"{directory}/spark.log"))
+        spark = start_session(
+            SparkConfig(memory=heap, directory=directory, log=f"{directory}/spark.log")
+        )
         try:
             if is_central:
                 return try_central(text, sites, show=line.show, spark=spark), {}

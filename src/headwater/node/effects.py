@@ -74,7 +74,7 @@ class Notice(msgspec.Struct, frozen=True):
     """Something that an operator or a test may want to see; nobody needs to act."""
 
     part: str
-    """edge, overlay, root or node."""
+    """edge, overlay, root, node, or spark."""
     kind: str
     text: str
 

@@ -92,8 +92,8 @@ class BatchRunner:
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    def close(self, *, wait: bool = True) -> None:
+        self._pool.shutdown(wait=wait, cancel_futures=True)
 
     def run(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
         """What came of it, for each site in order.
@@ -102,6 +102,7 @@ class BatchRunner:
         a query nor a chunk.
         """
         groups = groups_of(batch.queries for batch in batches)
+        self._drop_sessions({group.settings for group in groups})
         with linked(self._directory, [batch.chunks for batch in batches]) as directory:
             try:
                 outcomes = [self._run_group(directory, batches, group) for group in groups]
@@ -110,6 +111,10 @@ class BatchRunner:
         if not outcomes:
             return [SiteOutcome() for _ in batches]
         return [_joined(of_site) for of_site in zip(*outcomes, strict=True)]
+
+    def _drop_sessions(self, wanted: set[Settings]) -> None:
+        """Those of settings that no installed query has any more."""
+        self._sessions = {key: one for key, one in self._sessions.items() if key in wanted}
 
     def _run_group(
         self, directory: Path, batches: Sequence[SiteBatch], group: QueryGroup

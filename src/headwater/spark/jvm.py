@@ -8,6 +8,10 @@ new one starts.
 
 The JVM ends by itself when its stdin closes, so an agent that dies by SIGKILL leaves none behind
 for long.
+
+What it may use is bounded (``LIMITS``), and a JVM that has run out of memory ends at once: half of
+its threads would be dead, and whoever waits for those would wait for ever. How it ended is read off
+its last words by ``jvm_end``.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from pyspark.serializers import UTF8Deserializer, read_int
 
 from headwater.errors import SparkFailed
 from headwater.spark.java import Java
+from headwater.spark.jvm_end import JvmEnd, end_of
 
 SPARK_HOME = Path(pyspark.__file__).parent
 START_TIMEOUT_S = 120.0
@@ -49,13 +54,36 @@ MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED_PACKAGES),
     "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "--add-opens=java.management/sun.management=ALL-UNNAMED",
+    "--add-opens=java.management/com.sun.jmx.mbeanserver=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
     "--sun-misc-unsafe-memory-access=allow",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 )
-"""The rest of the same list."""
+"""The rest of the same list, and where the JVM's own figures are (``vitals``)."""
+
+CODE_CACHE_MB = 240
+"""Room for compiled code, which is reserved, not taken. It is Java's own figure for a JVM with both
+compilers; one that compiles quickly (``is_brief``) would reserve 48 MB, and one that ran all kinds
+of queries filled them: 33 MB after one run of the conformance queries, about 90 MB at the end of a
+soak. A full one does not end the JVM but takes a thread here and there, which is worse."""
+METASPACE_MB = 512
+"""Room for classes. Spark's own take 25 to 130 MB, with and without an archive, and each of the at
+most 100 plans whose code Spark keeps (``spark.sql.codegen.cache.maxEntries``) less than 0.5 MB; the
+rest is for classes that await a collection. Without a bound they would await it in the memory of
+the machine."""
+LIMITS = (
+    f"-XX:ReservedCodeCacheSize={CODE_CACHE_MB}m",
+    "-XX:-SegmentedCodeCache",
+    f"-XX:MaxMetaspaceSize={METASPACE_MB}m",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-CreateCoredumpOnCrash",
+)
+"""One code cache rather than three, so that it is full when it is full and not when a third is."""
+LAST_WORDS_BYTES = 64 << 10
+CRASH_REPORT = "jvm_crash_%s.log"
 
 
 class JvmIdentity(msgspec.Struct, frozen=True):
@@ -65,13 +93,68 @@ class JvmIdentity(msgspec.Struct, frozen=True):
     started_ticks: int
 
 
+class Voice(msgspec.Struct, frozen=True):
+    """Where a JVM speaks, and from where on it is this one."""
+
+    log: Path | None
+    """None: our stderr, which nobody can read back."""
+    begin: int
+    directory: Path | None = None
+    """Where it leaves its report when it crashes."""
+
+    @classmethod
+    def of(cls, log: Path | None) -> Voice:
+        """A log goes on where the JVM before has ended it."""
+        size = log.stat().st_size if log is not None and log.exists() else 0
+        return cls(log, size, None if log is None else log.absolute().parent)
+
+    def last_words(self) -> str:
+        if self.log is None:
+            return ""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(max(self.begin, file.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
+                return file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def crash_options(self) -> list[str]:
+        where = self.directory or Path(tempfile.gettempdir())
+        return [f"-XX:ErrorFile={where}/{CRASH_REPORT % '%p'}"]
+
+    def crash(self, pid: int) -> Path | None:
+        """The report of its crash, if it wrote one."""
+        where = self.directory or Path(tempfile.gettempdir())
+        path = where / (CRASH_REPORT % pid)
+        return path if path.exists() else None
+
+
 class Jvm:
     """A running JVM and the way to talk to it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], gateway: Any) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], gateway: Any, *, voice: Voice, heap: str = ""
+    ) -> None:
         self.process = process
         self.gateway = gateway
         self.identity = JvmIdentity(process.pid, started_ticks(process.pid) or 0)
+        self._voice = voice
+        self._heap = heap
+
+    def end(self) -> JvmEnd | None:
+        """How it ended; None while it runs."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        return end_of(
+            code, self._voice.last_words(), crash=self._voice.crash(self.identity.pid),
+            heap=self._heap,
+        )  # fmt: skip
+
+    def kill(self) -> None:
+        """At once. Whoever waits for an answer of it gets an error instead."""
+        self.process.kill()
+        self.process.wait(STOP_TIMEOUT_S)
 
     def stop(self, *, wait_s: float = STOP_TIMEOUT_S) -> None:
         """Close its stdin, which is its signal to end; end it by force if it does not."""
@@ -89,7 +172,8 @@ def start_jvm(
     java: Java, *, options: Sequence[str], settings: Mapping[str, str], log: Path | None
 ) -> Jvm:
     """Start the JVM and wait until it can be talked to. ``log`` None: it shares our stderr."""
-    command = jvm_command(java, options=options, settings=settings)
+    voice = Voice.of(log)
+    command = jvm_command(java, options=[*options, *voice.crash_options()], settings=settings)
     with tempfile.TemporaryDirectory(prefix="headwater-jvm-") as directory:
         port_file = Path(directory) / "port"
         environment = {
@@ -103,7 +187,8 @@ def start_jvm(
         }
         process = _spawn(command, environment, log)
         port, secret = _await_port(process, port_file, command, log)
-    return Jvm(process, _connect(port, secret))
+    heap = next((one.removeprefix("-Xmx") for one in options if one.startswith("-Xmx")), "")
+    return Jvm(process, _connect(port, secret), voice=voice, heap=heap)
 
 
 def jvm_command(java: Java, *, options: Sequence[str], settings: Mapping[str, str]) -> list[str]:
@@ -112,7 +197,7 @@ def jvm_command(java: Java, *, options: Sequence[str], settings: Mapping[str, st
     confs = [part for item in settings.items() for part in ("--conf", "=".join(item))]
     return [
         str(java.executable), "-cp", f"{conf}:{SPARK_HOME}/jars/*",
-        *MODULE_OPTIONS, *options,
+        *MODULE_OPTIONS, *LIMITS, *options,
         "org.apache.spark.deploy.SparkSubmit", *confs, "pyspark-shell",
     ]  # fmt: skip
 
@@ -174,6 +259,7 @@ def _await_port(
     while not file.is_file():
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
+            process.wait(STOP_TIMEOUT_S)
             where = f"its output is in {log}" if log else "its output is on stderr"
             raise SparkFailed(
                 f"the JVM did not come up (exit {process.poll()}); {where}; "

@@ -9,7 +9,6 @@ windows apart, in Spark's own SQL.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -22,7 +21,9 @@ from headwater.errors import GroupFailed, HeadwaterError, SparkFailed
 from headwater.plan.judge_groups import GROUP_COLUMN, SETTINGS, NotJudged, write_verdict_sql
 from headwater.plan.query import Query
 from headwater.spark.bad_groups import Verdict, WindowPanes
-from headwater.spark.session import apply_settings
+from headwater.spark.keeper import Spark, spark_of
+from headwater.spark.root_job import JOB_S_MAX, root_job
+from headwater.spark.root_sessions import RootSessions
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -31,22 +32,23 @@ POOL = "root"
 """Of Spark's scheduler: answers are short and awaited, so they share fairly with long batches."""
 ONE_TASK_ROWS = 200_000
 """Up to here one task groups and orders everything, without a shuffle, in half the time."""
-SESSIONS_MAX = 1_000
-"""Sessions are cheap (views and settings, no threads), but a thousand is a leak."""
+VIEW = "panes"
+"""What the root part of every query reads."""
 
 
 class RootSpark:
-    """Safe to use from several threads: each query has a session of its own on one Spark."""
+    """Safe to use from several threads: each job has a session to itself on one Spark."""
 
-    def __init__(self, session: SparkSession) -> None:
-        self._session = session
-        self._sessions: dict[str, SparkSession] = {}
-        self._lock = threading.Lock()
+    def __init__(self, spark: Spark | SparkSession, *, job_s_max: float = JOB_S_MAX) -> None:
+        self._spark = spark_of(spark)
+        self._sessions = RootSessions()
+        self._job_s_max = job_s_max
 
     def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
         """The answer's rows for each window that has any, in the query's order.
 
-        Raises ``GroupFailed`` where Spark refuses a value, else ``SparkFailed``.
+        Raises ``GroupFailed`` where Spark refuses a value, else ``SparkFailed``: also when it takes
+        longer than ``job_s_max``, and when there is no Spark now.
         """
         answer = self._run(query, _panes_table(query, windows), query.root_sql)
         return split_by_window(query, answer)
@@ -68,28 +70,12 @@ class RootSpark:
     def _run(
         self, query: Query, panes: pa.Table, sql: str, settings: Sequence[tuple[str, str]] = ()
     ) -> pa.Table:
-        """One job over the view ``panes``, under further settings."""
-        session = self._session_of(query)
-        session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
-        try:
-            for name, value in settings:
-                session.conf.set(name, value)
-            frame = session.createDataFrame(panes)
-            if panes.num_rows <= ONE_TASK_ROWS:
-                frame = frame.coalesce(1)
-            window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
-            frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END).createOrReplaceTempView(
-                "panes"
-            )
-            return session.sql(sql).toArrow()
-        except SPARK_ERRORS as error:
-            where = f"query {query.id}: root part"
-            if is_of_a_value(error):
-                raise GroupFailed(where, message_of(error)) from error
-            raise SparkFailed(f"{where}: {message_of(error)}") from error
-        finally:
-            for name, _ in settings:
-                session.conf.unset(name)
+        """One job over the view of panes, under further settings."""
+        with (
+            root_job(self._spark, str(query.id), job_s_max=self._job_s_max) as lease,
+            self._sessions.borrowed(lease, (*query.settings, *settings), view=VIEW) as session,
+        ):
+            return _ran(session, query, panes, sql)
 
     def prepare(self, query: Query) -> None:
         """Plan and compile the root part on one row of nothing, so that the first answer need not.
@@ -101,15 +87,22 @@ class RootSpark:
         with contextlib.suppress(HeadwaterError):
             self.finish(query, {0: [(0, nothing)]})
 
-    def _session_of(self, query: Query) -> SparkSession:
-        with self._lock:
-            found = self._sessions.get(str(query.id))
-            if found is None:
-                if len(self._sessions) >= SESSIONS_MAX:
-                    self._sessions.pop(next(iter(self._sessions)))
-                found = apply_settings(self._session, dict(query.settings))
-                self._sessions[str(query.id)] = found
-            return found
+
+def _ran(session: SparkSession, query: Query, panes: pa.Table, sql: str) -> pa.Table:
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
+    try:
+        frame = session.createDataFrame(panes)
+        if panes.num_rows <= ONE_TASK_ROWS:
+            frame = frame.coalesce(1)
+        window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
+        frame = frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END)
+        frame.createOrReplaceTempView(VIEW)
+        return session.sql(sql).toArrow()
+    except SPARK_ERRORS as error:
+        where = f"query {query.id}: root part"
+        if is_of_a_value(error):
+            raise GroupFailed(where, message_of(error)) from error
+        raise SparkFailed(f"{where}: {message_of(error)}") from error
 
 
 def split_by_window(query: Query, answer: pa.Table) -> dict[int, pa.Table]:

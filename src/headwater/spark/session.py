@@ -8,11 +8,15 @@ that the meaning of a query rests on (``MEANING``): those are the query's own.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.resources
+import logging
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -23,6 +27,7 @@ from headwater.errors import ConfigurationError
 from headwater.spark.archive import archive_path
 from headwater.spark.java import Java, find_java
 from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
+from headwater.spark.jvm_end import JvmEnd
 
 MEANING = {
     "spark.sql.session.timeZone": "UTC",
@@ -45,6 +50,7 @@ LEAN = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.pollingDelay": "100ms",
+    "spark.sql.streaming.stopTimeout": "20s",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
@@ -56,7 +62,7 @@ LEAN = {
 }
 """Small jobs in little memory. Sketches sort instead of hash from 128 groups on by default; more
 than 32 paths would be listed by a job of their own; a chunk is no reason to open a new task; what
-is kept for one batch is not worth compressing."""
+is kept for one batch is not worth compressing; a stream that does not stop is not waited for."""
 
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """With a local master nobody else has business with the driver."""
@@ -85,6 +91,7 @@ class RunningSpark:
     def __init__(self, session: SparkSession, jvm: Jvm) -> None:
         self.session = session
         self._jvm = jvm
+        self._verdict: JvmEnd | None = None
 
     @property
     def jvm(self) -> JvmIdentity:
@@ -94,11 +101,37 @@ class RunningSpark:
     def is_alive(self) -> bool:
         return self._jvm.process.poll() is None
 
-    def stop(self, *, wait_s: float = STOP_TIMEOUT_S) -> None:
-        """End the session and the JVM; nothing of either is left when this returns."""
+    def end(self) -> JvmEnd | None:
+        """How the JVM ended; None while it runs."""
+        end = self._jvm.end()
+        return None if end is None else self._verdict or end
+
+    def ends_within(self, wait_s: float) -> bool:
+        """Whether the JVM has ended, or does so while it is waited for."""
         try:
-            if self.is_alive():
-                self.session.stop()
+            self._jvm.process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self, verdict: JvmEnd | None = None) -> None:
+        """End the JVM from one moment to the next; ``stop`` is still to be called.
+
+        ``verdict`` says why, which a process that was killed can't.
+        """
+        self._verdict = verdict
+        self._jvm.kill()
+
+    def stop(self, *, wait_s: float = STOP_TIMEOUT_S) -> None:
+        """End the session and the JVM; nothing of either is left when this returns.
+
+        A JVM that does not answer is ended by force.
+        """
+        context = self.session.sparkContext
+        try:
+            if self.is_alive() and not done_within(wait_s, self.session.stop):
+                self.kill()
+            _end_accumulators(context)
         finally:
             self._jvm.stop(wait_s=wait_s)
             _forget_jvm()
@@ -108,9 +141,12 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
     """Start Spark; takes 3 to 6 s. Raises ``SparkFailed`` if there is no Java or no start.
 
     ``archive_into``: go without an archive of classes, and write one there at the end.
+
+    PySpark would write eight kilobytes of trace for each query that fails; we tell its message.
     """
     if SparkContext._active_spark_context is not None:
         raise ConfigurationError("Spark: one session in a process, and there is one already")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     java = find_java(config.java_home)
     settings = session_settings(config)
     log = Path(config.log) if config.log else None
@@ -194,9 +230,38 @@ def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> SparkS
     return own
 
 
+def done_within(wait_s: float, act: Callable[[], object]) -> bool:
+    """Do it in a thread of its own; False: it takes longer than that, or failed.
+
+    A call into a JVM that does not answer returns when the JVM is ended, so the thread does not
+    stay for ever.
+    """
+    is_done = threading.Event()
+
+    def run() -> None:
+        with contextlib.suppress(Exception):
+            act()
+            is_done.set()
+
+    thread = threading.Thread(target=run, name="spark-call", daemon=True)
+    thread.start()
+    thread.join(wait_s)
+    return is_done.is_set()
+
+
+def _end_accumulators(context: SparkContext) -> None:
+    """Of a JVM that died PySpark keeps a thread and a socket, where ``stop`` can't be called."""
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.shutdown()
+        server.server_close()
+        context._accumulatorServer = None
+
+
 def _forget_jvm() -> None:
     """PySpark keeps the JVM in class variables and would go on talking to a dead one."""
     SparkContext._gateway = None
     SparkContext._jvm = None
     SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None

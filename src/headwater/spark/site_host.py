@@ -5,6 +5,11 @@ asked of the inbox when a batch begins. Installing and removing therefore restar
 of the host looks after the streams: it starts those that are wanted, stops those that no site
 reads any more, restarts those that ended, and offers them input. ``notice`` makes it look at once;
 without it the host finds new input within ``LOOK_EVERY_S``.
+
+The session is leased (``keeper``). When the lease is over, because the JVM is gone or is to be
+replaced, the host ends its streams, gives the lease back and begins anew on the next one.
+
+No exception ends the host's thread: it is logged and counted, and the host looks again.
 """
 
 from __future__ import annotations
@@ -19,14 +24,19 @@ from pathlib import Path
 import structlog
 from pyspark.sql import SparkSession
 
+from headwater.errors import SparkDown
 from headwater.plan.query import Query
 from headwater.spark.inbox import Inbox
+from headwater.spark.keeper import AnyLease, Spark, spark_of
 from headwater.spark.source_stream import SourceStream
 
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 0.25
 TROUBLE_S = 1.0
+"""A source, or the host itself, is left alone for so long after an error."""
+STOP_S_MAX = 60.0
+"""How long the streams may take to end before they are left to themselves."""
 BATCH_BYTES_MAX = 64 << 20
 
 
@@ -34,15 +44,25 @@ class SiteHost:
     """Safe to use from any thread."""
 
     def __init__(
-        self, session: SparkSession, directory: Path, *, batch_bytes_max: int = BATCH_BYTES_MAX
+        self,
+        spark: Spark | SparkSession,
+        directory: Path,
+        *,
+        batch_bytes_max: int = BATCH_BYTES_MAX,
+        stop_s_max: float = STOP_S_MAX,
     ) -> None:
         """``directory`` is for what lives as long as the host: its content is removed."""
-        self._session = session
+        self._spark = spark_of(spark)
+        self._lease: AnyLease | None = None
         self._directory = directory / "streams"
         self._batch_bytes_max = batch_bytes_max
+        self._stop_s_max = stop_s_max
         self._inboxes: dict[str, Inbox] = {}
         self._queries: dict[str, Query] = {}
         self._streams: dict[str, SourceStream] = {}
+        self._quiet_until_s: dict[str, float] = {}
+        self.trouble_count = 0
+        """Errors that the host has got over."""
         self._commit_lock = threading.RLock()
         self._wake = threading.Event()
         self._is_stopping = False
@@ -79,44 +99,99 @@ class SiteHost:
         self._wake.set()
 
     def stop(self) -> None:
-        """Ends all streams; what is under way is committed or not, as a whole."""
+        """Ends all streams; what is under way is committed or not, as a whole.
+
+        Nothing is committed when this has returned, even where a stream did not end in time.
+        """
         self._is_stopping = True
         self._wake.set()
-        self._keeper.join()
-        for stream in self._streams.values():
-            stream.stop()
-        self._streams.clear()
+        self._keeper.join(self._stop_s_max)
+        if self._keeper.is_alive():
+            log.warning("streams do not end, and are left", sources=sorted(self._streams))
+            for stream in list(self._streams.values()):
+                stream.retire()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _keep(self) -> None:
         while not self._is_stopping:
             self._wake.wait(LOOK_EVERY_S)
             self._wake.clear()
-            if not self._is_stopping:
-                self._match_streams()
-            for name, stream in list(self._streams.items()):
-                try:
-                    stream.step()
-                except Exception as error:  # one source's trouble must not end the others
-                    log.warning("stream is in trouble", source=name, error=repr(error)[:500])
-                    time.sleep(TROUBLE_S)
+            try:
+                if not self._is_stopping:
+                    self._look()
+            except Exception as error:
+                self._in_trouble("the host", error)
+                time.sleep(TROUBLE_S)
+        self._let_go()
 
-    def _match_streams(self) -> None:
-        wanted = {source.name for inbox in self._sites().values() for source in inbox.sources()}
+    def _look(self) -> None:
+        lease = self._leased()
+        if lease is None:
+            return
+        self._match_streams(lease)
+        for name, stream in list(self._streams.items()):
+            if self._quiet_until_s.get(name, 0.0) > time.monotonic():
+                continue
+            try:
+                stream.step()
+            except Exception as error:  # one source's trouble must not end the others
+                if not lease.is_over:
+                    self._in_trouble(name, error)
+
+    def _in_trouble(self, name: str, error: Exception) -> None:
+        self.trouble_count += 1
+        self._quiet_until_s[name] = time.monotonic() + TROUBLE_S
+        log.warning("stream is in trouble", source=name, error=repr(error)[:500])
+
+    def _leased(self) -> AnyLease | None:
+        """A session to work with; None: there is none now."""
+        if self._lease is not None and self._lease.is_over:
+            self._let_go()
+        if self._lease is None:
+            try:
+                self._lease = self._spark.lease()
+            except SparkDown:
+                return None
+        return self._lease
+
+    def _let_go(self) -> None:
+        for name in list(self._streams):
+            self._end_stream(name)
+        if self._lease is not None:
+            self._lease.end()
+            self._lease = None
+
+    def _end_stream(self, name: str) -> None:
+        stream = self._streams.pop(name)
+        try:
+            stream.stop()
+        except Exception as error:  # it belongs to a JVM that is gone, say
+            self._in_trouble(name, error)
+
+    def _match_streams(self, lease: AnyLease) -> None:
+        wanted: set[str] = set()
+        is_known = True
+        for site, inbox in self._sites().items():
+            try:
+                wanted |= {source.name for source in inbox.sources()}
+            except Exception as error:  # unknown is not none: nothing is stopped for it
+                is_known = False
+                self._in_trouble(f"sources of {site}", error)
         for name in wanted - self._streams.keys():
-            self._streams[name] = self._new_stream(name)
-        for name in self._streams.keys() - wanted:
-            self._streams.pop(name).stop()
+            self._streams[name] = self._new_stream(name, lease)
+        for name in self._streams.keys() - wanted if is_known else ():
+            self._end_stream(name)
 
-    def _new_stream(self, source: str) -> SourceStream:
+    def _new_stream(self, source: str, lease: AnyLease) -> SourceStream:
         return SourceStream(
             source,
-            self._session,
+            lease.session,
             self._directory / re.sub(r"\W", "_", source),
             sites=self._sites,
             queries=self._of_source,
             commit_lock=self._commit_lock,
             batch_bytes_max=self._batch_bytes_max,
+            at_work=lease.at_work,
         )
 
     def _sites(self) -> Mapping[str, Inbox]:

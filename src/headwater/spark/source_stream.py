@@ -33,6 +33,7 @@ from headwater.errors import DiskFull, EpochOver, StoreError
 from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.inbox import Chunk, Inbox
+from headwater.spark.keeper import Work
 from headwater.spark.offers import OfferStream
 from headwater.spark.spark_message import message_of
 
@@ -42,11 +43,15 @@ COMMIT_RETRY_S = 1.0
 """While a site's disk is full its batch waits, and the others' batches behind it."""
 TROUBLE_S = 5.0
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0
+STOP_S_MAX = 30.0
+"""How long a stopped stream's last batch may take; Spark waits for the stream itself no longer than
+``spark.sql.streaming.stopTimeout``."""
 
 Sites = Callable[[], Mapping[str, Inbox]]
 """The inboxes that are served now."""
 Queries = Callable[[str], Sequence[Query]]
 """The installed queries of a source, read when a batch begins."""
+AtWork = Callable[[Work], contextlib.AbstractContextManager[None]]
 
 Reader = tuple[Inbox, int]
 """A site's inbox, and the epoch under which its part of a batch is committed."""
@@ -65,7 +70,9 @@ class SourceStream:
         queries: Queries,
         commit_lock: threading.RLock,
         batch_bytes_max: int,
+        at_work: AtWork = lambda _: contextlib.nullcontext(),
     ) -> None:
+        """``at_work`` is told what each batch runs, for as long as it runs."""
         self.source = source
         self._session = session
         self._directory = directory
@@ -73,6 +80,7 @@ class SourceStream:
         self._queries = queries
         self._commit_lock = commit_lock
         self._batch_bytes_max = batch_bytes_max
+        self._at_work = at_work
         self._runner = BatchRunner(session, directory / "batch")
         self._stream: StreamingQuery | None = None
         self._epochs: dict[str, tuple[int, Inbox, int]] = {}
@@ -96,14 +104,20 @@ class SourceStream:
             self._restart()
         self._offer()
 
-    def stop(self) -> None:
-        """End the stream. A commit that is under way ends first; none begins after it."""
+    def retire(self) -> None:
+        """A commit that is under way ends first; none begins after it."""
         self._closing.set()
         with self._commit_lock:
             self._life += 1
+
+    def stop(self) -> None:
+        """Retire, and end the stream; a batch that does not end by that is left to itself."""
+        self.retire()
         self._end_stream()
-        with self._batch_lock:
-            self._runner.close()
+        is_idle = self._batch_lock.acquire(timeout=STOP_S_MAX)
+        self._runner.close(wait=is_idle)
+        if is_idle:
+            self._batch_lock.release()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _restart(self) -> None:
@@ -202,7 +216,8 @@ class SourceStream:
         if not batches:
             return
         try:
-            outcomes = self._runner.run(batches)
+            with self._at_work(Work("batch", _queries_of(batches))):
+                outcomes = self._runner.run(batches)
         except Unreadable as error:
             # What is left of the offer comes again with the next one.
             for site, chunk, reason in error.chunks:
@@ -298,3 +313,7 @@ class SourceStream:
             known = (life, inbox, inbox.new_epoch(self.source))
             self._epochs[site] = known
         return known[2]
+
+
+def _queries_of(batches: Sequence[SiteBatch]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(query.id) for batch in batches for query in batch.queries))

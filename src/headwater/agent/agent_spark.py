@@ -1,0 +1,147 @@
+"""The Spark of one agent: its keeper, the host of its sources, its root part, and its history.
+
+An agent outlives its JVMs. What a death means for others is little: streams begin a new epoch and
+answers are asked for again. What it means for people is written down and shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from headwater.agent.config import AgentConfig
+from headwater.agent.death_book import Death, DeathBook
+from headwater.errors import ConfigurationError
+from headwater.node.effects import Notice
+from headwater.spark.jvm import JvmIdentity, end_jvm
+from headwater.spark.keeper import (
+    JvmDied,
+    JvmNotStarted,
+    JvmReplaced,
+    KeeperLimits,
+    SparkEvent,
+    SparkKeeper,
+    SparkStatus,
+)
+from headwater.spark.root_part import RootSpark
+from headwater.spark.session import RunningSpark, SparkConfig, start_session
+from headwater.spark.site_host import SiteHost
+
+log = structlog.get_logger()
+
+JVM = "jvm.json"
+JVM_END_S_MAX = 20.0
+"""How long a left-behind JVM may take to end before it is ended by force."""
+
+
+class AgentSpark:
+    """Opened before the agent is ready, closed when it ends."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        *,
+        now_s: Callable[[], float],
+        tell: Callable[[Notice], None],
+        limits: KeeperLimits | None = None,
+    ) -> None:
+        """``tell`` is called by the keeper's thread."""
+        self._config = config
+        self._directory = Path(config.directory)
+        self._now_s = now_s
+        self._tell = tell
+        self._book = DeathBook(self._directory)
+        self._keeper = SparkKeeper(self._start, told=self._told, limits=limits or KeeperLimits())
+        self._host: SiteHost | None = None
+
+    def open(self) -> None:
+        """Raises where no JVM comes up; takes seconds."""
+        end_left_behind(self._directory)
+        self._keeper.open()
+
+    def host(self) -> SiteHost:
+        """Reads the site's sources; ended by ``close``."""
+        self._host = SiteHost(
+            self._keeper,
+            self._directory / "spark",
+            batch_bytes_max=self._config.sources.batch_bytes_max,
+        )
+        return self._host
+
+    def root(self) -> RootSpark:
+        return RootSpark(self._keeper, job_s_max=self._config.spark.answer_s_max)
+
+    def close(self) -> None:
+        if self._host is not None:
+            self._host.stop()
+        self._keeper.close()
+        (self._directory / JVM).unlink(missing_ok=True)
+
+    # For views and metrics, from any thread
+
+    def status(self) -> SparkStatus:
+        return self._keeper.status()
+
+    def deaths_of(self, query_id: str) -> tuple[Death, ...]:
+        """Deaths in which this query was at work here, oldest first."""
+        return self._book.of_query(query_id)
+
+    @property
+    def trouble_count(self) -> int:
+        return 0 if self._host is None else self._host.trouble_count
+
+    # For the keeper
+
+    def _start(self) -> RunningSpark:
+        settings = self._config.spark
+        running = start_session(
+            SparkConfig(
+                master=settings.master,
+                memory=settings.memory,
+                settings=tuple(settings.settings.items()),
+                directory=str(self._directory / "spark"),
+                log=str(self._directory / "spark.log"),
+            )
+        )
+        (self._directory / JVM).write_bytes(msgspec.json.encode(running.jvm))
+        return running
+
+    def _told(self, event: SparkEvent) -> None:
+        if isinstance(event, JvmDied):
+            self._book.add(event, at_s=self._now_s())
+        kind, is_bad = kind_of(event)
+        (log.error if is_bad else log.info)("spark", kind=kind, text=event.text)
+        self._tell(Notice("spark", kind, event.text))
+
+
+def kind_of(event: SparkEvent) -> tuple[str, bool]:
+    """(kind of its notice, whether it is trouble)."""
+    match event:
+        case JvmDied():
+            return f"died: {event.end.cause}", True
+        case JvmNotStarted():
+            return "not started", True
+        case JvmReplaced():
+            return "replaced", False
+        case _:
+            return "started", False
+
+
+def end_left_behind(directory: Path) -> None:
+    """A killed agent's JVM may still be at work; it must be gone before another one reads."""
+    try:
+        identity = msgspec.json.decode((directory / JVM).read_bytes(), type=JvmIdentity)
+    except FileNotFoundError:
+        return
+    except msgspec.DecodeError:
+        (directory / JVM).unlink()
+        return
+    if not end_jvm(identity, wait_s=JVM_END_S_MAX):
+        raise ConfigurationError(
+            f"{directory}: a JVM of an earlier agent (process {identity.pid}) does not end; "
+            "end it by hand"
+        )
+    (directory / JVM).unlink(missing_ok=True)

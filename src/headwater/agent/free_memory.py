@@ -1,0 +1,64 @@
+"""How much memory is free here, and how much of it a short run may take for its heap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headwater.errors import ConfigurationError
+
+HEAP_MB_MIN = 512
+"""Spark refuses to start with less than 450 MB that it can use."""
+HEAP_MB_MAX = 4096
+"""More makes the serial collector's pauses longer, and no ``try`` needs it."""
+MEMORY_INFO = Path("/proc/meminfo")
+CGROUPS = (
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+)
+"""(limit, usage) below ``/sys/fs/cgroup``, of the second version and the first."""
+CGROUP_DIRECTORY = Path("/sys/fs/cgroup")
+
+
+def heap_for_a_run(free: int | None = None) -> str:
+    """A heap for ``try``: half of what is free, within bounds.
+
+    The other half is for what the JVM takes beside its heap, for Python, and for everybody else.
+
+    >>> heap_for_a_run(3 << 30), heap_for_a_run(64 << 30)
+    ('1536m', '4096m')
+    """
+    free = free_bytes() if free is None else free
+    half_mb = (free >> 20) // 2
+    if half_mb < HEAP_MB_MIN:
+        raise ConfigurationError(
+            f"Spark wants a heap of {HEAP_MB_MIN} MB, and half of the memory that is free here is "
+            f"{half_mb} MB; free some, or take more than half with --memory {HEAP_MB_MIN}m"
+        )
+    return f"{min(half_mb, HEAP_MB_MAX)}m"
+
+
+def free_bytes(information: Path = MEMORY_INFO, cgroup: Path = CGROUP_DIRECTORY) -> int:
+    """What new processes can have without swapping, within the container's limit."""
+    return min([_available(information), *_left_in(cgroup)])
+
+
+def _available(information: Path) -> int:
+    for line in information.read_text(encoding="ascii").splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) << 10
+    raise ConfigurationError(f"{information}: no MemAvailable in it; say --memory")
+
+
+def _left_in(cgroup: Path) -> list[int]:
+    """Nothing where there is no limit."""
+    found = []
+    for limit_name, usage_name in CGROUPS:
+        try:
+            limit = (cgroup / limit_name).read_text(encoding="ascii").strip()
+            usage = int((cgroup / usage_name).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            continue
+        if limit.isdecimal():
+            found.append(max(0, int(limit) - usage))
+    return found

@@ -1,0 +1,131 @@
+"""How a JVM ended, in one sentence, with what to do about it.
+
+A JVM tells by its exit code, by its last words and, where it crashed, by a report; the kernel,
+which ends processes when there is no memory left, tells by a signal only.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+OUT_OF_MEMORY = re.compile(r"Terminating due to java\.lang\.OutOfMemoryError: (.+)")
+"""What ``-XX:+ExitOnOutOfMemoryError`` makes it say, with exit code 3."""
+CRASH = re.compile(
+    r"^#\s+(SIG\w+ \(0x\w+\)|Internal Error \(.*?\)|Out of Memory Error.*)", re.MULTILINE
+)
+REPORT_BYTES = 64 << 10
+WORDS_SHOWN = 300
+
+
+class Cause(StrEnum):
+    HEAP = "heap"
+    METASPACE = "metaspace"
+    MEMORY = "memory"
+    CODE_CACHE = "code cache"
+    KILLED = "killed"
+    CRASHED = "crashed"
+    STUCK = "stuck"
+    ENDED = "ended"
+
+
+class JvmEnd(msgspec.Struct, frozen=True):
+    cause: Cause
+    text: str
+    """A sentence without its full stop, with "the JVM" as its subject."""
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.text}; {self.advice}"
+
+
+LOG_ADVICE = "look at its log, spark.log beside the agent's state"
+
+
+def end_of(code: int, last_words: str, *, crash: Path | None = None, heap: str = "") -> JvmEnd:
+    """From the exit code (negative: a signal), what it said, and the report of a crash.
+
+    >>> print(end_of(-9, ""))
+    the JVM was killed (SIGKILL); if nobody did that, the machine ran out of memory: see `dmesg`
+    """
+    found = OUT_OF_MEMORY.search(last_words)
+    if found is not None:
+        return _out_of_memory(found[1].strip(), heap)
+    if "Out of space in CodeCache" in last_words:
+        return JvmEnd(
+            Cause.CODE_CACHE, "the JVM had no room left for compiled code",
+            "it is bounded by CODE_CACHE_MB; please report what was run",
+        )  # fmt: skip
+    if crash is not None or code in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS):
+        return _crashed(crash)
+    if code < 0:
+        return _killed(code)
+    words = _words(last_words)
+    said = f", saying: {words}" if words else ""
+    return JvmEnd(Cause.ENDED, f"the JVM ended by itself (exit {code}){said}", LOG_ADVICE)
+
+
+def stuck(waited_s: float) -> JvmEnd:
+    """It was ended by us, because it had not answered."""
+    return JvmEnd(
+        Cause.STUCK, f"the JVM did not answer for {waited_s:.0f} s and was ended",
+        "its heap may be too small, or the machine too busy: see spark.memory",
+    )  # fmt: skip
+
+
+def overdue(waited_s: float) -> JvmEnd:
+    """It was replaced under somebody who still worked with it."""
+    return JvmEnd(
+        Cause.STUCK, f"the JVM was to be replaced and was ended after {waited_s:.0f} s, at work",
+        "it is tried again with the next one",
+    )  # fmt: skip
+
+
+def _out_of_memory(what: str, heap: str) -> JvmEnd:
+    if "etaspace" in what or "class space" in what:
+        return JvmEnd(
+            Cause.METASPACE, f"the JVM had no room left for classes ({what})",
+            "it is bounded by METASPACE_MB; please report what was run",
+        )  # fmt: skip
+    if "native thread" in what:
+        return JvmEnd(
+            Cause.MEMORY, f"the JVM could start no thread ({what})",
+            "raise the limit of processes (`ulimit -u`) or free memory on the machine",
+        )  # fmt: skip
+    size = f" of {heap}" if heap else ""
+    return JvmEnd(
+        Cause.HEAP, f"the JVM had no room left in its heap{size} ({what})",
+        "give it a larger one (spark.memory in agent.toml), or ask for fewer groups",
+    )  # fmt: skip
+
+
+def _crashed(report: Path | None) -> JvmEnd:
+    if report is None:
+        return JvmEnd(Cause.CRASHED, "the JVM crashed and left no report", LOG_ADVICE)
+    try:
+        with report.open("r", encoding="utf-8", errors="replace") as file:
+            found = CRASH.search(file.read(REPORT_BYTES))
+    except OSError:
+        found = None
+    why = f" ({found[1]})" if found is not None else ""
+    return JvmEnd(Cause.CRASHED, f"the JVM crashed{why}", f"its report is {report}")
+
+
+def _killed(code: int) -> JvmEnd:
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    advice = "somebody ended it"
+    if -code == signal.SIGKILL:
+        advice = "if nobody did that, the machine ran out of memory: see `dmesg`"
+    return JvmEnd(Cause.KILLED, f"the JVM was killed ({name})", advice)
+
+
+def _words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:WORDS_SHOWN] if lines else ""

@@ -1,0 +1,58 @@
+"""Deaths of Spark are written down with the queries at work, and shown for each of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from headwater.agent.death_book import DEATHS_KEPT, FILE, DeathBook
+from headwater.spark.jvm_end import end_of
+from headwater.spark.keeper import JvmDied, Work
+from headwater.store.disk import Disk
+
+KILLED = JvmDied(end_of(-9, ""), (Work("batch", ("a@x#1", "b@x#2")), Work("root part", ("c@x#3",))))
+
+
+def test_a_death_is_found_again_by_a_later_life_of_the_agent(tmp_path: Path) -> None:
+    DeathBook(tmp_path).add(KILLED, at_s=5.0)
+    (death,) = DeathBook(tmp_path).of_query("b@x#2")
+    assert (death.at_s, death.cause) == (5.0, "killed")
+    assert "SIGKILL" in death.text
+    assert death.at_work == KILLED.at_work
+    assert DeathBook(tmp_path).of_query("c@x#3") == (death,)
+    assert DeathBook(tmp_path).of_query("d@x#4") == ()
+
+
+def test_the_newest_are_kept(tmp_path: Path) -> None:
+    book = DeathBook(tmp_path)
+    for number in range(DEATHS_KEPT + 5):
+        book.add(KILLED, at_s=float(number))
+    found = DeathBook(tmp_path).deaths
+    assert len(found) == DEATHS_KEPT
+    assert found[-1].at_s == DEATHS_KEPT + 4
+
+
+def test_what_can_not_be_read_is_set_aside_and_ends_nobody(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"[{")
+    book = DeathBook(tmp_path)
+    assert book.deaths == ()
+    assert (tmp_path / FILE).with_suffix(".damaged").read_bytes() == b"[{"
+    book.add(KILLED, at_s=1.0)
+    assert len(DeathBook(tmp_path).deaths) == 1
+
+
+class FailingDisk(Disk):
+    def sync_file(self, path: Path) -> None:
+        raise OSError(28, os.strerror(28), str(path))
+
+
+def test_a_full_disk_costs_the_note_and_not_the_keeper(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = DeathBook(tmp_path, FailingDisk())
+    book.add(KILLED, at_s=1.0)
+    book.add(KILLED, at_s=2.0)
+    assert len(book.of_query("a@x#1")) == 2, "it is remembered while the agent lives"
+    assert DeathBook(tmp_path).deaths == ()

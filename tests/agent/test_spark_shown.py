@@ -1,0 +1,122 @@
+"""What happened to Spark is seen where people look: in ``streams``, in ``why``, in the notices."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from headwater.agent.agent_spark import AgentSpark, end_left_behind, kind_of
+from headwater.agent.config import AgentConfig
+from headwater.agent.control import ControlDesk
+from headwater.agent.death_book import DeathBook
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
+from headwater.agent.try_query import raise_if_dead
+from headwater.errors import SparkFailed
+from headwater.net.codec import Codec
+from headwater.net.memory_network import MemoryWorld
+from headwater.node.effects import Notice
+from headwater.plan.command import Install
+from headwater.plan.roster import Roster, Site
+from headwater.spark.jvm_end import end_of
+from headwater.spark.keeper import JvmDied, JvmNotStarted, JvmReplaced, JvmStarted, Work
+from headwater.spark.session import RunningSpark
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
+
+from store_kit import query_of
+
+HEAP = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
+
+
+def died(*queries: str) -> JvmDied:
+    return JvmDied(end_of(3, HEAP, heap="512m"), (Work("batch", queries),))
+
+
+def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -> None:
+    async def run() -> tuple[Any, Any]:
+        stores = SiteStores(tmp_path / "state", site="home", clock=time.time)
+        book = DeathBook(tmp_path)
+        runtime = SiteRuntime(
+            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
+            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time, admit=lambda query: None,
+            spark=cast(AgentSpark, SimpleNamespace(deaths_of=book.of_query)),
+        )  # fmt: skip
+        await runtime.start()
+        try:
+            query = query_of()
+            book.add(died(str(query.id)), at_s=5.0)
+            book.add(died("other@home#7"), at_s=6.0)
+            runtime.command(Install(query, runtime.trees, 1))
+            desk = ControlDesk()
+            desk.open(runtime)
+            desk.note(Notice("spark", "died: heap", "it died"))
+            assert runtime.notice_counts["spark: died: heap"] == 1
+            asked = {"stream": query.id.name, "window": "7"}
+            return await desk.handle("streams", {}), await desk.handle("why", asked)
+        finally:
+            await runtime.stop()
+
+    streams, why = asyncio.run(run())
+    assert streams["streams"][0]["spark_deaths"] == 1
+    (said,) = why["value"]["spark_deaths"]
+    assert "1970-01-01T00:00:05Z" in said
+    assert "no room left in its heap of 512m" in said
+    assert said in why["text"]
+
+
+def test_a_death_is_written_down_before_it_is_told(tmp_path: Path) -> None:
+    told: list[tuple[Notice, int]] = []
+    spark = AgentSpark(
+        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 5.0,
+        tell=lambda notice: told.append((notice, len(DeathBook(tmp_path).deaths))),
+    )  # fmt: skip
+    spark._told(died("a@x#1"))
+    spark._told(JvmReplaced("its heap is 90% full"))
+    assert [(notice.kind, written) for notice, written in told] == [
+        ("died: heap", 1), ("replaced", 1),
+    ]  # fmt: skip
+    assert told[0][0].part == "spark"
+    assert "batch of a@x#1" in told[0][0].text
+    assert len(spark.deaths_of("a@x#1")) == 1
+
+
+def test_trouble_is_told_apart_from_news() -> None:
+    assert kind_of(JvmNotStarted("no Java", 2.0)) == ("not started", True)
+    assert kind_of(JvmStarted(2)) == ("started", False)
+    assert kind_of(died())[1]
+
+
+def test_a_file_about_a_jvm_that_can_not_be_read_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "jvm.json").write_bytes(b"{")
+    end_left_behind(tmp_path)
+    assert not (tmp_path / "jvm.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "said"),
+    [
+        (3, HEAP, r"no room left in its heap of 512m.*--memory \(2g, say\)"),
+        (-9, "", r"killed \(SIGKILL\).*take less with --memory"),
+        (1, "no such host", r"ended by itself.*no such host.*log"),
+    ],
+)
+def test_a_try_whose_jvm_dies_says_what_to_change(code: int, words: str, said: str) -> None:
+    dead = SimpleNamespace(end=lambda: end_of(code, words, heap="512m"))
+    with pytest.raises(SparkFailed, match=said):
+        raise_if_dead(cast(RunningSpark, dead))
+    raise_if_dead(cast(RunningSpark, SimpleNamespace(end=lambda: None)))
+
+
+def test_an_agent_has_a_limit_for_answers() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"answer_s_max.*got 0"):
+        msgspec.convert({"site": "x", "spark": {"answer_s_max": 0}}, AgentConfig)

@@ -1,0 +1,295 @@
+"""The keeper: a JVM that dies, sticks or fills up is another one soon, and everybody is told."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from headwater.errors import SparkDown, SparkFailed
+from headwater.spark.jvm_end import Cause, JvmEnd, end_of
+from headwater.spark.keeper import (
+    JvmDied,
+    JvmNotStarted,
+    JvmReplaced,
+    JvmStarted,
+    KeeperLimits,
+    SparkEvent,
+    SparkKeeper,
+    Work,
+)
+from headwater.spark.session import RunningSpark
+from headwater.spark.vitals import Vitals
+
+WAIT_S_MAX = 30.0
+WELL = Vitals(
+    heap_bytes=10, heap_limit=100, metaspace_bytes=10, metaspace_limit=100, code_bytes=10,
+    code_limit=100, class_count=1, thread_count=1, bound_objects=1, callbacks=1, listeners=1,
+    cached_plans=0, streams=0,
+)  # fmt: skip
+FULL = msgspec.structs.replace(WELL, code_bytes=90)
+LIMITS = KeeperLimits(
+    look_s=0.01, vitals_every_s=0.02, answer_s_max=5.0, drain_s_max=5.0, restart_s_min=0.01,
+    restart_s_max=0.05, steady_s=0.0, gone_s=0.5,
+)  # fmt: skip
+
+
+class FakeSpark:
+    """A JVM that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.session = object()
+        self._ended = threading.Event()
+        self._end: JvmEnd | None = None
+        self.is_stopped = False
+        self.was_killed = False
+
+    def die(self, code: int = -9, words: str = "") -> None:
+        self._end = self._end or end_of(code, words)
+        self._ended.set()
+
+    def kill(self, verdict: JvmEnd | None = None) -> None:
+        self.was_killed = True
+        self._end = self._end or verdict
+        self.die()
+
+    def is_alive(self) -> bool:
+        return not self._ended.is_set()
+
+    def end(self) -> JvmEnd | None:
+        return self._end if self._ended.is_set() else None
+
+    def ends_within(self, wait_s: float) -> bool:
+        return self._ended.wait(wait_s)
+
+    def stop(self) -> None:
+        self.is_stopped = True
+        self.die(0)
+
+
+class Bench:
+    """A keeper with JVMs that are no JVMs, and what it told."""
+
+    def __init__(self, limits: KeeperLimits = LIMITS) -> None:
+        self.jvms: list[FakeSpark] = []
+        self.events: list[SparkEvent] = []
+        self.failing_starts = 0
+        self.vitals: Callable[[FakeSpark], Vitals] = lambda _: WELL
+        self.collections = 0
+        self.keeper = SparkKeeper(
+            self._start, told=self.events.append, limits=limits,
+            vitals=lambda running: self.vitals(cast(FakeSpark, running)), collect=self._collect,
+        )  # fmt: skip
+
+    def _start(self) -> RunningSpark:
+        if self.failing_starts:
+            self.failing_starts -= 1
+            raise SparkFailed("no Java here")
+        self.jvms.append(FakeSpark())
+        return cast(RunningSpark, self.jvms[-1])
+
+    def _collect(self, _: RunningSpark) -> None:
+        self.collections += 1
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + WAIT_S_MAX
+        while not is_so():
+            assert time.monotonic() < deadline_s, self.events
+            time.sleep(0.005)
+
+    def await_event(self, kind: type) -> Any:
+        self.until(lambda: any(isinstance(event, kind) for event in self.events))
+        return next(event for event in self.events if isinstance(event, kind))
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    made.keeper.open()
+    yield made
+    made.keeper.close()
+
+
+def test_a_death_is_told_with_its_cause_and_what_was_at_work(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+
+    def lose_the_socket() -> None:
+        bench.jvms[0].die()
+        raise ConnectionError("the socket closed")
+
+    with pytest.raises(ConnectionError), lease.at_work(Work("batch", ("a@home#1", "b@home#2"))):
+        lose_the_socket()
+    lease.end()
+    died = bench.await_event(JvmDied)
+    assert died.end.cause is Cause.KILLED
+    assert died.at_work == (Work("batch", ("a@home#1", "b@home#2")),)
+    assert "batch of a@home#1, b@home#2" in died.text
+    bench.await_event(JvmStarted)
+    assert bench.keeper.lease().generation == 2
+    assert bench.keeper.status().deaths == {"killed": 1}
+
+
+def test_the_work_counts_though_the_process_goes_after_its_sockets(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    late = threading.Timer(0.1, bench.jvms[0].die)
+    late.start()
+    with pytest.raises(EOFError), lease.at_work(Work("root part", ("a@home#1",))):
+        raise EOFError
+    lease.end()
+    assert bench.await_event(JvmDied).at_work == (Work("root part", ("a@home#1",)),)
+
+
+def test_work_that_is_done_or_failed_in_an_ordinary_way_is_not_blamed(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    with lease.at_work(Work("batch", ("fine@home#1",))):
+        pass
+    with pytest.raises(SparkFailed), lease.at_work(Work("batch", ("failed@home#2",))):
+        raise SparkFailed("division by zero")
+    with pytest.raises(ValueError), lease.at_work(Work("batch", ("odd@home#3",))):  # noqa: PT011
+        raise ValueError
+    lease.end()
+    bench.jvms[0].die()
+    died = bench.await_event(JvmDied)
+    assert died.at_work == ()
+    assert "no query was at work" in died.text
+
+
+def test_while_there_is_no_jvm_a_lease_is_refused_with_the_reason(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    bench.jvms[0].die(3, "Terminating due to java.lang.OutOfMemoryError: Java heap space")
+    bench.until(lambda: lease.is_over)
+    with pytest.raises(SparkDown, match="no room left in its heap"):
+        bench.keeper.lease()
+    lease.end()
+    bench.await_event(JvmStarted)
+
+
+def test_a_new_jvm_waits_until_the_holders_of_the_old_one_let_go(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    bench.jvms[0].die()
+    bench.until(lambda: lease.is_over)
+    assert len(bench.jvms) == 1
+    lease.end()
+    bench.await_event(JvmStarted)
+    assert bench.jvms[0].is_stopped, "its threads and sockets are put away"
+
+
+def test_a_full_jvm_is_replaced_when_its_holders_have_let_go(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    bench.vitals = lambda jvm: FULL if jvm is bench.jvms[0] else WELL
+    bench.until(lambda: lease.is_over)
+    with pytest.raises(SparkDown, match="code cache is 90% full"):
+        bench.keeper.lease()
+    assert bench.jvms[0].is_alive(), "a batch is still under way"
+    lease.end()
+    assert "code cache is 90% full" in bench.await_event(JvmReplaced).text
+    bench.await_event(JvmStarted)
+    assert bench.jvms[0].is_stopped
+    assert not bench.jvms[0].was_killed
+    assert bench.collections == 1, "what a collection frees does not count"
+    status = bench.keeper.status()
+    assert (status.replacements, status.deaths) == (1, {})
+
+
+def test_what_a_collection_frees_is_no_reason_to_replace(bench: Bench) -> None:
+    bench.vitals = lambda _: WELL if bench.collections else FULL
+    bench.until(lambda: bench.collections == 1 and bench.keeper.status().vitals == WELL)
+    assert len(bench.jvms) == 1
+
+
+def test_a_jvm_is_not_replaced_again_and_again() -> None:
+    bench = Bench(msgspec.structs.replace(LIMITS, steady_s=3600.0))
+    bench.keeper.open()
+    bench.vitals = lambda _: FULL
+    bench.until(lambda: bench.collections >= 3)
+    assert len(bench.jvms) == 1
+    bench.keeper.close()
+
+
+def test_a_holder_that_does_not_let_go_holds_nobody_up() -> None:
+    bench = Bench(msgspec.structs.replace(LIMITS, drain_s_max=0.05))
+    bench.keeper.open()
+    bench.keeper.lease()
+    bench.vitals = lambda jvm: FULL if jvm is bench.jvms[0] else WELL
+    bench.await_event(JvmReplaced)
+    assert bench.jvms[0].was_killed, "in order, its jobs would fail as if by themselves"
+    bench.keeper.close()
+
+
+def test_a_jvm_that_does_not_answer_is_ended() -> None:
+    bench = Bench(msgspec.structs.replace(LIMITS, answer_s_max=0.05))
+    bench.keeper.open()
+
+    def silent(jvm: FakeSpark) -> Vitals:
+        if jvm is bench.jvms[0]:
+            jvm.ends_within(WAIT_S_MAX)
+            raise ConnectionError
+        return WELL
+
+    bench.vitals = silent
+    died = bench.await_event(JvmDied)
+    assert died.end.cause is Cause.STUCK
+    assert "did not answer" in died.text
+    bench.await_event(JvmStarted)
+    bench.keeper.close()
+
+
+def test_a_start_that_fails_is_tried_again(bench: Bench) -> None:
+    bench.failing_starts = 2
+    bench.jvms[0].die()
+    bench.await_event(JvmStarted)
+    told = [event for event in bench.events if isinstance(event, JvmNotStarted)]
+    assert len(told) == 2
+    assert "no Java here" in told[0].text
+    assert bench.keeper.status().failed_starts == 2
+
+
+def test_the_pause_doubles_while_jvms_die_young() -> None:
+    bench = Bench(
+        msgspec.structs.replace(LIMITS, restart_s_min=0.01, restart_s_max=0.06, steady_s=3600.0)
+    )
+    bench.keeper.open()
+    bench.failing_starts = 4
+    bench.jvms[0].die()
+    bench.await_event(JvmStarted)
+    pauses = [event.pause_s for event in bench.events if isinstance(event, JvmNotStarted)]
+    assert pauses == [0.02, 0.04, 0.06, 0.06]
+    bench.keeper.close()
+
+
+def test_whoever_is_told_can_not_end_the_keeper() -> None:
+    bench = Bench()
+    told: list[SparkEvent] = []
+
+    def grumble(event: SparkEvent) -> None:
+        told.append(event)
+        raise RuntimeError("the one who is told is in trouble")
+
+    bench.keeper._told = grumble
+    bench.keeper.open()
+    bench.jvms[0].die()
+    bench.until(lambda: len(bench.jvms) == 2)
+    assert bench.jvms[0].is_stopped, "PySpark knows one JVM; the old one must be put away"
+    bench.jvms[1].die()
+    bench.until(lambda: len(bench.jvms) == 3)
+    bench.keeper.close()
+
+
+def test_after_the_end_nothing_is_started(bench: Bench) -> None:
+    bench.keeper.close()
+    assert bench.jvms[0].is_stopped
+    with pytest.raises(SparkDown, match="being stopped"):
+        bench.keeper.lease()
+    assert len(bench.jvms) == 1
+
+
+def test_vitals_say_which_limit_is_near() -> None:
+    assert WELL.near() is None
+    assert FULL.near() == "its code cache is 90% full"
+    no_limit = msgspec.structs.replace(WELL, metaspace_bytes=10**12, metaspace_limit=None)
+    assert no_limit.near() is None
+    assert msgspec.structs.replace(WELL, heap_bytes=85).near() == "its heap is 85% full"
