@@ -104,7 +104,8 @@ async def _until_followed(federation: Federation) -> None:
     stamp lies."""
     for runtime in federation.runtimes.values():
         while not (
-            "hits" in runtime.feeder.followed and runtime.stores.cube.cuts.state("hits").is_begun
+            "hits" in runtime.stores.cube.cuts.names()
+            and runtime.stores.cube.cuts.state("hits").is_begun
         ):
             await asyncio.sleep(0.05)
 
