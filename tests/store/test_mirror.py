@@ -52,9 +52,13 @@ def test_a_change_is_seen_inside_its_transaction_and_by_others_after_the_commit(
 def test_a_change_vanishes_with_a_transaction_that_fails(
     manifest: Manifest, mirror: Mirror[list[int]]
 ) -> None:
-    with pytest.raises(KeyError), manifest.transaction():
-        mirror.change().append(2)
-        raise KeyError
+    def fail() -> None:
+        with manifest.transaction():
+            mirror.change().append(2)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert mirror.value == [1]
     with manifest.transaction():
         mirror.change().append(4)
@@ -70,10 +74,15 @@ def test_a_commit_that_fails_changes_nothing_in_memory(
 ) -> None:
     called: list[int] = []
     FaultyConnection.put_into(manifest, lambda sql: code if sql == "COMMIT" else 0)
-    with pytest.raises(error), manifest.transaction():
-        manifest.run("INSERT INTO t VALUES (1)")
-        mirror.change().append(2)
-        manifest.after_commit(lambda: called.append(1))
+
+    def change() -> None:
+        with manifest.transaction():
+            manifest.run("INSERT INTO t VALUES (1)")
+            mirror.change().append(2)
+            manifest.after_commit(lambda: called.append(1))
+
+    with pytest.raises(error):
+        change()
     assert (mirror.value, called) == ([1], [])
     assert manifest.all("SELECT a FROM t") == []
 
