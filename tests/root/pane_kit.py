@@ -367,6 +367,7 @@ class RootDisk:
 
     def __init__(self, incarnation: int = 50) -> None:
         self.incarnation = incarnation
+        self.last_number = 0
         self.kept: dict[int, KeptSummary] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
         self.answers: dict[int, WindowAnswered] = {}
@@ -375,7 +376,8 @@ class RootDisk:
     def execute(self, write: root_out.Output) -> None:
         match write:
             case root_out.Keep(_, kept):
-                assert kept.number not in self.kept, "a number is kept once"
+                assert kept.number > self.last_number, "a number is never used again"
+                self.last_number = kept.number
                 self.kept[kept.number] = kept
             case root_out.KeepState(_, state, _):
                 self.states[state.ordinal, state.incarnation] = write
@@ -408,6 +410,7 @@ class RootDisk:
                 if query.window.panes_of(one.window).start >= done
             ),
             self.done_through,
+            self.last_number,
         )
 
 

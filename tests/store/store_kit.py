@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from headwater.store.batch_rows import QueryResult
 from headwater.store.chunk import NewCut
 from headwater.store.cube import Cube
 from headwater.store.disk import Disk
+from headwater.store.manifest import Manifest
 
 QUERY = "hits@home#1"
 SOURCE = "weblog"
@@ -143,9 +145,51 @@ class FaultyDisk(Disk):
         self._maybe("open", path)
         return super().open(path)
 
+    def stat(self, path: Path | str) -> os.stat_result:
+        self._maybe("stat", path)
+        return super().stat(path)
+
+    def read_file(self, path: Path) -> bytes:
+        self._maybe("read_file", path)
+        return super().read_file(path)
+
     def read_at(self, handle: int, count: int, offset: int) -> bytes:
         self._maybe("read_at", handle)
         return super().read_at(handle, count, offset)
+
+
+class FaultyConnection:
+    """A connection to SQLite that fails where a test says so.
+
+    ``fails`` is asked before every statement and gives an error code, or 0. One that fails does not
+    happen, unless ``fails`` has done it itself.
+    """
+
+    def __init__(self, inner: sqlite3.Connection, fails: Callable[[str], int]) -> None:
+        self._inner = inner
+        self._fails = fails
+
+    @classmethod
+    def put_into(cls, manifest: Manifest, fails: Callable[[str], int]) -> None:
+        manifest._connection = cls(manifest._connection, fails)  # type: ignore[assignment]
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        self._maybe(sql)
+        return self._inner.execute(sql, *values)
+
+    def executemany(self, sql: str, values: Any) -> sqlite3.Cursor:
+        self._maybe(sql)
+        return self._inner.executemany(sql, values)
+
+    def _maybe(self, sql: str) -> None:
+        code = self._fails(sql)
+        if code:
+            error = sqlite3.OperationalError("injected")
+            error.sqlite_errorcode = code
+            raise error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 class Clock:

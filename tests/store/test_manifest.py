@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from store_kit import FaultyConnection
 
-from headwater.errors import DiskFull, StoreError
+from headwater.errors import DiskFull, DiskTrouble, StoreBroken, StoreError
 from headwater.store.manifest import Manifest, Schema
 
 FIRST = ("CREATE TABLE t (a INTEGER)",)
@@ -138,3 +139,81 @@ def test_after_a_commit_with_an_unknown_outcome_nothing_more_is_written(
         put(manifest, 3)
     assert manifest.is_broken
     assert manifest.all("SELECT a FROM t") == [(1,)]
+
+
+def test_a_table_that_others_refer_to_can_be_made_anew(open_manifest: Open) -> None:
+    first = (
+        "CREATE TABLE parents (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE children (of INTEGER NOT NULL REFERENCES parents ON DELETE CASCADE)",
+        "INSERT INTO parents VALUES (1)",
+        "INSERT INTO children VALUES (1)",
+    )
+    second = (
+        "CREATE TABLE other (id INTEGER PRIMARY KEY AUTOINCREMENT)",
+        "INSERT INTO other SELECT id FROM parents",
+        "DROP TABLE parents",
+        "ALTER TABLE other RENAME TO parents",
+    )
+    open_manifest(Schema("test", 77, (first,))).close()
+    new = open_manifest(Schema("test", 77, (first, second)))
+    assert new.all("SELECT of FROM children") == [(1,)]
+    with new.transaction():
+        new.run("DELETE FROM parents")
+    assert new.all("SELECT of FROM children") == [], "they still refer to it"
+
+
+def test_a_migration_that_leaves_rows_behind_is_refused(open_manifest: Open) -> None:
+    first = (
+        "CREATE TABLE parents (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE children (of INTEGER NOT NULL REFERENCES parents)",
+        "INSERT INTO parents VALUES (1)",
+        "INSERT INTO children VALUES (1)",
+    )
+    open_manifest(Schema("test", 77, (first,))).close()
+    with pytest.raises(StoreError, match="children refer to nothing"):
+        open_manifest(Schema("test", 77, (first, ("DELETE FROM parents",))))
+    assert open_manifest(Schema("test", 77, (first,))).all("SELECT id FROM parents") == [(1,)]
+
+
+def test_opening_puts_what_the_log_has_into_the_file(open_manifest: Open, tmp_path: Path) -> None:
+    """A commit whose sync failed may be in the system's memory alone; what is built upon must be
+    written anew."""
+    put(open_manifest(), 1)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("m.sqlite", "m.sqlite-wal"):  # as a process leaves them that was killed
+        (copy / name).write_bytes((tmp_path / name).read_bytes())
+    assert (copy / "m.sqlite-wal").stat().st_size
+    opened = Manifest.open(copy / "m.sqlite", SCHEMA)
+    assert (copy / "m.sqlite-wal").stat().st_size == 0
+    assert opened.all("SELECT a FROM t") == [(1,)]
+    opened.close()
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_BUSY])
+def test_trouble_that_changed_nothing_is_told_apart(open_manifest: Open, code: int) -> None:
+    manifest = open_manifest()
+    failing = [code]
+    FaultyConnection.put_into(
+        manifest, lambda sql: failing.pop() if failing and sql.startswith("INSERT") else 0
+    )
+    with pytest.raises(DiskTrouble):
+        put(manifest, 1)
+    put(manifest, 2)
+    assert manifest.all("SELECT a FROM t") == [(2,)]
+
+
+def test_a_transaction_that_can_not_be_undone_ends_all_writing(open_manifest: Open) -> None:
+    manifest = open_manifest()
+
+    class NoRollback(NoCommit):
+        def execute(self, sql: str, *rest: object) -> sqlite3.Cursor:
+            if sql == "ROLLBACK":
+                raise sqlite3.OperationalError("disk I/O error")
+            return self._inner.execute(sql, *rest)  # type: ignore[arg-type]
+
+    manifest._connection = NoRollback(manifest._connection)  # type: ignore[assignment]
+    with pytest.raises(KeyError), manifest.transaction():
+        raise KeyError
+    with pytest.raises(StoreBroken, match="could not be undone"):
+        put(manifest, 1)

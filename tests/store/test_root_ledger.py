@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from store_kit import MERGER, FaultyDisk, counts_of, envelope_of, query_of, rows_of
+from store_kit import (
+    MERGER,
+    FaultyConnection,
+    FaultyDisk,
+    counts_of,
+    envelope_of,
+    query_of,
+    rows_of,
+)
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import SiteState
-from headwater.errors import DiskFull, SegmentDamaged, StoreError
+from headwater.algebra.summary import Summary
+from headwater.errors import AlreadyPublished, DiskFull, SegmentDamaged, StoreBroken, StoreError
+from headwater.plan.roster import Roster, Site
+from headwater.root.config import RootConfig
 from headwater.root.outputs import Keep, KeepState, KeptSummary, Trim, WindowAnswered
+from headwater.root.root import Root
 from headwater.store.publication import Published
 from headwater.store.results import ResultsReader, ResultsWriter
 from headwater.store.root_ledger import RootLedger
+from headwater.store.root_schema import ROOT_SCHEMA
+from headwater.store.table_cache import TableCache
 
 QUERY = query_of()
 ID = str(QUERY.id)
@@ -299,3 +317,253 @@ def test_a_full_disk_publishes_and_remembers_nothing(ledger: RootLedger, tmp_pat
     assert list((tmp_path / "hits").iterdir()) == []
     disk.fail_after.clear()
     assert ledger.publish(QUERY, [answered(5)], {}, results) == 1
+
+
+# Numbers
+
+
+def root_of(ledger: RootLedger) -> Root:
+    """A root that has taken up what the ledger has."""
+    query = query_of()
+    sites = tuple(Site(n, f"s{n}") for n in range(3))
+    root = Root(
+        query=query,
+        roster=Roster(1, sites, "s0"),
+        config=RootConfig(),
+        merger=MERGER,
+        incarnation=ledger.incarnation,
+        now_s=0.0,
+    )
+    root.restore(ledger.restore(ID), now_s=0.0)
+    return root
+
+
+def receive(root: Root, ledger: RootLedger, pane: int, site: int, *rows: tuple[str, int]) -> None:
+    root.receive_states([SiteState(ID, site, 77, 1, first_pane=0)], now_s=0.0)
+    root.receive(Summary(ID, pane, Coverage.of_whole(site, 77), rows_of(*rows)), now_s=0.0)
+    ledger.write([one for one in root.take() if isinstance(one, Keep | KeepState | Trim)])
+
+
+def damage(ledger: RootLedger, number: int) -> None:
+    with ledger._manifest.transaction():
+        ledger._manifest.run("UPDATE summaries SET checksum = x'00' WHERE number = ?", (number,))
+    ledger._cache = TableCache(1 << 20)
+
+
+def test_rows_that_come_after_mending_are_in_the_merge_of_another_pane(ledger: RootLedger) -> None:
+    """The newest summary is damaged. Its number must not go to the next one: the merge of another
+    pane in memory already goes up to it."""
+    root = root_of(ledger)
+    receive(root, ledger, 5, 0, ("/a", 1))
+    receive(root, ledger, 6, 0, ("/b", 1))
+    through = root.kept
+    damage(ledger, through)
+    assert ledger.pane_rows(ID, 5, kept_through=through) is not None
+    with pytest.raises(SegmentDamaged):
+        ledger.pane_rows(ID, 6, kept_through=through)
+    assert ledger.mend(ID)
+    root = root_of(ledger)
+    receive(root, ledger, 5, 1, ("/a", 50))
+    rows = ledger.pane_rows(ID, 5, kept_through=root.kept)
+    assert rows is not None
+    assert counts_of(rows) == {"/a": 51}
+
+
+@pytest.mark.parametrize("gone_by", ["trimming", "mending"])
+def test_the_number_of_a_summary_that_is_gone_is_not_used_again(
+    open_ledger: Open, gone_by: str
+) -> None:
+    ledger = open_ledger()
+    ledger.write([keep(1, 5, ("/a", 1)), keep(7, 6, ("/a", 1))])
+    if gone_by == "trimming":
+        ledger.write([Trim(ID, 9)])
+    else:
+        damage(ledger, 7)
+        with pytest.raises(SegmentDamaged):
+            ledger.pane_rows(ID, 6, kept_through=7)
+        ledger.mend(ID)
+    for _ in range(2):
+        assert ledger.restore(ID).last_number == 7
+        with pytest.raises(StoreError, match="never used again"):
+            ledger.write([keep(7, 12, ("/a", 1))])
+        ledger = open_ledger()
+    ledger.write([keep(8, 12, ("/a", 1))])
+
+
+def test_a_merge_that_was_under_way_while_the_ledger_was_mended_is_not_kept(
+    ledger: RootLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/a", 10), site=1), keep(3, 6, ("/b", 1))])
+    damage(ledger, 3)
+    with pytest.raises(SegmentDamaged):
+        ledger.pane_rows(ID, 6, kept_through=3)
+    merge = MERGER.merge
+
+    def slowly(parts: list[pa.Table]) -> pa.Table:
+        monkeypatch.undo()
+        ledger.mend(ID)
+        return merge(parts)
+
+    monkeypatch.setattr(MERGER, "merge", slowly)
+    ledger.pane_rows(ID, 5, kept_through=3)
+    assert (ID, 5) not in ledger._merged_through
+
+
+def test_a_ledger_of_the_first_version_is_taken_over_whole(open_ledger: Open) -> None:
+    ledger = open_ledger()
+    ledger.write([keep(4, 5, ("/a", 1)), keep(9, 6, ("/b", 2)), KeepState(ID, state(0, 7, 1), 12)])
+    before = ledger.restore(ID)
+    with ledger._manifest.transaction():
+        ledger._manifest.run("DROP TABLE numbers")
+        ledger._manifest.run("PRAGMA user_version = 2")
+    ledger = open_ledger()
+    assert ledger.restore(ID).summaries == before.summaries
+    assert ledger.restore(ID).last_number == 11, "a life of a site began at the next number"
+    rows = ledger.pane_rows(ID, 6, kept_through=11)
+    assert rows is not None
+    assert counts_of(rows) == {"/b": 2}
+    assert len(ROOT_SCHEMA.migrations) == 3
+
+
+# Each revision once
+
+STEPS = [
+    ("write_new", 0), ("write_new", 1), ("sync_file", 0), ("sync_file", 1), ("sync_directory", 0),
+    ("rename", 0), ("rename", 1), ("sync_directory", 1),
+]  # fmt: skip
+
+
+def revisions(directory: Path) -> Counter[tuple[int, int]]:
+    reader = ResultsReader(directory)
+    envelopes = [e for seq in reader.publications() for e in reader.envelopes(seq)]
+    return Counter((e.window, e.revision) for e in envelopes)
+
+
+def shown(directory: Path, window: int) -> dict[str, int]:
+    """The newest answer of a window, as readers see it."""
+    reader = ResultsReader(directory)
+    seq, envelope = next(one for one in reader.newest() if one[1].window == window)
+    rows = reader.answer(seq, envelope)
+    assert rows is not None
+    return counts_of(rows)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize(("verb", "works"), STEPS)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_revision_is_published_once_whatever_step_fails(
+    open_ledger: Open, tmp_path: Path, verb: str, works: int, code: int, restarts: bool
+) -> None:
+    """As a root does it: what it is told has failed it asks for again, with what has come since."""
+    ledger, directory = open_ledger(), tmp_path / "hits"
+    disk = StepDisk()
+    results = ResultsWriter(directory, disk=disk)
+    ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", 1))}, results)
+    disk.fail_at(verb, works, code)
+    accepted = {"/a": 2}
+    try:
+        ledger.publish(QUERY, [answered(5, 2)], {5: rows_of(("/a", 2))}, results)
+        published = True
+    except StoreError:
+        published = False
+    disk.fail_at("", 0, 0)
+    if restarts:
+        ledger, results = open_ledger(), ResultsWriter(directory)
+        published = [one.revision for one in ledger.restore(ID).answers] == [2]
+    if not published:
+        accepted = {"/a": 3}
+        ledger.publish(QUERY, [answered(5, 2)], {5: rows_of(("/a", 3))}, results)
+    ledger.settle_results("hits", results)
+    assert revisions(directory) == {(5, 1): 1, (5, 2): 1}
+    assert shown(directory, 5) == accepted
+    assert [one.revision for one in ledger.restore(ID).answers] == [2]
+    assert results.trouble == ""
+
+
+class StepDisk(FaultyDisk):
+    """Fails one call, the one after so many of its kind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at: tuple[str, int, int] = ("", 0, 0)
+
+    def fail_at(self, verb: str, works: int, code: int) -> None:
+        self.calls.clear()
+        self._at = (verb, works, code)
+
+    def _maybe(self, verb: str, path: object) -> None:
+        super()._maybe(verb, path)
+        if (verb, self.calls[verb] - 1) == self._at[:2]:
+            raise OSError(self._at[2], "injected", str(path))
+
+
+@pytest.mark.parametrize("happened", [False, True])
+def test_a_publication_of_which_nobody_knows_whether_it_is_one_stays_as_it_was_prepared(
+    open_ledger: Open, tmp_path: Path, happened: bool
+) -> None:
+    ledger, directory = open_ledger(), tmp_path / "hits"
+    results = ResultsWriter(directory)
+    inner = ledger._manifest._connection
+
+    def fails(sql: str) -> int:
+        if sql == "COMMIT" and happened:
+            inner.execute("COMMIT")
+        return sqlite3.SQLITE_IOERR_FSYNC if sql == "COMMIT" else 0
+
+    FaultyConnection.put_into(ledger._manifest, fails)
+    for count in (1, 2):  # the second time with other rows
+        with pytest.raises(StoreBroken):
+            ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", count))}, results)
+    ledger, results = open_ledger(), ResultsWriter(directory)
+    ledger.settle_results("hits", results)
+    assert len(ledger.restore(ID).answers) == len(ResultsReader(directory).publications())
+    if happened:
+        assert shown(directory, 5) == {"/a": 1}
+
+
+def test_a_revision_that_is_published_is_refused(ledger: RootLedger, tmp_path: Path) -> None:
+    results = ResultsWriter(tmp_path / "hits")
+    ledger.publish(QUERY, [answered(5, 2)], {5: rows_of(("/a", 1))}, results)
+    for revision in (1, 2):
+        with pytest.raises(AlreadyPublished, match="above 2"):
+            ledger.publish(QUERY, [answered(5, revision)], {5: rows_of(("/a", 9))}, results)
+    assert revisions(tmp_path / "hits") == {(5, 2): 1}
+    assert ledger.publish(QUERY, [answered(5, 3)], {}, results) == 2
+    names = [path.name for path in (tmp_path / "hits").iterdir()]
+    assert not [name for name in names if name.startswith(".")]
+
+
+def test_two_queries_of_one_stream_are_published_at_the_same_time(
+    ledger: RootLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream that is changed has two for a while, and two threads answer."""
+    import threading
+
+    results = ResultsWriter(tmp_path / "hits")
+    other = query_of(counter=2)
+    theirs = WindowAnswered(5, 1, 4, envelope_of(other, 5))
+    prepare = results.prepare
+    thread = threading.Thread(
+        target=lambda: ledger.publish(other, [theirs], {5: rows_of(("/b", 1))}, results)
+    )
+
+    def slowly(answers: Any) -> int:
+        seq = prepare(answers)
+        if not thread.is_alive():
+            thread.start()
+            thread.join(0.2)
+        return seq
+
+    monkeypatch.setattr(results, "prepare", slowly)
+    ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", 1))}, results)
+    thread.join(10)
+    reader = ResultsReader(tmp_path / "hits")
+    assert [reader.envelopes(seq)[0].query for seq in reader.publications()] == [ID, str(other.id)]
+
+
+def test_the_newest_answer_is_that_of_the_newest_publication(tmp_path: Path) -> None:
+    """Of a directory in which a former version published a revision twice."""
+    writer = ResultsWriter(tmp_path / "hits")
+    for count in (1, 2):
+        writer.publish([Published(answered(5).envelope, rows_of(("/a", count)))])
+    assert shown(tmp_path / "hits", 5) == {"/a": 2}

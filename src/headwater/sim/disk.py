@@ -292,6 +292,7 @@ class LedgerDisk:
 
     def __init__(self, nothing: Records) -> None:
         self._nothing = nothing
+        self._last_number = 0
         self.kept: dict[int, KeptSummary] = {}
         self.by_pane: dict[int, list[KeptSummary]] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
@@ -299,6 +300,8 @@ class LedgerDisk:
         self.done_through: int | None = None
 
     def keep(self, kept: KeptSummary) -> None:
+        assert kept.number > self._last_number, "a number is never used again"
+        self._last_number = kept.number
         self.kept[kept.number] = kept
         self.by_pane.setdefault(kept.pane, []).append(kept)
 
@@ -333,6 +336,7 @@ class LedgerDisk:
             tuple(self.states[key] for key in sorted(self.states)),
             tuple(self.answers[window] for window in sorted(self.answers)),
             self.done_through,
+            self._last_number,
         )
 
 

@@ -135,9 +135,10 @@ class Manifest:
         with self.lock:
             self.refuse_if_broken()
             assert self._open is None, "a transaction is open; one call is one transaction"
-            self.run("BEGIN IMMEDIATE")
-            opened = self._open = Transaction(threading.get_ident())
+            opened = Transaction(threading.get_ident())
             try:
+                self.run("BEGIN IMMEDIATE")
+                self._open = opened
                 yield
                 self._commit()
             except BaseException:
