@@ -12,6 +12,7 @@ how long the other side held it. No clock is compared with another.
 
 from __future__ import annotations
 
+from headwater.overlay import root_signs
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import BeatWord, Heartbeat
 from headwater.overlay.root_signs import LOST_S, NO_WAY, RootWay
@@ -26,15 +27,17 @@ BEATS_ALLOWED = 2.0
 PROGRESS_BEATS = 3
 PROGRESS_BEATS_PER_LEVEL = 1
 """News of a root take up to one heartbeat for each level, and some may be missed."""
+UNSPOKEN_TURNS = 3
+"""A root that has had no turn for so long, though there were turns, was not heard of."""
 RTT_MAX_S = 60.0
 """A longer round trip is a clock that was set, not a network."""
 
 
 class Link:
     __slots__ = (
-        "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s", "_interval_s", "_up_s",
-        "_ways", "handed_bytes", "has_been_heard", "has_turned", "is_silent", "is_up", "last_rtt_s",
-        "load_is_told", "queued_bytes", "rtt_s", "site",
+        "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s", "_interval_s",
+        "_is_full", "_spoken_s", "_up_s", "_ways", "handed_bytes", "has_been_heard", "has_turned",
+        "is_silent", "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s", "site",
     )  # fmt: skip
 
     def __init__(self, site: str, config: OverlayConfig) -> None:
@@ -62,6 +65,10 @@ class Link:
         self._up_s = float("-inf")
         self._ways: dict[int, RootWay] = {}
         """By root: what this neighbour last said of its way there."""
+        self._spoken_s: dict[int, float] = {}
+        """By root: when it did."""
+        self._is_full = False
+        """Its heartbeats have no room for all roots that it knows."""
 
     @property
     def is_open(self) -> bool:
@@ -96,6 +103,8 @@ class Link:
         self._heard_s = now_s
         self._up_s = now_s
         self._ways.clear()
+        self._spoken_s.clear()
+        self._is_full = False
         self._echo_s = None
         self._forget_load()
 
@@ -151,20 +160,30 @@ class Link:
         for root, way in ways.items():
             self.has_turned |= (self._ways.get(root) is NO_WAY) != (way is NO_WAY)
             self._ways[root] = way
+            self._spoken_s[root] = now_s
+        self._is_full = len(ways) >= root_signs.ROOTS_MAX
 
-    def way_to(self, root: int, *, level: int, is_above: bool, now_s: float) -> RootWay | None:
+    def way_to(
+        self, root: int, *, level: int, is_above: bool, turn_beats: int = 1, now_s: float
+    ) -> RootWay | None:
         """Its way to a root; None where it has none, or its news are too old for a peer on this
         level: it is up, and yet it is cut off. What was never heard from somebody above us counts
         from when the link came up; somebody below must have a way of its own, so its word is
-        needed."""
+        needed. ``turn_beats``: every root is spoken of once in so many heartbeats."""
+        beat_s = max(self._interval_s, self._config.heartbeat_every_s) * turn_beats
         way = self._ways.get(root)
-        if way is None:
+        if way is None or self._is_unspoken(root, turn_s=beat_s, now_s=now_s):
             if not is_above:
                 return None
-            way = RootWay(self._up_s)
+            way = RootWay(self._echo_came_s if self._is_full else self._up_s)
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
-        life_s = beats * max(self._interval_s, self._config.heartbeat_every_s)
-        return way if now_s - way.seen_s <= life_s else None
+        return way if now_s - way.seen_s <= beats * beat_s else None
+
+    def _is_unspoken(self, root: int, *, turn_s: float, now_s: float) -> bool:
+        """It speaks of more roots than we know of, and not of this one: that is no news of the
+        root. It would say that a way was lost before anything else, so its silence is none."""
+        past_s = now_s - self._spoken_s.get(root, self._up_s)
+        return self._is_full and past_s > UNSPOKEN_TURNS * turn_s
 
     def beat(self, word: BeatWord, *, needs_link: bool = True, now_s: float) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago

@@ -43,7 +43,8 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
 
 
 class BeatWord(NamedTuple):
-    """What a heartbeat says beside its times; the same to all neighbours."""
+    """What there is to say in a heartbeat beside its times. All neighbours are told the same, but
+    for the roots, which take turns where they are many."""
 
     digest: int
     roots: tuple[RootSign, ...] = ()

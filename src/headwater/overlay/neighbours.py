@@ -11,7 +11,7 @@ who have turned to it; guests are limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.dialling import Backoff, is_dialler
@@ -20,6 +20,7 @@ from headwater.overlay.messages import BeatWord, Heartbeat
 from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
 from headwater.overlay.root_signs import RootWay
 from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.sign_turns import SignTurns
 
 Note = Callable[[str, str], None]
 
@@ -32,8 +33,8 @@ NEWS_EVERY_S = 0.25
 class Neighbours:
     __slots__ = (
         "_backoffs", "_beat_s", "_config", "_diallable", "_level", "_links", "_missing",
-        "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "beat_count", "hosts",
-        "names",
+        "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "_turns", "beat_count",
+        "hosts", "names",
     )  # fmt: skip
 
     def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
@@ -52,14 +53,25 @@ class Neighbours:
         self.beat_count = 0
         """Heartbeats sent."""
         self._level = 0
+        self._turns = SignTurns()
         self._beat_s = float("-inf")
         self._next_beat_s = 0.0
         self._silence_s = float("inf")
         """Nobody can fall silent earlier than this."""
 
-    def set_relations(self, *, parents: set[str], children: set[str], level: int = 0) -> None:
-        """Called whenever a tree comes or goes; ``level`` is the farthest from a root."""
+    def set_relations(
+        self,
+        *,
+        parents: set[str],
+        children: set[str],
+        level: int = 0,
+        roots: Mapping[str, frozenset[int]] | None = None,
+        root_count: int = 1,
+    ) -> None:
+        """Called whenever a tree comes or goes; ``level`` is the farthest from a root, ``roots``
+        are by neighbour those on whose ways the link to it lies."""
         self._level = level
+        self._turns.relate(roots or {}, root_count=root_count)
         self.names = parents | children
         self._diallable = [
             other
@@ -112,7 +124,13 @@ class Neighbours:
         if site == root:
             return RootWay(now_s)
         ordinal = self._roster.ordinal_of.get(root, -1)
-        return link.way_to(ordinal, level=self._level, is_above=is_above, now_s=now_s)
+        return link.way_to(
+            ordinal,
+            level=self._level,
+            is_above=is_above,
+            turn_beats=self._turns.turn_beats,
+            now_s=now_s,
+        )
 
     def guests(self) -> list[str]:
         return [
@@ -128,6 +146,7 @@ class Neighbours:
             for backoff in self._backoffs.values():
                 backoff.try_soon(now_s=now_s)
         link.up(now_s=now_s)
+        self._turns.forget(site)
         self._find_missing()
         if len(self.guests()) > self._config.guests_max and site not in self.names:
             return [Hangup(site)]
@@ -153,6 +172,9 @@ class Neighbours:
 
     def _beat_to(self, link: Link, word: BeatWord, *, now_s: float) -> Transmit:
         self.beat_count += 1
+        roots = self._turns.pick(link.site, word.roots)
+        if roots is not word.roots:
+            word = word._replace(roots=roots)
         beat = link.beat(word, needs_link=self._needs(link.site), now_s=now_s)
         return Transmit(link.site, beat, CONTROL)
 

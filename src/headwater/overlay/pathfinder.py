@@ -88,14 +88,27 @@ class Pathfinder:
     def relate(self) -> None:
         """Keep links with the parents and children of all trees there are."""
         parents, children = self.router.neighbours()
-        level = self.router.level_max()
-        self._neighbours.set_relations(parents=parents, children=children, level=level)
         self._below = frozenset(self._roster.ordinal_of[child] for child in children)
         self._above = {}
+        roots: dict[str, set[int]] = {site: {self._home} for site in parents | children}
         for query in self.router.queries():
-            above = self._above.setdefault(self._roster.ordinal_of[query.root], set())
-            above.update(place.parent for place in query.all_places() if place.parent is not None)
-        self._signs.set_roots(self._above.keys() | {self._home})
+            root = self._roster.ordinal_of[query.root]
+            above = self._above.setdefault(root, set())
+            for place in query.all_places():
+                for child in place.children:
+                    roots[child].add(root)
+                if place.parent is not None:
+                    above.add(place.parent)
+                    roots[place.parent].add(root)
+        known = self._above.keys() | {self._home}
+        self._neighbours.set_relations(
+            parents=parents,
+            children=children,
+            level=self.router.level_max(),
+            roots={site: frozenset(of_site) for site, of_site in roots.items()},
+            root_count=len(known),
+        )
+        self._signs.set_roots(known)
         unreachable = self._neighbours.unreachable()
         if unreachable:
             self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")

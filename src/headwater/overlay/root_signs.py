@@ -25,9 +25,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 ROOTS_MAX = 16
-"""Roots that a heartbeat speaks of; a federation has few."""
+"""Roots that one heartbeat speaks of; where there are more, they take turns (``sign_turns``)."""
 SIGNS_MAX = 2 * ROOTS_MAX
 """Signs in a heartbeat: a way to each root, and another one where it needs that."""
+WORDS_AWAITED = 8
+"""So often nothing is said of a root that there never was a way to; where roots take turns, that
+there is none is said then, for silence would be taken for a turn that has not come."""
 DRIFT_MAX = 200e-6
 """How far clocks run apart, in seconds a second: twice what quartz is allowed (100 ppm)."""
 STEP_MIN_S = 0.001
@@ -82,21 +85,24 @@ class RootClock(msgspec.Struct, frozen=True):
 class RootSigns:
     """``ways_to`` finds the ways to a root that are to be told, the best one first."""
 
-    __slots__ = ("_clocks", "_has_way", "_ordinal", "_own", "_ways_to")
+    __slots__ = ("_clocks", "_has_way", "_ordinal", "_own", "_unsaid", "_ways_to")
 
     def __init__(self, ordinal: int, *, ways_to: Callable[[int], list[RootWay]]) -> None:
         self._ordinal = ordinal
         self._ways_to = ways_to
         self._has_way: dict[int, bool | None] = {}
         """By root: what was last said of it; None: nothing yet."""
+        self._unsaid: dict[int, int] = {}
+        """By root: how often nothing was said of it."""
         self._clocks: dict[int, RootClock] = {}
         self._own: frozenset[int] = frozenset()
 
     def set_roots(self, roots: Iterable[int]) -> None:
-        """The roots of the queries that are live here."""
-        wanted = sorted(set(roots))[:ROOTS_MAX]
+        """The roots of the queries that are live here: at most as many as there are queries."""
+        wanted = sorted(set(roots))
         self._own = frozenset(wanted) & {self._ordinal}
         self._has_way = {root: self._has_way.get(root) for root in wanted}
+        self._unsaid = {root: count for root, count in self._unsaid.items() if root in wanted}
         self._clocks = {root: clock for root, clock in self._clocks.items() if root in wanted}
 
     def hear_clocks(self, signs: Iterable[RootSign], *, rtt_s: float | None, now_s: float) -> None:
@@ -117,15 +123,20 @@ class RootSigns:
             self._learn(root, offset_s, spread_s=SEED_SPREAD_S + age_s, now_s=now_s)
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
-        """For the next heartbeat; roots to which there never was a way are left out."""
+        """All that there is to say; roots to which there never was a way are left out. Signs of
+        one root stand together. Which of them a heartbeat takes is up to ``SignTurns``."""
         signs: list[RootSign] = []
         for root in self._has_way:
             ways = self._find(root, now_s)
-            if ways or self._has_way[root] is not None:
+            if ways or self._has_way[root] is not None or self._is_given_up(root):
                 self._has_way[root] = bool(ways)
                 signs.append(self._sign_of(root, ways[0] if ways else None, now_s))
                 signs += [_sign(root, way, now_s) for way in ways[1:]]
         return tuple(signs)
+
+    def _is_given_up(self, root: int) -> bool:
+        self._unsaid[root] = self._unsaid.get(root, 0) + 1
+        return len(self._has_way) > ROOTS_MAX and self._unsaid[root] > WORDS_AWAITED
 
     def has_news(self, *, now_s: float) -> bool:
         """A way was lost or found since something was said: others should not wait for it."""
