@@ -290,7 +290,7 @@ class Schedule:
             self.twice_bytes += sum(len(line) * (n - 1) for line, n in copies.items())
 
     def excuse(self, path: Path) -> None:
-        data = path.read_bytes()
+        data = path.read_bytes() if path.exists() else b""
         self.excused |= set(whole_lines(data))
         rest = data[data.rfind(b"\n") + 1 :]
         if rest:

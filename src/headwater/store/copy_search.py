@@ -28,6 +28,8 @@ class CopySearch:
     ) -> None:
         self.copy_of: dict[int, str] = {}
         """Files that are left alone, with the path of what they are copies of."""
+        self.undecided: set[int] = set()
+        """Files that wait, of which more may be unread than is known."""
         self._reader = reader
         self._departed = departed
         self._linger_s = config.linger_s
@@ -39,6 +41,7 @@ class CopySearch:
         self._suspects.clear(file)
         self._comparisons.clear(file)
         self.copy_of.pop(file, None)
+        self.undecided.discard(file)
 
     def settle(
         self,
@@ -49,9 +52,9 @@ class CopySearch:
     ) -> None:
         """Decide for each file of which nothing was read whether it goes on from another.
 
-        ``begin_old`` is handed those that do and those that don't, and gives back which of the
-        latter are new. Of two that are new, the one with the shorter name is the original:
-        rotation appends.
+        Those that do come first: the others may be copies of them. ``begin_old`` is handed both,
+        and gives back which of the others are new. Of two that are new, the one with the shorter
+        name is the original: rotation appends.
         """
         new = [
             look
@@ -72,9 +75,9 @@ class CopySearch:
                 former = formers.find(look)
                 is_known = former is not None and former.is_whole
                 (known if is_known else others).append(look)
-        rest = {look.file.id for look in [*known, *begin_old(known, others)]}
-        originals = Originals(self._originals(round_, files)) if rest else Originals(())
-        for look in [look for look in new if look.file.id in rest]:
+        undecided = [*known, *begin_old(known, others)]
+        originals = Originals(self._originals(round_, files)) if undecided else Originals(())
+        for look in undecided:
             with _Refusing(look, round_):
                 self._set_apart(look, originals, formers, round_)
                 if look.file.checked:
@@ -106,12 +109,16 @@ class CopySearch:
             return False
         size, path = look.found.size, look.file.path
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            round_.refuse(path, f"waits until {hidden.path} is in sight, which it begins like")
+            self._let_wait(look, f"until {hidden.path} is in sight, which it begins like", round_)
             return True
         end = line_end_before(look.read_at, likeness(hidden.print, look.read_at, size=size))
         self._go_on(look, take_print(look.read_at, end))
         _tell_replaced(look, hidden.print, end, round_)
         return True
+
+    def _let_wait(self, look: Look, what: str, round_: Round) -> None:
+        self.undecided.add(look.file.id)
+        round_.refuse(look.file.path, f"waits {what}")
 
     def _go_on(self, look: Look, print_: Print, *, skipping: bool = False) -> None:
         look.file = msgspec.structs.replace(
@@ -119,6 +126,7 @@ class CopySearch:
         )
         self._suspects.clear(look.file.id)
         self.copy_of.pop(look.file.id, None)
+        self.undecided.discard(look.file.id)
 
     def _originals(self, round_: Round, files: Iterable[Followed]) -> Iterator[Content]:
         departed = {file.id for file in round_.departed}
@@ -147,7 +155,7 @@ class CopySearch:
             replaced = self._closest(new, originals.replaced_by(new))
             intact = self._closest(new, originals.like(new))
         except _Undecided:
-            round_.refuse(new.path, "waits until it is compared with the files that it begins like")
+            self._let_wait(look, "until it is compared with those that it begins like", round_)
             return
         except OtherUnreadable as error:
             self._leave_uncompared(look, error, round_)
@@ -187,7 +195,7 @@ class CopySearch:
     def _leave_uncompared(self, look: Look, error: OtherUnreadable, round_: Round) -> None:
         size, path = look.found.size, look.file.path
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            round_.refuse(path, f"waits until it can be compared: {error}")
+            self._let_wait(look, f"until it can be compared: {error}", round_)
             return
         self._go_on(look, look.file.print)
         round_.tell(path, f"not compared ({error}): read from there", twice_bytes=size)
@@ -215,6 +223,7 @@ class CopySearch:
 
     def _leave_alone(self, look: Look, old: Content, round_: Round) -> None:
         size = look.found.size
+        self.undecided.discard(look.file.id)
         if size >= HEAD_BYTES:
             self.copy_of[look.file.id] = old.path
             self._suspects.clear(look.file.id)

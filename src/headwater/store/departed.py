@@ -38,10 +38,11 @@ class PrintIndex:
             del self._by_head[len(head)][head]
 
     def begun_in(self, head: bytes) -> Iterator[Followed]:
-        """Those whose head this one begins with, longest first."""
+        """Those whose head this one begins with; of which most was read, first."""
         for length in sorted(self._by_head, reverse=True):
             if length <= len(head):
-                yield from list(self._by_head[length].get(head[:length], {}).values())
+                alike = self._by_head[length].get(head[:length], {}).values()
+                yield from sorted(alike, key=lambda file: file.position, reverse=True)
 
 
 class Departed:

@@ -150,5 +150,5 @@ class Formers:
 
 
 def is_comparable(file: Followed) -> bool:
-    """Something of it was read, for its own sake."""
-    return file.position > 0 and file.checked
+    """Something of it was read."""
+    return file.position > 0

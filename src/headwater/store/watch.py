@@ -160,6 +160,7 @@ class Watch:
                 look = self._examine(file, found, listing, round_)
                 if look is None and number is None and self._is_old(found, listing, places):
                     self._keep_for_later(file, found, round_)
+                    round_.tell(found.path, _begun_old(found.size))
         self._look_at_copies(listing, round_)
         self._settle(listing, places, round_)
         if round_.departed:
@@ -209,8 +210,7 @@ class Watch:
             del round_.looks[look.file.id]
             return True
         look.file = msgspec.structs.replace(file, checked=True)
-        what = f"there before its directory was first seen: begun after {size} bytes"
-        round_.tell(look.file.path, what)
+        round_.tell(look.file.path, _begun_old(size))
         return True
 
     def _meet(self, found: Found, listing: Listing | None) -> Followed:
@@ -280,6 +280,7 @@ class Watch:
             if size < file.start_at:
                 return known
             begun = _at_end(known, look.read_at, file.start_at)
+            round_.tell(look.found.path, _begun_old(file.start_at))
             return msgspec.structs.replace(begun, checked=True)
         if file.position == 0 and not is_sure:
             return msgspec.structs.replace(file, checked=False)
@@ -340,6 +341,8 @@ class Watch:
         else:
             round_.departed.append(file)
             round_.gone.add(file.id)
+            if file.id in self._copies.undecided:
+                round_.undecided_bytes += file.unread_bytes
 
     def _is_awaited(self, file: Followed, round_: Round) -> bool:
         """A file that is out of sight is given up after ``away_s``."""
@@ -352,7 +355,7 @@ class Watch:
         path = str(self.held_path(file.id)) if file.held else file.path
         look = self._examine(file, _unlisted(file, path), listing, round_)
         if look is not None:
-            look.file = msgspec.structs.replace(look.file, path=file.path)
+            look.file = msgspec.structs.replace(look.file, path=file.path, place=file.place)
         elif path in round_.refused:
             raise OSError(round_.refused[path])
         return look
@@ -462,6 +465,10 @@ class Watch:
 
 def _signature(found: Found) -> tuple[int, int, int]:
     return (found.size, found.modified_ns, found.changed_ns)
+
+
+def _begun_old(size: int) -> str:
+    return f"there before its directory was first seen: begun after {size} bytes"
 
 
 def _unlisted(file: Followed, path: str) -> Found:
