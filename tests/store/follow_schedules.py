@@ -309,10 +309,12 @@ class Schedule:
         """Count what has been registered since the last time."""
         state = self.cuts.state(SOURCE)
         rows = self.manifest.all(
-            "SELECT chunk FROM cuts WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
+            "SELECT chunk, origin, first_byte, end_byte FROM cuts "
+            "WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
             (state.id, self.last_cut),
         )
-        for (chunk,) in rows:
+        for chunk, origin, first, end in rows:
+            self.steps.append(f"  registered {origin} {first} to {end}")
             data = (self.cuts.spool.directory / chunk).read_bytes()
             assert data.endswith(b"\n"), f"half a line in {chunk}"
             self.got.update(data.splitlines(keepends=True))

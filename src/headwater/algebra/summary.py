@@ -93,7 +93,10 @@ class Summary(msgspec.Struct, frozen=True):
 def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
     """Both as one, with the larger age. Raises ``OverlapError`` where a site is in both."""
     assert (left.query, left.pane, left.more, left.plan_version) == (
-        right.query, right.pane, right.more, right.plan_version
+        right.query,
+        right.pane,
+        right.more,
+        right.plan_version,
     ), "only summaries of one query, of the same panes and plan, are merged"
     assert Lane.SPARE not in (left.lane, right.lane), "a spare is never merged on the way"
     coverage = left.coverage.merge(right.coverage)

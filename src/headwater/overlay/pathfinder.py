@@ -207,9 +207,7 @@ class Pathfinder:
             found.append(Way("last resort", 0, host, leads_on))
         return found
 
-    def _look_for(
-        self, query: LiveQuery, towards: list[tuple[str, bool]], *, now_s: float
-    ) -> None:
+    def _look_for(self, query: LiveQuery, towards: list[tuple[str, bool]], *, now_s: float) -> None:
         found = [self._way_by(site, query.root, is_above) for site, is_above in towards]
         ways = [way for way in found if way is not None]
         has_tree = bool(ways)

@@ -33,9 +33,7 @@ STATES_SHARE = 0.25
 AGE_SHARE = 0.3
 """How many queries over growing logs place records by their age. A finite log is read again from
 its start when a disk is lost, and a second reading may place it by another offset."""
-SOURCE = Source(
-    name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time"
-)
+SOURCE = Source(name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time")
 
 TREE_COUNTS = (1, 1, 2, 4)
 
@@ -127,9 +125,7 @@ def in_parts(scenario: Scenario, count: int) -> Scenario:
     """The same world, with the stream of its first query divided among so many roots. It asks for
     records, by timestamps: the last n of all groups are not the last n of each part's, and by age
     each part goes by the clock of its own root."""
-    whole = msgspec.structs.replace(
-        scenario.first_query, last_n=msgspec.UNSET, time=TimeKind.EVENT
-    )
+    whole = msgspec.structs.replace(scenario.first_query, last_n=msgspec.UNSET, time=TimeKind.EVENT)
     random = Random(f"parts {scenario.seed}")
     others = [s.name for s in scenario.roster.sites if s.dialable and s.name != whole.root]
     roots = [whole.root, *random.sample(others, count - 1)]
@@ -142,9 +138,7 @@ def in_parts(scenario: Scenario, count: int) -> Scenario:
         parts.append(
             msgspec.structs.replace(whole, id=id_, root=root, part=part, unit_last=unit_last)
         )
-    return msgspec.structs.replace(
-        scenario, first_query=parts[0], further_parts=tuple(parts[1:])
-    )
+    return msgspec.structs.replace(scenario, first_query=parts[0], further_parts=tuple(parts[1:]))
 
 
 def grace_of(timing: Timing, pace: Pace) -> float:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, is_like
+from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, first_line, is_like
 
 INDEX_BYTES = 16
 """Files are looked up by so many first bytes; shorter ones are compared one by one."""
@@ -79,7 +79,7 @@ class Originals:
         if not content.head:
             return
         self._all.append(content)
-        first = _first_line(content.head)
+        first = first_line(content.head)
         if first:
             self._by_line.setdefault(first, []).append(content)
         if len(content.head) < INDEX_BYTES:
@@ -105,9 +105,7 @@ class Originals:
 
     def begun_alike(self, new: Content) -> tuple[Content, int] | None:
         """One that begins with the same whole lines, and how much that is of their heads."""
-        alike = [
-            one for one in self._by_line.get(_first_line(new.head), []) if one.file != new.file
-        ]
+        alike = [one for one in self._by_line.get(first_line(new.head), []) if one.file != new.file]
         found = [(one, common_length(one.head, new.head)) for one in alike[-ALIKE_MAX:]]
         return max(found, key=lambda pair: pair[1], default=None)
 
@@ -115,11 +113,6 @@ class Originals:
         if len(head) < INDEX_BYTES:
             return self._all
         return self._by_head.get(head[:INDEX_BYTES], []) + self._short
-
-
-def _first_line(head: bytes) -> bytes:
-    """Empty if there is no end of it."""
-    return head[: head.find(b"\n") + 1]
 
 
 def _agree(left: bytes, right: bytes) -> bool:

@@ -99,15 +99,14 @@ class CopySearch:
             round_.tell(path, f"goes on from {old.path}, after {former.end} bytes")
             return
         self._go_on(look, take_print(look.read_at, former.end))
-        if old.path == path:
-            _tell_replaced(look, old.print, former.end, round_)
+        _tell_replaced(look, old.print, former.end, round_)
 
     def _waits_for_sight(self, look: Look, formers: Formers, round_: Round) -> bool:
         """True when it may be the copy, or be in the place, of one that is out of sight."""
         hidden = formers.is_like_hidden(look)
         if hidden is None:
             return False
-        size, path = look.found.size, look.file.path
+        size = look.found.size
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
             self._let_wait(look, f"until {hidden.path} is in sight, which it begins like", round_)
             return True
@@ -154,6 +153,9 @@ class CopySearch:
         try:
             replaced = self._closest(new, originals.replaced_by(new))
             intact = self._closest(new, originals.like(new))
+            alike = originals.begun_alike(new)
+            if alike is not None and alike[1] > intact[1]:
+                intact = alike
         except _Undecided:
             self._let_wait(look, "until it is compared with those that it begins like", round_)
             return
@@ -171,25 +173,22 @@ class CopySearch:
         elif intact[0] is not None:
             self._branch_off(look, intact[0], intact[1], round_)
         else:
-            self._read_as_new(look, originals, former, round_)
+            self._read_as_new(look, originals, formers, round_)
 
     def _read_as_new(
-        self, look: Look, originals: Originals, former: Former | None, round_: Round
+        self, look: Look, originals: Originals, formers: Formers, round_: Round
     ) -> None:
         new = _content(look, look.read_at)
+        former = formers.find(look)
         was_there = [one.print for one in originals.replaced_by(new)]
         if former is not None and former.old.path == new.path:
             was_there.append(former.old.print)
-        alike = originals.begun_alike(new)
-        doubtful, _ = self._departed.returned(look, now_s=round_.now_s)
+        gone = formers.begun_alike(look)
         if was_there:
             _tell_replaced(look, was_there[0], look.file.position, round_)
-        elif doubtful is not None:
-            what = f"begins like {doubtful.path}, which was gone: read from its beginning"
-            round_.tell(new.path, what, twice_bytes=doubtful.position)
-        elif alike is not None:
-            self._branch_off(look, *alike, round_)
-            return
+        elif gone is not None:
+            what = f"begins like {gone[0].path}, which is gone: read all the same"
+            round_.tell(new.path, what, twice_bytes=max(0, gone[1] - look.file.position))
         self._go_on(look, look.file.print)
 
     def _leave_uncompared(self, look: Look, error: OtherUnreadable, round_: Round) -> None:

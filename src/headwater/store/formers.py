@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from headwater.store.departed import Departed, PrintIndex
+from headwater.store.departed import ALIKE_MAX, Departed, PrintIndex
 from headwater.store.followed_file import Followed, likeness, line_end_before
-from headwater.store.identity import HEAD_BYTES
+from headwater.store.identity import HEAD_BYTES, first_line
 from headwater.store.poll_round import Look, Round
 
 
@@ -47,14 +47,15 @@ class Formers:
         self._hidden = PrintIndex(file for file in round_.unknown.values() if is_comparable(file))
 
     def find(self, look: Look) -> Former | None:
-        """The one of which most is in this file; None: nothing tells of any."""
+        """The one of which most is in this file, and more than was read of it anyway."""
         head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
         found = [
             self._find_left(look, head),
             self._find_hidden(look, head),
             self._find_remembered(look),
         ]
-        whole = [former for former in found if former is not None]
+        read = look.file.position
+        whole = [former for former in found if former is not None and former.end > read]
         if whole:
             return max(whole, key=lambda former: former.end)
         return self._find_shorter(look, head) or self._find_replaced(look)
@@ -89,7 +90,8 @@ class Formers:
             if old.id == look.file.id or not is_comparable(old):
                 continue
             if size < old.position and head == old.print.head[:size]:
-                end = line_end_before(look.read_at, size)
+                common = likeness(old.print, look.read_at, size=size)
+                end = max(line_end_before(look.read_at, common), look.file.position)
                 return Former(old, end, Where.LEFT, is_whole=False)
         return None
 
@@ -107,6 +109,21 @@ class Formers:
 
     def _was_at(self, old: Followed, path: str) -> bool:
         return old.path == path and old.id in self._round.gone and is_comparable(old)
+
+    def begun_alike(self, look: Look) -> tuple[Followed, int] | None:
+        """One that left, or had been gone, and begins with the same lines; and how many bytes."""
+        head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
+        old = [one for one in self._round.departed if one.id != look.file.id]
+        found = [
+            (one, likeness(one.print, look.read_at, size=look.found.size))
+            for one in [*old[:ALIKE_MAX], *self._departed.begun_alike(head)]
+            if first_line(one.print.head) == first_line(head) != b""
+        ]
+        best = max(found, key=lambda pair: pair[1], default=None)
+        if best is not None and best[1] == HEAD_BYTES:
+            # The print tells no more: they may be alike up to where it was read.
+            return best[0], max(HEAD_BYTES, min(best[0].position, look.found.size))
+        return best
 
     def is_like_hidden(self, look: Look) -> Followed | None:
         """One out of sight of which this may be the copy or the replacement; that can be told only

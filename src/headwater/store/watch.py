@@ -169,10 +169,11 @@ class Watch:
 
     def _look_at_copies(self, listing: Listing, round_: Round) -> None:
         """A copy is left alone for as long as all that it could be a copy of is there."""
-        for number in list(self._copies.copy_of):
+        for number in list(self._copies.copy_of) if round_.departed else ():
+            self._quiet.pop(number, None)
             file = self._files[number]
             found = listing.matching.get(file.key)
-            if round_.departed and found is not None and number not in round_.looks:
+            if found is not None and number not in round_.looks:
                 self._examine(file, found, listing, round_)
 
     def _settle(self, listing: Listing, places: Places, round_: Round) -> None:
@@ -285,7 +286,9 @@ class Watch:
         if file.position == 0 and not is_sure:
             return msgspec.structs.replace(file, checked=False)
         if file.print.is_in(look.read_at, size):
-            return file
+            is_moved = look.found.path != file.path and not is_sure
+            # Its inode may have been given to a file that begins like it.
+            return msgspec.structs.replace(file, checked=False) if is_moved else file
         round_.departed.append(file)
         self._copies.clear(file.id)
         return self._begun_anew(file, look, round_)
@@ -422,8 +425,9 @@ class Watch:
         for look in round_.looks.values():
             file = look.file
             self._files[file.id] = file
-            is_settled = look.settled and (file.checked or file.id in self._copies.copy_of)
-            if is_settled and not (look.is_behind or look.is_orphan):
+            is_decided = file.checked or file.id in self._copies.copy_of
+            is_at_rest = look.settled and is_decided and file.id not in round_.unknown
+            if is_at_rest and not (look.is_behind or look.is_orphan):
                 self._quiet[file.id] = _signature(look.found)
             else:
                 self._quiet.pop(file.id, None)
