@@ -103,11 +103,11 @@ class Originals:
         begun = [one for one in alike if _is_more_than_a_header(one, new)]
         return list({one.file: one for one in [*surely, *begun[:ALIKE_MAX]]}.values())
 
-    def begun_alike(self, new: Content) -> tuple[Content, int] | None:
+    def begun_alike(self, new: Content) -> tuple[Content | None, int]:
         """One that begins with the same whole lines, and how much that is of their heads."""
         alike = [one for one in self._by_line.get(first_line(new.head), []) if one.file != new.file]
         found = [(one, common_length(one.head, new.head)) for one in alike[-ALIKE_MAX:]]
-        return max(found, key=lambda pair: pair[1], default=None)
+        return max(found, key=lambda pair: pair[1], default=(None, 0))
 
     def _candidates(self, head: bytes) -> list[Content]:
         if len(head) < INDEX_BYTES:

@@ -56,13 +56,15 @@ class CopySearch:
         and gives back which of the others are new. Of two that are new, the one with the shorter
         name is the original: rotation appends.
         """
-        new = [
+        unchecked = [
             look
             for look in round_.looks.values()
-            if not look.file.checked
-            and look.found.size > look.file.position
-            and look.file.id not in round_.unknown
+            if not look.file.checked and look.file.id not in round_.unknown
         ]
+        new = [look for look in unchecked if look.found.size > look.file.position]
+        for look in unchecked:
+            if 0 < look.found.size <= look.file.position:
+                self._go_on(look, look.file.print)
         if not new:
             return
         self._comparisons.begin_poll()
@@ -153,43 +155,56 @@ class CopySearch:
         try:
             replaced = self._closest(new, originals.replaced_by(new))
             intact = self._closest(new, originals.like(new))
-            alike = originals.begun_alike(new)
-            if alike is not None and alike[1] > intact[1]:
-                intact = alike
         except _Undecided:
             self._let_wait(look, "until it is compared with those that it begins like", round_)
             return
         except OtherUnreadable as error:
             self._leave_uncompared(look, error, round_)
             return
-        if former is not None and before > max(replaced[1], intact[1]):
+        in_place = 0 if replaced[0] is None else line_end_before(look.read_at, replaced[1])
+        beside = intact[1] if intact[1] == new.size or intact[1] >= HEAD_BYTES else 0
+        if former is not None and before > max(in_place, beside):
             self._take_over(look, former, formers, round_)
         elif self._waits_for_sight(look, formers, round_):
             return
-        elif replaced[0] is not None and replaced[1] >= intact[1]:
+        elif replaced[0] is not None and in_place and in_place >= beside:
             self._replace(look, replaced[0], replaced[1], round_)
-        elif intact[0] is not None and intact[1] == new.size:
+        elif intact[0] is not None and beside == new.size:
             self._leave_alone(look, intact[0], round_)
-        elif intact[0] is not None:
+            return
+        elif intact[0] is not None and beside:
             self._branch_off(look, intact[0], intact[1], round_)
         else:
             self._read_as_new(look, originals, formers, round_)
+        self._tell_alike(look, originals, formers, round_)
 
     def _read_as_new(
         self, look: Look, originals: Originals, formers: Formers, round_: Round
     ) -> None:
         new = _content(look, look.read_at)
-        former = formers.find(look)
         was_there = [one.print for one in originals.replaced_by(new)]
-        if former is not None and former.old.path == new.path:
-            was_there.append(former.old.print)
-        gone = formers.begun_alike(look)
-        if was_there:
-            _tell_replaced(look, was_there[0], look.file.position, round_)
-        elif gone is not None:
-            what = f"begins like {gone[0].path}, which is gone: read all the same"
-            round_.tell(new.path, what, twice_bytes=max(0, gone[1] - look.file.position))
+        before = was_there[0] if was_there else formers.was_at(new.path)
         self._go_on(look, look.file.print)
+        if before is not None:
+            _tell_replaced(look, before, look.file.position, round_)
+
+    def _tell_alike(
+        self, look: Look, originals: Originals, formers: Formers, round_: Round
+    ) -> None:
+        """It is read on from its position: does it have more in common with a file than that?"""
+        found = [
+            (one.path, common)
+            for one, common in (originals.begun_alike(_content(look, look.read_at)),)
+            if one is not None
+        ]
+        gone = formers.begun_alike(look)
+        if gone is not None:
+            found.append((gone[0].path, gone[1]))
+        path, common = max(found, key=lambda pair: pair[1], default=("", 0))
+        twice = line_end_before(look.read_at, common) - look.file.position
+        if twice > 0:
+            what = f"its first {common} bytes are like those of {path}: read all the same"
+            round_.tell(look.file.path, what, twice_bytes=twice)
 
     def _leave_uncompared(self, look: Look, error: OtherUnreadable, round_: Round) -> None:
         size, path = look.found.size, look.file.path
@@ -227,7 +242,10 @@ class CopySearch:
             self.copy_of[look.file.id] = old.path
             self._suspects.clear(look.file.id)
         elif self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            self._read_all(look, old, size, round_)
+            self._go_on(look, look.file.print)
+            what = f"its first {size} bytes are like those of {old.path}: read all the same"
+            twice = size - look.file.position
+            round_.tell(look.file.path, what, twice_bytes=twice)
         else:
             round_.refuse(
                 look.file.path,
@@ -237,21 +255,8 @@ class CopySearch:
     def _branch_off(self, look: Look, old: Content, common: int, round_: Round) -> None:
         """It has lines of its own after what it has in common with an intact file."""
         end = line_end_before(look.read_at, common)
-        if common < HEAD_BYTES:
-            self._read_all(look, old, end, round_)
-            return
         self._go_on(look, take_print(look.read_at, max(end, look.file.position)))
         round_.tell(look.file.path, f"its first {end} bytes are those of {old.path}: left out")
-
-    def _read_all(self, look: Look, old: Content, common: int, round_: Round) -> None:
-        twice = max(0, common - look.file.position)
-        self._go_on(look, look.file.print)
-        if twice:
-            round_.tell(
-                look.file.path,
-                f"its first {common} bytes are like those of {old.path}: read all the same",
-                twice_bytes=twice,
-            )
 
 
 class _Undecided(Exception):

@@ -156,7 +156,7 @@ class Watch:
             file = self._files[number] if number is not None else self._meet(found, listing)
             self.open_files.orphans.discard(key)
             self._away_s.pop(file.id, None)
-            if self._quiet.get(file.id) != _signature(found):
+            if self._quiet.get(file.id) != _signature(found) or file.path != found.path:
                 look = self._examine(file, found, listing, round_)
                 if look is None and number is None and self._is_old(found, listing, places):
                     self._keep_for_later(file, found, round_)
