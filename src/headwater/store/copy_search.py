@@ -161,6 +161,7 @@ class CopySearch:
         except OtherUnreadable as error:
             self._leave_uncompared(look, error, round_)
             return
+        said_bytes = round_.twice_bytes
         in_place = 0 if replaced[0] is None else line_end_before(look.read_at, replaced[1])
         beside = intact[1] if intact[1] == new.size or intact[1] >= HEAD_BYTES else 0
         if former is not None and before > max(in_place, beside):
@@ -176,7 +177,9 @@ class CopySearch:
             self._branch_off(look, intact[0], intact[1], round_)
         else:
             self._read_as_new(look, originals, formers, round_)
-        self._tell_alike(look, originals, formers, round_)
+        self._tell_alike(
+            look, originals, formers, round_, said_bytes=round_.twice_bytes - said_bytes
+        )
 
     def _read_as_new(
         self, look: Look, originals: Originals, formers: Formers, round_: Round
@@ -189,9 +192,16 @@ class CopySearch:
             _tell_replaced(look, before, look.file.position, round_)
 
     def _tell_alike(
-        self, look: Look, originals: Originals, formers: Formers, round_: Round
+        self,
+        look: Look,
+        originals: Originals,
+        formers: Formers,
+        round_: Round,
+        *,
+        said_bytes: int,
     ) -> None:
-        """It is read on from its position: does it have more in common with a file than that?"""
+        """It is read on from its position: does it have more in common with a file than that, and
+        than has been said?"""
         found = [
             (one.path, common)
             for one, common in (originals.begun_alike(_content(look, look.read_at)),)
@@ -201,7 +211,7 @@ class CopySearch:
         if gone is not None:
             found.append((gone[0].path, gone[1]))
         path, common = max(found, key=lambda pair: pair[1], default=("", 0))
-        twice = line_end_before(look.read_at, common) - look.file.position
+        twice = line_end_before(look.read_at, common) - look.file.position - said_bytes
         if twice > 0:
             what = f"its first {common} bytes are like those of {path}: read all the same"
             round_.tell(look.file.path, what, twice_bytes=twice)

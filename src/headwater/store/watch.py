@@ -113,7 +113,9 @@ class Watch:
 
     def _take_original(self, look: Look, round_: Round) -> None:
         size = look.found.size
-        file = msgspec.structs.replace(look.file, checked=True, size_seen=size)
+        file = msgspec.structs.replace(
+            look.file, checked=True, size_seen=size, modified_ns=look.found.modified_ns
+        )
         try:
             look.file = _at_end(file, look.read_at, size) if self._start is Start.END else file
         except OSError as error:
@@ -149,8 +151,9 @@ class Watch:
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
         round_.places = places.after(listing)
         whereabouts = Whereabouts(listing, self._disk)
+        reasons: dict[int, str] = {}
         for file in [f for f in self._files.values() if f.key not in listing.matching]:
-            self._search(file, listing, whereabouts, round_)
+            self._search(file, listing, whereabouts, reasons, round_)
         for key, found in listing.matching.items():
             number = self._by_key.get(key)
             file = self._files[number] if number is not None else self._meet(found, listing)
@@ -163,6 +166,8 @@ class Watch:
                     round_.tell(found.path, _begun_old(found.size))
         self._look_at_copies(listing, round_)
         self._settle(listing, places, round_)
+        for number, file in round_.unknown.items():
+            round_.refuse(file.path, f"out of sight: {reasons[number]}")
         if round_.departed:
             self._search_neighbours(listing, round_)
         return round_
@@ -319,10 +324,15 @@ class Watch:
         return False
 
     def _search(
-        self, file: Followed, listing: Listing, whereabouts: Whereabouts, round_: Round
+        self,
+        file: Followed,
+        listing: Listing,
+        whereabouts: Whereabouts,
+        reasons: dict[int, str],
+        round_: Round,
     ) -> None:
-        """The file is in no listing: it is out of sight, or was renamed out of the glob, moved
-        away, or removed."""
+        """The file is in no listing: it is out of sight, for one of the ``reasons``, or was renamed
+        out of the glob, moved away, or removed."""
         beside = listing.neighbours.get(file.inode)
         reason = whereabouts.why_unknown(file)
         look: Look | None = None
@@ -336,8 +346,8 @@ class Watch:
         except OSError as error:
             reason = reason or reason_of(error)
         if reason and self._is_awaited(file, round_):
-            round_.refuse(file.path, f"out of sight: {reason}")
             round_.unknown[file.id] = file
+            reasons[file.id] = reason
         elif look is not None:
             look.is_orphan = True
             self.open_files.orphans.add(file.key)
