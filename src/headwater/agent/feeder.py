@@ -18,6 +18,7 @@ import structlog
 
 from headwater.agent.admission import source_directory
 from headwater.agent.config import SourcesConfig
+from headwater.agent.poll_words import PollWords
 from headwater.edge.report import BatchReport
 from headwater.errors import StoreError
 from headwater.plan.query import Query, Source
@@ -46,6 +47,7 @@ class Followed:
     input: LogFollower | FiniteInput
     is_from_start: bool
     """What was in the files when they were first looked at is read, too."""
+    words: PollWords
     queries: set[str] = field(default_factory=set)
     units: set[tuple[str, int]] = field(default_factory=set)
     """(installer, last number) of the files that its queries came with."""
@@ -114,7 +116,8 @@ class Feeder:
         key = query.source.name
         if key not in self.followed:
             is_from_start = query.begin_pane is None or query.ends
-            self.followed[key] = Followed(query.source, self._open(query), is_from_start)
+            words = PollWords(self.site, key)
+            self.followed[key] = Followed(query.source, self._open(query), is_from_start, words)
         followed = self.followed[key]
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries.add(str(query.id))
@@ -190,6 +193,7 @@ class Feeder:
             await asyncio.sleep(RETRY_S)
             return
         followed.poll = poll
+        followed.words.say(poll)
         if not was_begun and self._cube.cuts.state(followed.source.name).is_begun:
             for query_id in followed.queries:
                 self._read_from(query_id, self._now_s())
