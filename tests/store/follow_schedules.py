@@ -290,7 +290,7 @@ class Schedule:
             self.twice_bytes += sum(len(line) * (n - 1) for line, n in copies.items())
 
     def excuse(self, path: Path) -> None:
-        data = path.read_bytes()
+        data = path.read_bytes() if path.exists() else b""
         self.excused |= set(whole_lines(data))
         rest = data[data.rfind(b"\n") + 1 :]
         if rest:
@@ -309,10 +309,12 @@ class Schedule:
         """Count what has been registered since the last time."""
         state = self.cuts.state(SOURCE)
         rows = self.manifest.all(
-            "SELECT chunk FROM cuts WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
+            "SELECT chunk, origin, first_byte, end_byte FROM cuts "
+            "WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
             (state.id, self.last_cut),
         )
-        for (chunk,) in rows:
+        for chunk, origin, first, end in rows:
+            self.steps.append(f"  registered {origin} {first} to {end}")
             data = (self.cuts.spool.directory / chunk).read_bytes()
             assert data.endswith(b"\n"), f"half a line in {chunk}"
             self.got.update(data.splitlines(keepends=True))

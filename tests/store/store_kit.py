@@ -141,6 +141,11 @@ class FaultyDisk(Disk):
         self._maybe("link", old)
         super().link(old, new)
 
+    def scan(self, directory: Path) -> list[os.DirEntry[str]]:
+        if directory.name != "spool":
+            self._maybe("scan", directory)
+        return super().scan(directory)
+
     def open(self, path: Path | str) -> int:
         self._maybe("open", path)
         return super().open(path)

@@ -121,3 +121,67 @@ def test_a_source_stays_what_it_was_opened_as(open_cube: Open, logs: Path) -> No
     user.cube.cuts.open_source(SOURCE)
     with pytest.raises(StoreError, match="growing"):
         finite(user, logs)
+
+
+def test_an_absent_directory_is_not_an_empty_one(open_cube: Open, tmp_path: Path) -> None:
+    user = open_cube()
+    one = finite(user, tmp_path / "nowhere")
+    poll = one.poll(now_s=5.0)
+    assert (poll.is_clean, poll.report) == (False, None)
+    assert "nowhere" in poll.stalled
+    (tmp_path / "nowhere").mkdir()
+    (tmp_path / "nowhere" / "a.csv").write_bytes(b"1\n")
+    assert one.poll(now_s=6.0).cuts == 1
+
+
+@pytest.mark.parametrize("verb", ["scan", "open"])
+@pytest.mark.parametrize("code", [errno.EIO, errno.EMFILE])
+def test_what_can_not_be_read_now_makes_the_poll_come_again(
+    open_cube: Open, logs: Path, faulty_disk: FaultyDisk, verb: str, code: int
+) -> None:
+    user = open_cube()
+    one = finite(user, logs, faulty_disk)
+    faulty_disk.fail[verb] = code
+    poll = one.poll(now_s=5.0)
+    assert os.strerror(code) in poll.stalled
+    assert (poll.is_clean, poll.cuts, poll.report) == (False, 0, None)
+    faulty_disk.fail.clear()
+    assert one.poll(now_s=6.0).cuts == 2
+
+
+def test_a_file_that_may_not_be_read_is_counted_as_lost(
+    open_cube: Open, logs: Path, faulty_disk: FaultyDisk
+) -> None:
+    user = open_cube()
+    faulty_disk.fail["open"] = errno.EACCES
+    poll = finite(user, logs, faulty_disk).poll(now_s=5.0)
+    assert poll.report is not None
+    assert (poll.report.ended, poll.cuts) == (True, 0)
+    assert poll.report.lost_bytes == sum(path.stat().st_size for path in logs.glob("*.csv*"))
+    assert {reason for _, reason in poll.refused} == {os.strerror(errno.EACCES)}
+
+
+def test_a_symlinked_file_is_linked_to_itself_and_keeps_its_suffix(
+    open_cube: Open, logs: Path, tmp_path: Path
+) -> None:
+    user = open_cube()
+    target = tmp_path / "blob"
+    target.write_bytes(gzip.compress(b"5\n"))
+    (logs / "c.csv.gz").symlink_to(target)
+    finite(user, logs).poll(now_s=5.0)
+    chunk = user.cube.cuts.pending(SOURCE)[-1]
+    assert not chunk.path.is_symlink()
+    target.unlink()
+    assert gzip.decompress(chunk.path.read_bytes()) == b"5\n"
+    assert chunk.path.suffix == ".gz"
+
+
+def test_a_symlinked_file_that_can_not_be_linked_keeps_the_suffix_of_its_name(
+    open_cube: Open, logs: Path, tmp_path: Path, faulty_disk: FaultyDisk
+) -> None:
+    user = open_cube(disk=faulty_disk)
+    faulty_disk.fail["link"] = errno.EXDEV
+    (tmp_path / "blob").write_bytes(gzip.compress(b"5\n"))
+    (logs / "c.csv.gz").symlink_to(tmp_path / "blob")
+    finite(user, logs, faulty_disk).poll(now_s=5.0)
+    assert user.cube.cuts.pending(SOURCE)[-1].path == logs / "c.csv.gz"

@@ -13,7 +13,7 @@ import pytest
 from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
 
 from headwater.errors import ConfigurationError
-from headwater.store import watch
+from headwater.store import comparison, watch
 from headwater.store.follow import LogFollower
 from headwater.store.listing import Listing
 from headwater.store.poll import FollowConfig, Poll, Start
@@ -564,3 +564,430 @@ def test_more_files_than_handles_are_no_problem(
         one.poll()
     assert len(one.follower._watch.open_files) <= 4
     assert len(set(one.text().splitlines())) == 60
+
+
+def test_a_directory_that_can_not_be_listed_is_not_empty(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk)
+    one.write("a.log", "1\n2\n")
+    one.poll()
+    one.restart()
+    faulty_disk.fail["scan"] = errno.EIO
+    polls = [one.poll(after_s=100.0) for _ in range(3)]
+    assert not any(poll.is_clean for poll in polls)
+    assert [poll.files for poll in polls] == [1, 1, 1]
+    assert (str(one.logs), os.strerror(errno.EIO)) in polls[-1].refused
+    faulty_disk.fail.clear()
+    one.write("a.log", "3\n")
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n3\n"
+
+
+def test_a_directory_that_vanishes_and_returns_is_not_read_again(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    one.write("a.log", "1\n")
+    one.poll()
+    one.restart()
+    aside = one.logs.rename(one.logs.with_name("aside"))
+    poll = one.poll(after_s=100.0)
+    assert not poll.is_clean
+    assert (str(one.logs), os.strerror(errno.ENOENT)) in poll.refused
+    aside.rename(one.logs)
+    one.write("a.log", "2\n")
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n"
+
+
+def test_a_source_whose_directory_is_not_there_has_not_begun(follow: Callable[..., Follow]) -> None:
+    one = follow(pattern="app/*.log", start=Start.END)
+    poll = one.poll()
+    assert not poll.is_clean
+    assert poll.refused == ((str(one.logs / "app"), os.strerror(errno.ENOENT)),)
+    assert not one.user.cube.cuts.state(SOURCE).is_begun
+    (one.logs / "app").mkdir()
+    one.write("app/a.log", "old\n")
+    assert one.poll().is_clean
+    one.write("app/a.log", "new\n")
+    one.poll()
+    assert one.text() == "new\n"
+
+
+class MountingDisk(FaultyDisk):
+    """One directory, and what is in it, is on the device that a test says."""
+
+    def __init__(self, mount_point: Path) -> None:
+        super().__init__()
+        self.mount_point = mount_point
+        self.device = 1 << 40
+
+    def _moved(self, path: str, real: os.stat_result) -> os.stat_result:
+        point = str(self.mount_point)
+        if not (path == point or path.startswith(point + "/")):
+            return real
+        fields = [*real[:10]]
+        fields[2] = self.device
+        times = {"st_mtime_ns": real.st_mtime_ns, "st_ctime_ns": real.st_ctime_ns}
+        return os.stat_result(fields, times)
+
+    def stat(self, path: Path | str) -> os.stat_result:
+        return self._moved(str(path), super().stat(path))
+
+    def stat_open(self, handle: int) -> os.stat_result:
+        return self._moved(os.readlink(f"/proc/self/fd/{handle}"), super().stat_open(handle))
+
+
+def test_an_unmounted_file_system_leaves_its_files_out_of_sight(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    """The mount point is still there, empty, and on another device."""
+    point = tmp_path / "logs"
+    disk = MountingDisk(point)
+    one = follow(disk=disk)
+    one.write("a.log", "1\n")
+    one.poll()
+    one.restart()
+    aside = point.rename(tmp_path / "aside")
+    point.mkdir()
+    disk.device += 1
+    poll = one.poll(after_s=90.0)
+    assert (poll.is_clean, poll.files) == (False, 1)
+    assert "mounted" in dict(poll.refused)[str(point / "a.log")]
+    point.rmdir()
+    aside.rename(point)
+    disk.device -= 1
+    one.write("a.log", "2\n")
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n"
+
+
+def test_a_file_system_that_is_mounted_late_begins_at_its_end_and_under_a_new_number_goes_on(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    point = tmp_path / "logs" / "disk"
+    disk = MountingDisk(point)
+    one = follow(disk=disk, pattern="*/*.log", start=Start.END)
+    assert one.poll().is_clean
+    point.mkdir()
+    one.write("disk/a.log", "old\n" * 300)
+    poll = one.poll()
+    assert [path for path, _ in poll.told] == [str(point / "a.log")]
+    assert one.text() == ""
+    one.write("disk/a.log", "new\n")
+    one.poll()
+    disk.device += 1
+    one.restart()
+    one.write("disk/a.log", "newer\n")
+    one.write("disk/b.log", "also new\n")
+    assert one.poll().is_clean
+    assert sorted(one.text().splitlines()) == ["also new", "new", "newer"]
+
+
+def test_a_new_folder_on_the_same_file_system_is_new_though_the_source_began_at_its_end(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(pattern="*/*.log", start=Start.END)
+    (one.logs / "monday").mkdir()
+    one.write("monday/a.log", "old\n")
+    one.poll()
+    (one.logs / "tuesday").mkdir()
+    one.write("tuesday/a.log", "new\n")
+    assert one.poll().is_clean
+    assert one.text() == "new\n"
+
+
+def test_a_folder_that_could_not_be_listed_at_the_begin_begins_at_its_end(
+    follow: Callable[..., Follow],
+) -> None:
+    class Stubborn(FaultyDisk):
+        def scan(self, directory: Path) -> list[os.DirEntry[str]]:
+            if directory.name in self.fail:
+                raise PermissionError(errno.EACCES, "Permission denied", str(directory))
+            return super().scan(directory)
+
+    disk = Stubborn()
+    one = follow(pattern="*/*.log", start=Start.END, disk=disk)
+    for name in ("a", "b"):
+        (one.logs / name).mkdir()
+        one.write(f"{name}/x.log", "old\n")
+    disk.fail["b"] = errno.EACCES
+    assert not one.poll().is_clean
+    one.restart()
+    disk.fail.clear()
+    assert one.poll().is_clean
+    one.write("b/x.log", "new\n")
+    one.poll()
+    assert one.text() == "new\n"
+
+
+def test_a_file_that_could_not_be_opened_at_the_begin_is_begun_where_it_ended_then(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(start=Start.END, disk=faulty_disk)
+    one.write("a.log", "old\n")
+    faulty_disk.fail["open"] = errno.EMFILE
+    assert not one.poll().is_clean
+    one.write("a.log", "new\n")
+    one.restart()
+    faulty_disk.fail.clear()
+    assert one.poll().is_clean
+    assert one.text() == "new\n"
+
+
+def test_a_folder_that_is_really_removed_does_not_keep_polls_from_being_clean(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(pattern="*/*.log")
+    (one.logs / "monday").mkdir()
+    one.write("monday/a.log", "1\n")
+    one.poll()
+    one.restart()
+    shutil.rmtree(one.logs / "monday")
+    poll = one.poll()
+    assert (poll.is_clean, poll.files) == (True, 0)
+
+
+@pytest.mark.parametrize("lines", [2, 300])
+def test_a_folder_that_is_moved_away_and_back_is_not_read_again(
+    follow: Callable[..., Follow], tmp_path: Path, lines: int
+) -> None:
+    one = follow(pattern="*/*.log")
+    (one.logs / "monday").mkdir()
+    text = "".join(f"line {n}\n" for n in range(lines))
+    one.write("monday/a.log", text)
+    one.poll()
+    one.restart()
+    away = (one.logs / "monday").rename(tmp_path / "away")
+    assert one.poll().files == 0
+    one.poll(after_s=100.0)
+    one.restart()
+    away.rename(one.logs / "monday")
+    poll = one.poll(after_s=10_000.0)
+    assert (poll.is_clean, poll.files) == (True, 1)
+    assert one.text() == text
+
+
+def test_departed_files_are_remembered_in_bounded_number_and_for_a_bounded_time(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(config=FollowConfig(departed_files_max=3, departed_keep_s=1000.0))
+    paths = [one.write(f"{n}.log", f"{n}\n") for n in range(6)]
+    one.poll()
+    one.restart()
+    for path in paths:
+        path.unlink()
+    one.poll()
+    one.poll()
+    state = one.user.cube.cuts.state(SOURCE)
+    assert len(one.user.cube.cuts.files(state)) == 3
+    one.poll(after_s=2000.0)
+    assert one.user.cube.cuts.files(state) == []
+
+
+def test_what_is_out_of_sight_for_too_long_is_given_up_and_said_to_be_lost(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk, config=FollowConfig(away_s=1000.0))
+    one.write("a.log", "1\nhalf")
+    one.poll()
+    one.restart()
+    faulty_disk.fail["scan"] = errno.EIO
+    assert one.poll().files == 1
+    poll = one.poll(after_s=1001.0)
+    assert (poll.is_clean, poll.files, poll.lost_bytes) == (False, 0, 4)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("lines", [8, 400])
+def test_a_file_that_is_replaced_again_and_again_is_read_once(
+    follow: Callable[..., Follow], restarts: bool, lines: int
+) -> None:
+    """As ``rsync`` does it: a new inode under the old name, with the same content and more."""
+    one = follow()
+    text = "".join(f"line {n}\n" for n in range(lines))
+    one.write("a.log", text)
+    one.poll()
+    for n in range(30):
+        text += f"more {n}\n"
+        one.write("a.new", text).rename(one.logs / "a.log")
+        if restarts:
+            one.restart()
+        assert one.poll(after_s=30.0).is_clean
+    assert one.text() == text
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("lines", [8, 400])
+def test_an_edited_file_goes_on_at_the_edit_and_says_what_may_come_twice(
+    follow: Callable[..., Follow], restarts: bool, lines: int
+) -> None:
+    """As ``sed -i`` does it: a line in the middle is another one, in a new inode."""
+    one = follow(config=FollowConfig(cut_bytes_max=800, line_bytes_max=100))
+    before = [f"line {n}\n" for n in range(lines)]
+    one.write("a.log", "".join(before))
+    one.poll()
+    after = [*before]
+    after[lines - 3] = "edited\n"
+    one.write("a.new", "".join(after)).rename(one.logs / "a.log")
+    if restarts:
+        one.restart()
+    poll = one.poll()
+    assert poll.is_clean
+    assert "replaced" in dict(poll.told)[str(one.logs / "a.log")]
+    text = one.text()
+    assert text.endswith("edited\n" + "".join(after[lines - 2 :]))
+    again = len(text) - len("".join(before)) - len("edited\n")
+    assert len("".join(after[lines - 2 :])) <= again <= poll.twice_bytes <= 800
+    one.poll(after_s=100.0)
+    assert one.text() == text
+
+
+def test_a_file_cut_back_beyond_its_head_and_written_on_loses_nothing(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "".join(f"line {n}\n" for n in range(300)))
+    one.poll()
+    one.write("a.log", "last\n" * 200)
+    one.poll()
+    os.truncate(path, path.stat().st_size - 900)
+    one.write("a.log", "new\n")
+    poll = one.poll()
+    assert one.text().endswith("last\nnew\n")
+    assert poll.twice_bytes > 0
+
+
+def test_files_alike_in_head_tail_and_length_are_told_apart(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    head, tail = "head line\n" * 200, "tail line\n" * 100
+    one.write("a.log", head + "one\n" + tail)
+    one.poll()
+    one.write("b.log", head + "two\n" + tail)
+    poll = one.poll()
+    assert poll.is_clean
+    assert one.text().endswith("two\n" + tail)
+    assert "left out" in dict(poll.told)[str(one.logs / "b.log")]
+
+
+def test_a_copy_is_named_as_one_at_every_poll_and_read_when_it_becomes_another(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "line\n" * 300)
+    one.poll()
+    shutil.copyfile(path, one.logs / "b.log")
+    for _ in range(3):
+        poll = one.poll(after_s=100.0)
+        assert (poll.is_clean, poll.copies) == (True, 1)
+        assert dict(poll.refused)[str(one.logs / "b.log")] == f"a copy of {path}: not read"
+    one.write("b.log", "own\n")
+    assert one.poll().copies == 0
+    assert one.text() == "line\n" * 300 + "own\n"
+
+
+def test_a_poll_is_not_clean_while_a_small_file_may_be_a_copy(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    one.write("a.log", "same\n")
+    one.poll()
+    one.write("b.log", "same\n")
+    poll = one.poll()
+    assert not poll.is_clean
+    assert "copy" in dict(poll.refused)[str(one.logs / "b.log")]
+    poll = one.poll(after_s=61.0)
+    assert (poll.is_clean, poll.twice_bytes) == (True, 5)
+
+
+def test_comparing_is_bounded_for_each_poll_and_goes_on_where_it_was(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "BLOCK_BYTES", 1000)
+    one = follow(disk=faulty_disk, config=FollowConfig(compare_bytes_max=2000))
+    path = one.write("a.log", "".join(f"line {n}\n" for n in range(1000)))
+    one.poll()
+    shutil.copyfile(path, one.logs / "b.log")
+    one.write("b.log", "own\n")
+    polls = [one.poll() for _ in range(5)]
+    assert [poll.is_clean for poll in polls] == [False, False, False, False, True]
+    assert one.text().endswith("line 999\nown\n")
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EMFILE, errno.EIO])
+def test_a_new_file_that_can_not_be_opened_keeps_the_source_behind(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, code: int
+) -> None:
+    one = follow(disk=faulty_disk)
+    one.poll()
+    one.write("a.log", "1\n")
+    faulty_disk.fail["open"] = code
+    for _ in range(2):
+        poll = one.poll(after_s=100.0)
+        assert not poll.is_clean
+        assert dict(poll.refused)[str(one.logs / "a.log")] == os.strerror(code)
+    faulty_disk.fail.clear()
+    assert one.poll().is_clean
+
+
+def test_a_file_that_was_read_to_its_end_and_then_closed_to_us_is_no_trouble(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk)
+    one.write("a.log", "1\n")
+    one.poll()
+    one.restart()
+    faulty_disk.fail["open"] = errno.EACCES
+    assert one.poll().is_clean
+
+
+def test_the_unread_bytes_of_a_symlinked_log_are_kept_alive(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    one = follow(cube={"spool_bytes_max": 10})
+    target = tmp_path / "real.log"
+    target.write_text("12345678\nsecond\n")
+    (one.logs / "a.log").symlink_to(target)
+    one.follower._config = FollowConfig(cut_bytes_max=12, line_bytes_max=9)
+    one.poll()
+    target.unlink()
+    one.user.options["spool_bytes_max"] = 1 << 20
+    one.restart()
+    one.poll()
+    assert one.text() == "12345678\nsecond\n"
+
+
+def test_a_link_that_leads_nowhere_hides_its_file_rather_than_removing_it(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    one = follow()
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "real.log").write_text("1\n")
+    (one.logs / "a.log").symlink_to(tmp_path / "far" / "real.log")
+    one.poll()
+    one.restart()
+    (tmp_path / "far").rename(tmp_path / "unmounted")
+    poll = one.poll(after_s=100.0)
+    assert (poll.is_clean, poll.files) == (False, 1)
+    (tmp_path / "unmounted").rename(tmp_path / "far")
+    assert one.poll().is_clean
+    assert one.text() == "1\n"
+
+
+def test_a_held_file_that_can_not_be_opened_now_is_not_lost(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(cube={"spool_bytes_max": 10}, disk=faulty_disk)
+    path = one.write("a.log", "12345678\nsecond\n")
+    one.follower._config = FollowConfig(cut_bytes_max=12, line_bytes_max=9)
+    one.poll()
+    path.unlink()
+    one.user.options["spool_bytes_max"] = 1 << 20
+    one.restart()
+    faulty_disk.fail["open"] = errno.EMFILE
+    poll = one.poll()
+    assert (poll.is_clean, poll.lost_bytes) == (False, 0)
+    faulty_disk.fail.clear()
+    assert one.poll().is_clean
+    assert one.text() == "12345678\nsecond\n"

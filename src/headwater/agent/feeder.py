@@ -24,6 +24,7 @@ import structlog
 from headwater.agent.admission import source_directory
 from headwater.agent.config import SourcesConfig
 from headwater.agent.patience import Patience
+from headwater.agent.poll_words import PollWords
 from headwater.agent.source_inputs import SourceInput, SourceInputs
 from headwater.edge.report import BatchReport
 from headwater.errors import EpochOver, StoreBroken
@@ -66,6 +67,7 @@ class Followed:
     """(directory, glob below it)."""
     is_from_start: bool
     """What was in the files when they were first looked at is read, too."""
+    words: PollWords
     input: SourceInput | None = None
     """None: it could not be opened yet."""
     queries: Mapping[str, Query] = field(default_factory=dict)
@@ -161,7 +163,8 @@ class Feeder:
         if followed is None:
             place = source_directory(query.source, self._config)
             is_from_start = query.begin_pane is None or query.ends
-            followed = Followed(query.source, query, place, is_from_start)
+            words = PollWords(self.site, key)
+            followed = Followed(query.source, query, place, is_from_start, words)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries = {**followed.queries, id_: query}
@@ -332,6 +335,7 @@ class Feeder:
         """What a poll could not take in, for lack of room, is shown as trouble too; the next poll
         tries it again."""
         followed.poll = poll
+        followed.words.say(poll)
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, is_like
+from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, first_line, is_like
 
 INDEX_BYTES = 16
 """Files are looked up by so many first bytes; shorter ones are compared one by one."""
@@ -79,7 +79,7 @@ class Originals:
         if not content.head:
             return
         self._all.append(content)
-        first = _first_line(content.head)
+        first = first_line(content.head)
         if first:
             self._by_line.setdefault(first, []).append(content)
         if len(content.head) < INDEX_BYTES:
@@ -103,23 +103,16 @@ class Originals:
         begun = [one for one in alike if _is_more_than_a_header(one, new)]
         return list({one.file: one for one in [*surely, *begun[:ALIKE_MAX]]}.values())
 
-    def begun_alike(self, new: Content) -> tuple[Content, int] | None:
+    def begun_alike(self, new: Content) -> tuple[Content | None, int]:
         """One that begins with the same whole lines, and how much that is of their heads."""
-        alike = [
-            one for one in self._by_line.get(_first_line(new.head), []) if one.file != new.file
-        ]
+        alike = [one for one in self._by_line.get(first_line(new.head), []) if one.file != new.file]
         found = [(one, common_length(one.head, new.head)) for one in alike[-ALIKE_MAX:]]
-        return max(found, key=lambda pair: pair[1], default=None)
+        return max(found, key=lambda pair: pair[1], default=(None, 0))
 
     def _candidates(self, head: bytes) -> list[Content]:
         if len(head) < INDEX_BYTES:
             return self._all
         return self._by_head.get(head[:INDEX_BYTES], []) + self._short
-
-
-def _first_line(head: bytes) -> bytes:
-    """Empty if there is no end of it."""
-    return head[: head.find(b"\n") + 1]
 
 
 def _agree(left: bytes, right: bytes) -> bool:

@@ -28,6 +28,8 @@ class CopySearch:
     ) -> None:
         self.copy_of: dict[int, str] = {}
         """Files that are left alone, with the path of what they are copies of."""
+        self.undecided: set[int] = set()
+        """Files that wait, of which more may be unread than is known."""
         self._reader = reader
         self._departed = departed
         self._linger_s = config.linger_s
@@ -39,6 +41,7 @@ class CopySearch:
         self._suspects.clear(file)
         self._comparisons.clear(file)
         self.copy_of.pop(file, None)
+        self.undecided.discard(file)
 
     def settle(
         self,
@@ -49,17 +52,19 @@ class CopySearch:
     ) -> None:
         """Decide for each file of which nothing was read whether it goes on from another.
 
-        ``begin_old`` is handed those that do and those that don't, and gives back which of the
-        latter are new. Of two that are new, the one with the shorter name is the original:
-        rotation appends.
+        Those that do come first: the others may be copies of them. ``begin_old`` is handed both,
+        and gives back which of the others are new. Of two that are new, the one with the shorter
+        name is the original: rotation appends.
         """
-        new = [
+        unchecked = [
             look
             for look in round_.looks.values()
-            if not look.file.checked
-            and look.found.size > look.file.position
-            and look.file.id not in round_.unknown
+            if not look.file.checked and look.file.id not in round_.unknown
         ]
+        new = [look for look in unchecked if look.found.size > look.file.position]
+        for look in unchecked:
+            if 0 < look.found.size <= look.file.position:
+                self._go_on(look, look.file.print)
         if not new:
             return
         self._comparisons.begin_poll()
@@ -72,9 +77,9 @@ class CopySearch:
                 former = formers.find(look)
                 is_known = former is not None and former.is_whole
                 (known if is_known else others).append(look)
-        rest = {look.file.id for look in [*known, *begin_old(known, others)]}
-        originals = Originals(self._originals(round_, files)) if rest else Originals(())
-        for look in [look for look in new if look.file.id in rest]:
+        undecided = [*known, *begin_old(known, others)]
+        originals = Originals(self._originals(round_, files)) if undecided else Originals(())
+        for look in undecided:
             with _Refusing(look, round_):
                 self._set_apart(look, originals, formers, round_)
                 if look.file.checked:
@@ -96,22 +101,25 @@ class CopySearch:
             round_.tell(path, f"goes on from {old.path}, after {former.end} bytes")
             return
         self._go_on(look, take_print(look.read_at, former.end))
-        if old.path == path:
-            _tell_replaced(look, old.print, former.end, round_)
+        _tell_replaced(look, old.print, former.end, round_)
 
     def _waits_for_sight(self, look: Look, formers: Formers, round_: Round) -> bool:
         """True when it may be the copy, or be in the place, of one that is out of sight."""
         hidden = formers.is_like_hidden(look)
         if hidden is None:
             return False
-        size, path = look.found.size, look.file.path
+        size = look.found.size
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            round_.refuse(path, f"waits until {hidden.path} is in sight, which it begins like")
+            self._let_wait(look, f"until {hidden.path} is in sight, which it begins like", round_)
             return True
         end = line_end_before(look.read_at, likeness(hidden.print, look.read_at, size=size))
         self._go_on(look, take_print(look.read_at, end))
         _tell_replaced(look, hidden.print, end, round_)
         return True
+
+    def _let_wait(self, look: Look, what: str, round_: Round) -> None:
+        self.undecided.add(look.file.id)
+        round_.refuse(look.file.path, f"waits {what}")
 
     def _go_on(self, look: Look, print_: Print, *, skipping: bool = False) -> None:
         look.file = msgspec.structs.replace(
@@ -119,6 +127,7 @@ class CopySearch:
         )
         self._suspects.clear(look.file.id)
         self.copy_of.pop(look.file.id, None)
+        self.undecided.discard(look.file.id)
 
     def _originals(self, round_: Round, files: Iterable[Followed]) -> Iterator[Content]:
         departed = {file.id for file in round_.departed}
@@ -147,47 +156,70 @@ class CopySearch:
             replaced = self._closest(new, originals.replaced_by(new))
             intact = self._closest(new, originals.like(new))
         except _Undecided:
-            round_.refuse(new.path, "waits until it is compared with the files that it begins like")
+            self._let_wait(look, "until it is compared with those that it begins like", round_)
             return
         except OtherUnreadable as error:
             self._leave_uncompared(look, error, round_)
             return
-        if former is not None and before > max(replaced[1], intact[1]):
+        said_bytes = round_.twice_bytes
+        in_place = 0 if replaced[0] is None else line_end_before(look.read_at, replaced[1])
+        beside = intact[1] if intact[1] == new.size or intact[1] >= HEAD_BYTES else 0
+        if former is not None and before > max(in_place, beside):
             self._take_over(look, former, formers, round_)
         elif self._waits_for_sight(look, formers, round_):
             return
-        elif replaced[0] is not None and replaced[1] >= intact[1]:
+        elif replaced[0] is not None and in_place and in_place >= beside:
             self._replace(look, replaced[0], replaced[1], round_)
-        elif intact[0] is not None and intact[1] == new.size:
+        elif intact[0] is not None and beside == new.size:
             self._leave_alone(look, intact[0], round_)
-        elif intact[0] is not None:
+            return
+        elif intact[0] is not None and beside:
             self._branch_off(look, intact[0], intact[1], round_)
         else:
-            self._read_as_new(look, originals, former, round_)
+            self._read_as_new(look, originals, formers, round_)
+        self._tell_alike(
+            look, originals, formers, round_, said_bytes=round_.twice_bytes - said_bytes
+        )
 
     def _read_as_new(
-        self, look: Look, originals: Originals, former: Former | None, round_: Round
+        self, look: Look, originals: Originals, formers: Formers, round_: Round
     ) -> None:
         new = _content(look, look.read_at)
         was_there = [one.print for one in originals.replaced_by(new)]
-        if former is not None and former.old.path == new.path:
-            was_there.append(former.old.print)
-        alike = originals.begun_alike(new)
-        doubtful, _ = self._departed.returned(look, now_s=round_.now_s)
-        if was_there:
-            _tell_replaced(look, was_there[0], look.file.position, round_)
-        elif doubtful is not None:
-            what = f"begins like {doubtful.path}, which was gone: read from its beginning"
-            round_.tell(new.path, what, twice_bytes=doubtful.position)
-        elif alike is not None:
-            self._branch_off(look, *alike, round_)
-            return
+        before = was_there[0] if was_there else formers.was_at(new.path)
         self._go_on(look, look.file.print)
+        if before is not None:
+            _tell_replaced(look, before, look.file.position, round_)
+
+    def _tell_alike(
+        self,
+        look: Look,
+        originals: Originals,
+        formers: Formers,
+        round_: Round,
+        *,
+        said_bytes: int,
+    ) -> None:
+        """It is read on from its position: does it have more in common with a file than that, and
+        than has been said?"""
+        found = [
+            (one.path, common)
+            for one, common in (originals.begun_alike(_content(look, look.read_at)),)
+            if one is not None
+        ]
+        gone = formers.begun_alike(look)
+        if gone is not None:
+            found.append((gone[0].path, gone[1]))
+        path, common = max(found, key=lambda pair: pair[1], default=("", 0))
+        twice = line_end_before(look.read_at, common) - look.file.position - said_bytes
+        if twice > 0:
+            what = f"its first {common} bytes are like those of {path}: read all the same"
+            round_.tell(look.file.path, what, twice_bytes=twice)
 
     def _leave_uncompared(self, look: Look, error: OtherUnreadable, round_: Round) -> None:
         size, path = look.found.size, look.file.path
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            round_.refuse(path, f"waits until it can be compared: {error}")
+            self._let_wait(look, f"until it can be compared: {error}", round_)
             return
         self._go_on(look, look.file.print)
         round_.tell(path, f"not compared ({error}): read from there", twice_bytes=size)
@@ -215,11 +247,15 @@ class CopySearch:
 
     def _leave_alone(self, look: Look, old: Content, round_: Round) -> None:
         size = look.found.size
+        self.undecided.discard(look.file.id)
         if size >= HEAD_BYTES:
             self.copy_of[look.file.id] = old.path
             self._suspects.clear(look.file.id)
         elif self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
-            self._read_all(look, old, size, round_)
+            self._go_on(look, look.file.print)
+            what = f"its first {size} bytes are like those of {old.path}: read all the same"
+            twice = size - look.file.position
+            round_.tell(look.file.path, what, twice_bytes=twice)
         else:
             round_.refuse(
                 look.file.path,
@@ -229,21 +265,8 @@ class CopySearch:
     def _branch_off(self, look: Look, old: Content, common: int, round_: Round) -> None:
         """It has lines of its own after what it has in common with an intact file."""
         end = line_end_before(look.read_at, common)
-        if common < HEAD_BYTES:
-            self._read_all(look, old, end, round_)
-            return
         self._go_on(look, take_print(look.read_at, max(end, look.file.position)))
         round_.tell(look.file.path, f"its first {end} bytes are those of {old.path}: left out")
-
-    def _read_all(self, look: Look, old: Content, common: int, round_: Round) -> None:
-        twice = max(0, common - look.file.position)
-        self._go_on(look, look.file.print)
-        if twice:
-            round_.tell(
-                look.file.path,
-                f"its first {common} bytes are like those of {old.path}: read all the same",
-                twice_bytes=twice,
-            )
 
 
 class _Undecided(Exception):

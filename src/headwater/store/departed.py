@@ -12,9 +12,12 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from headwater.store.followed_file import Followed
-from headwater.store.identity import HEAD_BYTES
+from headwater.store.identity import HEAD_BYTES, first_line
 from headwater.store.poll import FollowConfig
 from headwater.store.poll_round import Look
+
+ALIKE_MAX = 16
+"""Files with the same first line that are looked at, to say what may be read twice."""
 
 
 class PrintIndex:
@@ -38,10 +41,11 @@ class PrintIndex:
             del self._by_head[len(head)][head]
 
     def begun_in(self, head: bytes) -> Iterator[Followed]:
-        """Those whose head this one begins with, longest first."""
+        """Those whose head this one begins with; of which most was read, first."""
         for length in sorted(self._by_head, reverse=True):
             if length <= len(head):
-                yield from list(self._by_head[length].get(head[:length], {}).values())
+                alike = self._by_head[length].get(head[:length], {}).values()
+                yield from sorted(alike, key=lambda file: file.position, reverse=True)
 
 
 class Departed:
@@ -53,6 +57,7 @@ class Departed:
         self._files_max = config.departed_files_max
         self._files: OrderedDict[int, Followed] = OrderedDict()
         self._index = PrintIndex()
+        self._by_line: dict[bytes, dict[int, Followed]] = {}
         self._at: dict[str, int] = {}
         """By path: the one that was there last."""
         for file in sorted(files, key=lambda file: file.departed_s or 0.0):
@@ -65,13 +70,20 @@ class Departed:
         self._files[file.id] = file
         self._index.add(file)
         self._at[file.path] = file.id
+        self._by_line.setdefault(first_line(file.print.head), {})[file.id] = file
 
     def forget(self, number: int) -> None:
         file = self._files.pop(number, None)
         if file is not None:
             self._index.remove(file)
+            self._by_line[first_line(file.print.head)].pop(number, None)
             if self._at.get(file.path) == number:
                 del self._at[file.path]
+
+    def begun_alike(self, head: bytes) -> list[Followed]:
+        """Some that begin with the same line, the newest ones."""
+        alike = self._by_line.get(first_line(head), {}) if first_line(head) else {}
+        return list(alike.values())[-ALIKE_MAX:]
 
     def lately_at(self, path: str, *, now_s: float) -> Followed | None:
         """The file that was in this place, if it has not been gone for long."""

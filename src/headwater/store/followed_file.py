@@ -11,6 +11,7 @@ from headwater.store.identity import (
     ReadAt,
     common_length,
     take_print,
+    with_rung,
 )
 
 LINE_SEARCH_BYTES = 64 << 10
@@ -59,12 +60,14 @@ def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
 
     A log that was emptied and filled again has nothing in common with what it was, or a header.
     One that was cut back, and perhaps written on, begins with lines that were read before: those
-    are not read again. Beyond the head that can't be told from a new log; there a shorter file is
-    taken for what is left of the old one, since logs with kilobytes of header are rarer.
+    are not read again. Beyond the head the rungs of the print tell how far that goes; what follows
+    the last of them is read again rather than lost.
     """
     end = line_end_before(read_at, likeness(file.print, read_at, size=size))
+    rungs = tuple(rung for rung in file.print.rungs if rung[0] <= end)
+    print_ = msgspec.structs.replace(take_print(read_at, end), rungs=rungs)
     return msgspec.structs.replace(
-        file, print=take_print(read_at, end), skipping=False, checked=False, size_seen=size
+        file, print=print_, skipping=False, checked=False, size_seen=size
     )
 
 
@@ -75,9 +78,7 @@ def likeness(print_: Print, read_at: ReadAt, *, size: int) -> int:
         return print_.position
     head = read_at(min(size, HEAD_BYTES), 0)
     common = common_length(head, print_.head)
-    if common == HEAD_BYTES and size < print_.position:
-        return size
-    return common
+    return max(common, print_.rung_in(read_at, size)) if common == HEAD_BYTES else common
 
 
 def line_end_before(read_at: ReadAt, size: int) -> int:
@@ -98,4 +99,4 @@ def extended(print_: Print, data: bytes | memoryview) -> Print:
     if len(head) < HEAD_BYTES:
         head += bytes(data[: HEAD_BYTES - len(head)])
     tail = (print_.tail + bytes(data[-TAIL_BYTES:]))[-TAIL_BYTES:]
-    return Print(print_.position + len(data), head, tail)
+    return with_rung(Print(print_.position + len(data), head, tail, print_.rungs))

@@ -7,12 +7,13 @@ than it, it goes on after what they surely have in common, as far as the print t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from headwater.store.departed import Departed, PrintIndex
+from headwater.store.departed import ALIKE_MAX, Departed, PrintIndex
 from headwater.store.followed_file import Followed, likeness, line_end_before
-from headwater.store.identity import HEAD_BYTES
+from headwater.store.identity import HEAD_BYTES, Print, first_line
 from headwater.store.poll_round import Look, Round
 
 
@@ -47,17 +48,16 @@ class Formers:
         self._hidden = PrintIndex(file for file in round_.unknown.values() if is_comparable(file))
 
     def find(self, look: Look) -> Former | None:
-        """The one of which most is in this file; None: nothing tells of any."""
+        """The one of which most is in this file, and more than was read of it anyway."""
         head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
         found = [
             self._find_left(look, head),
             self._find_hidden(look, head),
             self._find_remembered(look),
+            *self._find_alike(look, head),
         ]
-        whole = [former for former in found if former is not None]
-        if whole:
-            return max(whole, key=lambda former: former.end)
-        return self._find_shorter(look, head) or self._find_replaced(look)
+        more = [one for one in found if one is not None and one.end > look.file.position]
+        return max(more, key=lambda one: (one.end, one.is_whole), default=None)
 
     def _find_left(self, look: Look, head: bytes) -> Former | None:
         for old in self._left.begun_in(head):
@@ -82,31 +82,53 @@ class Formers:
             return None
         return Former(old, old.position, Where.REMEMBERED, is_whole=True)
 
-    def _find_shorter(self, look: Look, head: bytes) -> Former | None:
-        """A copy that was cut short, or is still being written."""
-        size = look.found.size
+    def _find_alike(self, look: Look, head: bytes) -> Iterator[Former]:
+        """Those that it has replaced, is cut short of, or begins like by more than a header."""
+        size, path = look.found.size, look.file.path
+        for old, where in self._gone(head, path):
+            common = likeness(old.print, look.read_at, size=size)
+            is_shorter = size < old.position and common == size
+            if is_shorter or common >= HEAD_BYTES or self._is_replaced(old, where, path):
+                end = line_end_before(look.read_at, common)
+                yield Former(old, end, where, is_whole=False)
+
+    def _gone(self, head: bytes, path: str) -> Iterator[tuple[Followed, Where]]:
+        """Of those that can't be read any more, some that begin with the same line."""
+        count = 0
         for old in self._round.departed:
-            if old.id == look.file.id or not is_comparable(old):
+            if count < ALIKE_MAX and is_comparable(old) and _begin_alike(old, head):
+                count += 1
+                yield old, Where.LEFT
+        for old in self._departed.begun_alike(head):
+            yield old, Where.REMEMBERED
+
+    def _is_replaced(self, old: Followed, where: Where, path: str) -> bool:
+        if old.path != path:
+            return False
+        if where is Where.LEFT:
+            return old.id in self._round.gone
+        return old is self._departed.lately_at(path, now_s=self._round.now_s)
+
+    def was_at(self, path: str) -> Print | None:
+        """Of the one that was there until lately, and is gone."""
+        left = [one for one in self._round.departed if one.path == path]
+        old = next((one for one in left if one.id in self._round.gone), None)
+        old = old or self._departed.lately_at(path, now_s=self._round.now_s)
+        return old.print if old is not None and is_comparable(old) else None
+
+    def begun_alike(self, look: Look) -> tuple[Followed, int] | None:
+        """One that can't be read any more and begins with the same lines; and up to where, as far
+        as its print tells or else at most."""
+        head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
+        found = []
+        for old, _ in self._gone(head, look.file.path):
+            if old.id == look.file.id:
                 continue
-            if size < old.position and head == old.print.head[:size]:
-                end = line_end_before(look.read_at, size)
-                return Former(old, end, Where.LEFT, is_whole=False)
-        return None
-
-    def _find_replaced(self, look: Look) -> Former | None:
-        path = look.file.path
-        old = next((one for one in self._round.departed if self._was_at(one, path)), None)
-        where = Where.LEFT
-        if old is None:
-            old = self._departed.lately_at(path, now_s=self._round.now_s)
-            where = Where.REMEMBERED
-        if old is None or look.file.position:
-            return None
-        common = likeness(old.print, look.read_at, size=look.found.size)
-        return Former(old, line_end_before(look.read_at, common), where, is_whole=False)
-
-    def _was_at(self, old: Followed, path: str) -> bool:
-        return old.path == path and old.id in self._round.gone and is_comparable(old)
+            common = likeness(old.print, look.read_at, size=look.found.size)
+            if HEAD_BYTES <= common < old.position:
+                common = min(old.position, look.found.size)
+            found.append((old, common))
+        return max(found, key=lambda pair: pair[1], default=None)
 
     def is_like_hidden(self, look: Look) -> Followed | None:
         """One out of sight of which this may be the copy or the replacement; that can be told only
@@ -141,7 +163,8 @@ class Formers:
             self._note_number(old, look)
         else:
             round_.gone.add(old.id)
-        round_.succeeded.add(old.id)
+        if old.id in round_.gone:
+            round_.succeeded.add(old.id)
 
     def _note_number(self, old: Followed, look: Look) -> None:
         """The very file under another device number: so is all of its file system."""
@@ -149,6 +172,10 @@ class Formers:
             self._round.renumbered[old.place] = look.file.place
 
 
+def _begin_alike(old: Followed, head: bytes) -> bool:
+    return first_line(old.print.head) == first_line(head) != b""
+
+
 def is_comparable(file: Followed) -> bool:
-    """Something of it was read, for its own sake."""
-    return file.position > 0 and file.checked
+    """Something of it was read."""
+    return file.position > 0

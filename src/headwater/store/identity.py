@@ -18,6 +18,7 @@ shorter length: a file cut back to half, or a copy that is still being written.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 
 import msgspec
@@ -25,6 +26,7 @@ import msgspec
 HEAD_BYTES = 1024
 """More than the header lines that many files share."""
 TAIL_BYTES = 256
+RUNGS_MAX = 24
 
 ReadAt = Callable[[int, int], bytes]
 """(count, offset) to bytes; fewer than asked for at the end of the file."""
@@ -36,6 +38,9 @@ class Print(msgspec.Struct, frozen=True, array_like=True):
     position: int = 0
     head: bytes = b""
     tail: bytes = b""
+    rungs: tuple[tuple[int, int], ...] = ()
+    """(offset, checksum of the ``TAIL_BYTES`` before it), ascending, at ends of earlier reads: how
+    far down a file that was cut back or edited is still as it was. Denser towards the end."""
 
     def is_in(self, read_at: ReadAt, size: int) -> bool:
         """True when a file of ``size`` begins with what this print was taken of."""
@@ -44,6 +49,33 @@ class Print(msgspec.Struct, frozen=True, array_like=True):
             and read_at(len(self.head), 0) == self.head
             and read_at(len(self.tail), self.position - len(self.tail)) == self.tail
         )
+
+    def rung_in(self, read_at: ReadAt, size: int) -> int:
+        """The highest rung up to which a file is still as it was, or 0."""
+        reached = 0
+        for offset, checksum in self.rungs:
+            if offset > size or _checksum(read_at, offset) != checksum:
+                break
+            reached = offset
+        return reached
+
+
+def with_rung(print_: Print) -> Print:
+    """The print with a rung where it was taken; of too many the one that is missed least goes."""
+    rungs = [*print_.rungs, (print_.position, zlib.crc32(print_.tail))]
+    if len(rungs) > RUNGS_MAX:
+        del rungs[min(range(1, RUNGS_MAX), key=lambda n: _gap_without(rungs, n))]
+    return Print(print_.position, print_.head, print_.tail, tuple(rungs))
+
+
+def _gap_without(rungs: list[tuple[int, int]], n: int) -> float:
+    """The gap that its removal leaves, in proportion to how far it is from the end."""
+    return (rungs[n + 1][0] - rungs[n - 1][0]) / (rungs[-1][0] - rungs[n][0] + 1)
+
+
+def _checksum(read_at: ReadAt, offset: int) -> int:
+    count = min(offset, TAIL_BYTES)
+    return zlib.crc32(read_at(count, offset - count))
 
 
 def take_print(read_at: ReadAt, position: int) -> Print:
@@ -62,6 +94,11 @@ def is_like(left: ReadAt, right: ReadAt, common: int) -> bool:
         return False
     tail = min(common - head, TAIL_BYTES)
     return tail == 0 or left(tail, common - tail) == right(tail, common - tail)
+
+
+def first_line(head: bytes) -> bytes:
+    """Empty if there is no end of it."""
+    return head[: head.find(b"\n") + 1]
 
 
 def common_length(left: bytes, right: bytes) -> int:

@@ -46,13 +46,16 @@ class Round:
     """(path, what was decided about it) where somebody might have decided otherwise."""
     twice_bytes: int = 0
     """That may have been read before, at most."""
+    undecided_bytes: int = 0
+    """Of files that are gone before it was known whether they are copies."""
     places: Places | None = None
     """As they are once this is registered; None: as they were."""
     is_clean: bool = True
 
     @property
     def lost_bytes(self) -> int:
-        return sum(file.unread_bytes for file in self.departed if file.checked)
+        known = sum(file.unread_bytes for file in self.departed if file.checked)
+        return known + self.undecided_bytes
 
     def refuse(self, path: str, reason: str) -> None:
         """Bytes of this file, or of what may be there, are not read: the end was not reached."""

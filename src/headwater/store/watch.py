@@ -113,7 +113,9 @@ class Watch:
 
     def _take_original(self, look: Look, round_: Round) -> None:
         size = look.found.size
-        file = msgspec.structs.replace(look.file, checked=True, size_seen=size)
+        file = msgspec.structs.replace(
+            look.file, checked=True, size_seen=size, modified_ns=look.found.modified_ns
+        )
         try:
             look.file = _at_end(file, look.read_at, size) if self._start is Start.END else file
         except OSError as error:
@@ -149,29 +151,34 @@ class Watch:
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
         round_.places = places.after(listing)
         whereabouts = Whereabouts(listing, self._disk)
+        reasons: dict[int, str] = {}
         for file in [f for f in self._files.values() if f.key not in listing.matching]:
-            self._search(file, listing, whereabouts, round_)
+            self._search(file, listing, whereabouts, reasons, round_)
         for key, found in listing.matching.items():
             number = self._by_key.get(key)
             file = self._files[number] if number is not None else self._meet(found, listing)
             self.open_files.orphans.discard(key)
             self._away_s.pop(file.id, None)
-            if self._quiet.get(file.id) != _signature(found):
+            if self._quiet.get(file.id) != _signature(found) or file.path != found.path:
                 look = self._examine(file, found, listing, round_)
                 if look is None and number is None and self._is_old(found, listing, places):
                     self._keep_for_later(file, found, round_)
+                    round_.tell(found.path, _begun_old(found.size))
         self._look_at_copies(listing, round_)
         self._settle(listing, places, round_)
+        for number, file in round_.unknown.items():
+            round_.refuse(file.path, f"out of sight: {reasons[number]}")
         if round_.departed:
             self._search_neighbours(listing, round_)
         return round_
 
     def _look_at_copies(self, listing: Listing, round_: Round) -> None:
         """A copy is left alone for as long as all that it could be a copy of is there."""
-        for number in list(self._copies.copy_of):
+        for number in list(self._copies.copy_of) if round_.departed else ():
+            self._quiet.pop(number, None)
             file = self._files[number]
             found = listing.matching.get(file.key)
-            if round_.departed and found is not None and number not in round_.looks:
+            if found is not None and number not in round_.looks:
                 self._examine(file, found, listing, round_)
 
     def _settle(self, listing: Listing, places: Places, round_: Round) -> None:
@@ -209,8 +216,7 @@ class Watch:
             del round_.looks[look.file.id]
             return True
         look.file = msgspec.structs.replace(file, checked=True)
-        what = f"there before its directory was first seen: begun after {size} bytes"
-        round_.tell(look.file.path, what)
+        round_.tell(look.file.path, _begun_old(size))
         return True
 
     def _meet(self, found: Found, listing: Listing | None) -> Followed:
@@ -280,11 +286,14 @@ class Watch:
             if size < file.start_at:
                 return known
             begun = _at_end(known, look.read_at, file.start_at)
+            round_.tell(look.found.path, _begun_old(file.start_at))
             return msgspec.structs.replace(begun, checked=True)
         if file.position == 0 and not is_sure:
             return msgspec.structs.replace(file, checked=False)
         if file.print.is_in(look.read_at, size):
-            return file
+            is_moved = look.found.path != file.path and not is_sure
+            # Its inode may have been given to a file that begins like it.
+            return msgspec.structs.replace(file, checked=False) if is_moved else file
         round_.departed.append(file)
         self._copies.clear(file.id)
         return self._begun_anew(file, look, round_)
@@ -315,10 +324,15 @@ class Watch:
         return False
 
     def _search(
-        self, file: Followed, listing: Listing, whereabouts: Whereabouts, round_: Round
+        self,
+        file: Followed,
+        listing: Listing,
+        whereabouts: Whereabouts,
+        reasons: dict[int, str],
+        round_: Round,
     ) -> None:
-        """The file is in no listing: it is out of sight, or was renamed out of the glob, moved
-        away, or removed."""
+        """The file is in no listing: it is out of sight, for one of the ``reasons``, or was renamed
+        out of the glob, moved away, or removed."""
         beside = listing.neighbours.get(file.inode)
         reason = whereabouts.why_unknown(file)
         look: Look | None = None
@@ -332,14 +346,16 @@ class Watch:
         except OSError as error:
             reason = reason or reason_of(error)
         if reason and self._is_awaited(file, round_):
-            round_.refuse(file.path, f"out of sight: {reason}")
             round_.unknown[file.id] = file
+            reasons[file.id] = reason
         elif look is not None:
             look.is_orphan = True
             self.open_files.orphans.add(file.key)
         else:
             round_.departed.append(file)
             round_.gone.add(file.id)
+            if file.id in self._copies.undecided:
+                round_.undecided_bytes += file.unread_bytes
 
     def _is_awaited(self, file: Followed, round_: Round) -> bool:
         """A file that is out of sight is given up after ``away_s``."""
@@ -352,7 +368,7 @@ class Watch:
         path = str(self.held_path(file.id)) if file.held else file.path
         look = self._examine(file, _unlisted(file, path), listing, round_)
         if look is not None:
-            look.file = msgspec.structs.replace(look.file, path=file.path)
+            look.file = msgspec.structs.replace(look.file, path=file.path, place=file.place)
         elif path in round_.refused:
             raise OSError(round_.refused[path])
         return look
@@ -419,8 +435,9 @@ class Watch:
         for look in round_.looks.values():
             file = look.file
             self._files[file.id] = file
-            is_settled = look.settled and (file.checked or file.id in self._copies.copy_of)
-            if is_settled and not (look.is_behind or look.is_orphan):
+            is_decided = file.checked or file.id in self._copies.copy_of
+            is_at_rest = look.settled and is_decided and file.id not in round_.unknown
+            if is_at_rest and not (look.is_behind or look.is_orphan):
                 self._quiet[file.id] = _signature(look.found)
             else:
                 self._quiet.pop(file.id, None)
@@ -462,6 +479,10 @@ class Watch:
 
 def _signature(found: Found) -> tuple[int, int, int]:
     return (found.size, found.modified_ns, found.changed_ns)
+
+
+def _begun_old(size: int) -> str:
+    return f"there before its directory was first seen: begun after {size} bytes"
 
 
 def _unlisted(file: Followed, path: str) -> Found:
