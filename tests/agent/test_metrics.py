@@ -58,6 +58,11 @@ class LoopOnly:
         self._require_owner()
         return 9
 
+    @property
+    def left_out_count(self) -> int:
+        self._require_owner()
+        return 4
+
     def _require_owner(self) -> None:
         assert threading.get_ident() == self._owner, "only the event loop may look"
 
@@ -75,6 +80,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
 
     text = asyncio.run(ask())
     assert "headwater_publications_total 9.0" in text
+    assert "headwater_groups_left_out_total 4.0" in text
     assert "headwater_records_fenced_total 5.0" in text
     assert 'headwater_link_up{to="fra"}' in text
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text

@@ -75,6 +75,46 @@ def test_a_stream_with_several_roots_is_shown_as_one(tmp_path: Path) -> None:
         assert f"{part}: equal to one Spark over all files" in done.stderr
 
 
+DIVISION = """
+CREATE SOURCE hits (ts TIMESTAMP, domain STRING, flag INT)
+WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM division AS SELECT domain, 10 / sum(flag) AS x FROM hits
+GROUP BY window(ts, '10 seconds'), domain;
+CREATE STREAM counts AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '10 seconds');
+"""
+RECORDS = ("00Z,a,1", "12Z,zero,0", "13Z,b,1")
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(RUN_S_MAX)
+def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(
+    tmp_path: Path,
+) -> None:
+    """It stopped every window of every stream, for ever."""
+    file = tmp_path / "division.sql"
+    file.write_text(DIVISION)
+    for site in ("oslo", "lima"):
+        (tmp_path / "sites" / site).mkdir(parents=True)
+        lines = "".join(f"2026-05-01T12:00:{record}\n" for record in RECORDS)
+        (tmp_path / "sites" / site / "hits.csv").write_text(lines)
+    done = subprocess.run(
+        [sys.executable, "-m", "headwater.cli", "try", str(file), "--sites",
+         str(tmp_path / "sites"), "--compare"],
+        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [(row["domain"], row["exact"]) for row in rows if row["stream"] == "division"]
+    assert found == [("a", True), ("b", False)]
+    assert [row["n"] for row in rows if row["stream"] == "counts"] == [2, 4]
+    assert all(row["final"] for row in rows)
+    assert "1 group was left out: domain = zero: [DIVIDE_BY_ZERO]" in done.stderr
+    for stream in ("division", "counts"):
+        assert f"{stream}: equal to one Spark over all files" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "SQLQueryContextLogger" not in done.stderr
+
+
 def test_only_the_first_windows_with_groups_left_out_are_told() -> None:
     (query,) = compile_statements(
         "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"

@@ -7,9 +7,6 @@ domain ``big`` passes its types when both sites are merged, and ``zero`` has not
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -168,26 +165,3 @@ def test_the_published_headers_have_columns_for_it(federated, work):
     groups = [text for table in headers for one in table["left_out_groups"] for text in one.as_py()]
     assert groups[0].startswith("domain = zero: [DIVIDE_BY_ZERO]")
     assert pq.read_schema(next(reader.directory.glob("headers-*.parquet"))).names[-1] == "envelope"
-
-
-@pytest.mark.timeout(240)
-def test_try_says_what_it_left_out_and_compares_equal(sites, tmp_path):
-    """In a process of its own, as a user runs it."""
-    file = tmp_path / "division.sql"
-    statement = next(one for one in STREAMS.split(";") if "STREAM division" in one)
-    file.write_text(f"{SOURCE}{statement};")
-    done = subprocess.run(
-        [sys.executable, "-m", "headwater.cli", "try", str(file), "--sites", str(sites),
-         "--compare"],
-        capture_output=True, text=True, timeout=240, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row["domain"] for row in rows].count("zero") == 0
-    assert len(rows) == 7
-    assert {row["exact"] for row in rows if row["domain"] == "big"} == {False}
-    assert all(row["final"] for row in rows)
-    assert "1 group was left out: domain = zero: [DIVIDE_BY_ZERO]" in done.stderr
-    assert "division: equal to one Spark over all files" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "SQLQueryContextLogger" not in done.stderr

@@ -31,6 +31,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     network: NetworkStats
     notices: Mapping[str, int]
     publications: int
+    left_out: int
     fenced: int
     refused: int
     heartbeats: int = 0
@@ -129,6 +130,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         network=runtime.network.stats(),
         notices=dict(runtime.notice_counts),
         publications=runtime.answer_count,
+        left_out=runtime.left_out_count,
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
         heartbeats=runtime.node.peer.heartbeat_count(),
@@ -178,6 +180,9 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (sent, received, up, refused, notices, troubles)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
+    )
+    yield CounterMetricFamily(
+        "headwater_groups_left_out", "Groups that answers lack", value=snapshot.left_out
     )
     yield CounterMetricFamily(
         "headwater_records_fenced", "Records from the future", value=snapshot.fenced

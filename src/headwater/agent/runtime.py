@@ -103,6 +103,8 @@ class SiteRuntime:
         """Why this site no longer works; empty while it does."""
         self.answer_count = 0
         """Publications of this life."""
+        self.left_out_count = 0
+        """Groups that they lack, because they can't be computed."""
         self.watchers: set[Callable[[Query, int], None]] = set()
         """Called with each publication."""
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-disk")
@@ -361,6 +363,7 @@ class SiteRuntime:
             self._answered(answer, "this agent runs without Spark and can't answer", {})
 
     def _answered(self, answer: fx.Answer, failure: str | None, left_out: LeftOuts) -> None:
+        self.left_out_count += sum(one.count for one in left_out.values())
         with self._ends_with("node"):
             self.node.answered(answer, now_s=self.now_s(), failed=failure, left_out=left_out)
         self._wake.set()
