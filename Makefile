@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 SEEDS  ?= 3000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench sim experiments fuzz mutants chaos namespaces clean
+.PHONY: help setup demo test check format bench sim experiments fuzz mutants soak chaos namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ fuzz: $(READY) ## Throw mutated bytes at every decoder
 
 mutants: $(READY) ## Plant small mistakes, one at a time: each must make a test fail
 	$(BIN)/python -m mutants --jobs $$(nproc)
+
+soak: $(READY) ## Thousands of installs, batches, failures and removals on one JVM (some 20 minutes)
+	$(BIN)/python -m soak
 
 chaos: $(READY) ## Kill, cut and fill the disks of real agents
 	$(BIN)/python -m pytest tests/processes/test_chaos.py

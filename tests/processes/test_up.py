@@ -173,6 +173,33 @@ def test_a_second_up_of_the_same_directory_is_refused(
     assert "already up" in done.stderr
 
 
+def test_an_agent_outlives_its_jvm_and_says_how_it_died(
+    headwater: CommandLine, federation: Path, answers: list[dict[str, Any]]
+) -> None:
+    agent = running(federation).pids["site1"]
+    file = federation / "site1" / "state" / "jvm.json"
+    before = json.loads(file.read_text())["pid"]
+    with growing(federation / "site1" / "data" / "hits.csv"):
+        os.kill(before, signal.SIGKILL)
+        killed = datetime.now(UTC).isoformat()
+        with headwater.start("watch", "pages", "--only-new") as watching:
+            assert watching.stdout is not None
+            for line in watching.stdout:
+                answer = json.loads(line)
+                if answer["header"]["start_us"] > _us(killed) and answer["rows"]:
+                    break
+            watching.kill()
+    assert json.loads(file.read_text())["pid"] != before
+    assert running(federation).pids["site1"] == agent
+    log = (federation / "site1" / "agent.log").read_text()
+    assert "the JVM was killed (SIGKILL)" in log
+    assert list((federation / "site1" / "state").glob("spark_deaths.json"))
+
+
+def _us(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp() * 1e6
+
+
 def test_remove_ends_a_stream_everywhere_and_keeps_its_results(
     headwater: CommandLine, federation: Path, answers: list[dict[str, Any]]
 ) -> None:

@@ -15,7 +15,7 @@ from headwater.errors import SparkDown
 from headwater.spark import site_host
 from headwater.spark.site_host import SiteHost
 
-WAIT_S_MAX = 30.0
+WAIT_S_MAX = 10.0
 
 
 class FakeStream:

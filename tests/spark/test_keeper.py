@@ -25,7 +25,7 @@ from headwater.spark.keeper import (
 from headwater.spark.session import RunningSpark
 from headwater.spark.vitals import Vitals
 
-WAIT_S_MAX = 30.0
+WAIT_S_MAX = 10.0
 WELL = Vitals(
     heap_bytes=10, heap_limit=100, metaspace_bytes=10, metaspace_limit=100, code_bytes=10,
     code_limit=100, class_count=1, thread_count=1, bound_objects=1, callbacks=1, listeners=1,
@@ -106,12 +106,27 @@ class Bench:
         return next(event for event in self.events if isinstance(event, kind))
 
 
+MakeBench = Callable[..., Bench]
+
+
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    made = Bench()
-    made.keeper.open()
-    yield made
-    made.keeper.close()
+def make_bench() -> Iterator[MakeBench]:
+    """Keepers that are ended whatever becomes of the test."""
+    made: list[Bench] = []
+
+    def make(**limits: float) -> Bench:
+        made.append(Bench(msgspec.structs.replace(LIMITS, **limits)))
+        made[-1].keeper.open()
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.keeper.close()
+
+
+@pytest.fixture
+def bench(make_bench: MakeBench) -> Bench:
+    return make_bench()
 
 
 def test_a_death_is_told_with_its_cause_and_what_was_at_work(bench: Bench) -> None:
@@ -201,28 +216,23 @@ def test_what_a_collection_frees_is_no_reason_to_replace(bench: Bench) -> None:
     assert len(bench.jvms) == 1
 
 
-def test_a_jvm_is_not_replaced_again_and_again() -> None:
-    bench = Bench(msgspec.structs.replace(LIMITS, steady_s=3600.0))
-    bench.keeper.open()
+def test_a_jvm_is_not_replaced_again_and_again(make_bench: MakeBench) -> None:
+    bench = make_bench(steady_s=3600.0)
     bench.vitals = lambda _: FULL
     bench.until(lambda: bench.collections >= 3)
     assert len(bench.jvms) == 1
-    bench.keeper.close()
 
 
-def test_a_holder_that_does_not_let_go_holds_nobody_up() -> None:
-    bench = Bench(msgspec.structs.replace(LIMITS, drain_s_max=0.05))
-    bench.keeper.open()
+def test_a_holder_that_does_not_let_go_holds_nobody_up(make_bench: MakeBench) -> None:
+    bench = make_bench(drain_s_max=0.05)
     bench.keeper.lease()
     bench.vitals = lambda jvm: FULL if jvm is bench.jvms[0] else WELL
     bench.await_event(JvmReplaced)
     assert bench.jvms[0].was_killed, "in order, its jobs would fail as if by themselves"
-    bench.keeper.close()
 
 
-def test_a_jvm_that_does_not_answer_is_ended() -> None:
-    bench = Bench(msgspec.structs.replace(LIMITS, answer_s_max=0.05))
-    bench.keeper.open()
+def test_a_jvm_that_does_not_answer_is_ended(make_bench: MakeBench) -> None:
+    bench = make_bench(answer_s_max=0.05)
 
     def silent(jvm: FakeSpark) -> Vitals:
         if jvm is bench.jvms[0]:
@@ -235,7 +245,6 @@ def test_a_jvm_that_does_not_answer_is_ended() -> None:
     assert died.end.cause is Cause.STUCK
     assert "did not answer" in died.text
     bench.await_event(JvmStarted)
-    bench.keeper.close()
 
 
 def test_a_start_that_fails_is_tried_again(bench: Bench) -> None:
@@ -248,21 +257,16 @@ def test_a_start_that_fails_is_tried_again(bench: Bench) -> None:
     assert bench.keeper.status().failed_starts == 2
 
 
-def test_the_pause_doubles_while_jvms_die_young() -> None:
-    bench = Bench(
-        msgspec.structs.replace(LIMITS, restart_s_min=0.01, restart_s_max=0.06, steady_s=3600.0)
-    )
-    bench.keeper.open()
+def test_the_pause_doubles_while_jvms_die_young(make_bench: MakeBench) -> None:
+    bench = make_bench(restart_s_min=0.01, restart_s_max=0.06, steady_s=3600.0)
     bench.failing_starts = 4
     bench.jvms[0].die()
     bench.await_event(JvmStarted)
     pauses = [event.pause_s for event in bench.events if isinstance(event, JvmNotStarted)]
     assert pauses == [0.02, 0.04, 0.06, 0.06]
-    bench.keeper.close()
 
 
-def test_whoever_is_told_can_not_end_the_keeper() -> None:
-    bench = Bench()
+def test_whoever_is_told_can_not_end_the_keeper(bench: Bench) -> None:
     told: list[SparkEvent] = []
 
     def grumble(event: SparkEvent) -> None:
@@ -270,13 +274,11 @@ def test_whoever_is_told_can_not_end_the_keeper() -> None:
         raise RuntimeError("the one who is told is in trouble")
 
     bench.keeper._told = grumble
-    bench.keeper.open()
     bench.jvms[0].die()
     bench.until(lambda: len(bench.jvms) == 2)
     assert bench.jvms[0].is_stopped, "PySpark knows one JVM; the old one must be put away"
     bench.jvms[1].die()
     bench.until(lambda: len(bench.jvms) == 3)
-    bench.keeper.close()
 
 
 def test_after_the_end_nothing_is_started(bench: Bench) -> None:

@@ -319,7 +319,8 @@ class SparkKeeper:
     def _watch(self, running: RunningSpark) -> None:
         """Until it has ended, or has been replaced, or we are to end."""
         look_s = time.monotonic()
-        with ThreadPoolExecutor(1, thread_name_prefix="spark-vitals") as asker:
+        asker = ThreadPoolExecutor(1, thread_name_prefix="spark-vitals")
+        try:
             while not self._is_closing.is_set():
                 if running.ends_within(self._limits.look_s):
                     self._bury(running)
@@ -331,6 +332,8 @@ class SparkKeeper:
                 if near is not None and self._lived_s() >= self._limits.steady_s:
                     self._replace(running, near)
                     return
+        finally:
+            asker.shutdown(wait=False, cancel_futures=True)
 
     def _lived_s(self) -> float:
         return time.monotonic() - self._began_s
