@@ -239,7 +239,7 @@ class SiteDesk:
         self.ordinal = ordinal
         self.disk = disk or SiteDisk(1000 + ordinal)
         self.queries = {str(query.id): query for query in queries}
-        self.config = config or EdgeConfig()
+        self.config = config or EdgeConfig(clock_settle_s=0.5)
         self.retention_s = retention_s
         self.room = 1 << 30
         self.notices: list[edge_out.Notice] = []
@@ -366,6 +366,7 @@ class RootDisk:
 
     def __init__(self, incarnation: int = 50) -> None:
         self.incarnation = incarnation
+        self.starts = 0
         self.kept: dict[int, KeptSummary] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
         self.answers: dict[int, WindowAnswered] = {}
@@ -443,6 +444,7 @@ class RootDesk:
 
     def start(self, *, now_s: float) -> None:
         self.under_way = None
+        self.disk.starts += 1
         self.root = Root(
             query=self.query,
             roster=self.roster,
@@ -450,6 +452,7 @@ class RootDesk:
             merger=BagMerger(),
             incarnation=self.disk.incarnation,
             now_s=now_s,
+            start=self.disk.starts,
         )
         self.root.restore(self.disk.restore(self.query), now_s=now_s)
 

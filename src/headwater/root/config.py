@@ -10,7 +10,7 @@ MEBIBYTE = 1 << 20
 
 
 class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Checked when made. Times are seconds of the root's own clock."""
+    """Checked when made. Times are intervals, in seconds of a steady clock."""
 
     summary_life_s: float = 30.0
     """How long a spare is parked at most; must be the same in the whole federation."""
@@ -33,6 +33,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer_retry_first_s: float = 1.0
     """The pause after a failed answer; it doubles."""
     answer_retry_last_s: float = 60.0
+    clock_settle_s: float = 60.0
+    """After a restart the clock opens no windows for so long, unless a site has told what its own
+    shows: the clock of the new process may be anything."""
     horizon_slack_s: float = 900.0
     """How long after ``revise_for_s`` a window is kept for the last seals to arrive."""
 

@@ -14,7 +14,6 @@ from statistics import median
 import msgspec
 
 from headwater.algebra import bitset
-from headwater.algebra.acknowledgement import Greeting
 from headwater.algebra.coverage import incarnation_tag
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Range
@@ -71,14 +70,27 @@ class SiteTable:
         self._ended: set[int] = set()
         self._greet: dict[int, None] = {}
         self._spoken = 0
+        self._offsets_s: dict[int, float] = {}
+        """How far the root's clock is ahead of each site's."""
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
 
-    def lag_s(self) -> float:
-        """By how much the clocks of the sites are behind the root's, in the median."""
-        told = (view.state.offset_s for view in self.views.values())
-        known = [offset_s for offset_s in told if offset_s is not None]
-        return median(known) if known else 0.0
+    def lag_s(self) -> float | None:
+        """By how much the clocks of the sites are behind the root's, in the middle: of an even
+        number of them, the root's is one more. None: nobody has told."""
+        known = list(self._offsets_s.values())
+        if not known:
+            return None
+        return median(known if len(known) % 2 else [*known, 0.0])
+
+    def hear_offset(self, state: SiteState) -> None:
+        """Also from a state that is no news."""
+        if state.offset_s is not None:
+            self._offsets_s[state.ordinal] = state.offset_s
+
+    def clock_was_set(self, by_s: float) -> None:
+        """The root's, while sites have not heard of it."""
+        self._offsets_s = {o: offset_s + by_s for o, offset_s in self._offsets_s.items()}
 
     # States
 
@@ -91,6 +103,7 @@ class SiteTable:
                 since = former.since
         if former is None or former.state.incarnation != state.incarnation:
             self._meet(state)
+        self.hear_offset(state)
         self.views[state.ordinal] = SiteView(state, since)
         self._count(state, 1)
         return former
@@ -107,6 +120,14 @@ class SiteTable:
         known = former.state
         return (state.incarnation, state.number) > (known.incarnation, known.number)
 
+    def is_older(self, state: SiteState) -> bool:
+        """It was overtaken by a newer one, or is of a former life."""
+        former = self.views.get(state.ordinal)
+        if former is None:
+            return False
+        known = former.state
+        return (state.incarnation, state.number) < (known.incarnation, known.number)
+
     def greet(self, ordinal: int) -> None:
         self._greet[ordinal] = None
 
@@ -114,12 +135,12 @@ class SiteTable:
     def owes_greetings(self) -> bool:
         return bool(self._greet)
 
-    def take_greetings(self, count_max: int) -> tuple[Greeting, ...]:
+    def take_greeted(self, count_max: int) -> list[SiteState]:
+        """The newest states of those who are owed a greeting."""
         ordinals = list(self._greet)[:count_max]
         for ordinal in ordinals:
             del self._greet[ordinal]
-        states = (self.views[ordinal].state for ordinal in ordinals)
-        return tuple(Greeting(s.ordinal, s.incarnation, s.number) for s in states)
+        return [self.views[ordinal].state for ordinal in ordinals]
 
     def present(self, ordinal: int) -> int | None:
         """The incarnation that the site lives in, as far as it is known."""

@@ -83,8 +83,7 @@ def site_offsets_s(root: Root) -> dict[str, float]:
 def _status(root: Root, number: int, *, is_exact: bool) -> str:
     window = root.windows.windows.get(number)
     if window is None:
-        is_over = root.windows.spec.panes_of(number).start < root.windows.done_through
-        return "over" if is_over else "unknown"
+        return "over" if root.windows.is_over(number) else "unknown"
     if not window.revision:
         return "open"
     if window.is_final:
@@ -107,7 +106,7 @@ def _awaited(root: Root, number: int) -> list[str]:
 
 
 def _awaited_of_none(root: Root, number: int) -> list[str]:
-    if root.windows.spec.panes_of(number).start < root.windows.done_through:
+    if root.windows.is_over(number):
         return ["The window is over: it is final, or beyond the horizon; its results stay."]
     return ["Nothing has been heard of this window, and its end has not come."]
 
