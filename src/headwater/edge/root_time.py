@@ -2,15 +2,17 @@
 
 Three clocks meet here. ``now_s`` is steady: it never steps while the process lives, and says
 nothing about the time of day. The *wall clock*, which stamps the records, is ``ahead_s`` ahead of
-it. The *root's clock* is ``offset_s`` ahead of it, as heartbeats tell::
+it. The *root's clock*, which is the steady one of its process, is ``offset_s`` ahead of it, as
+heartbeats tell::
 
     steady ── + ahead_s ──► wall clock ── + offset_us ──► root's clock
            ────────────────── + offset_s ────────────────►
 
-Both are estimates from elsewhere, told now and then. Small changes of the root's are slewed, so
-that time never jumps for the noise of an estimate; a large one means that a clock was set or that
-the estimate was poor, and is taken at once. Whatever clocks do, a pane that was closed stays
-closed: records that now belong to it come as its late updates.
+So by age no clock that is set while agents run moves a record, neither here nor at the root. Both
+distances are told now and then. Small changes of the root's are slewed, so that time never jumps
+for the noise of an estimate; a large one means that the root was started anew or that the estimate
+was poor, and is taken at once. Whatever clocks do, a pane that was closed stays closed: records
+that now belong to it come as its late updates.
 """
 
 from __future__ import annotations

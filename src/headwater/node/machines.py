@@ -202,7 +202,6 @@ class Machines:
 
     def set_clock(self, ahead_s: float) -> None:
         self.ahead_s = ahead_s
-        self.peer.set_clock(ahead_s)
         if self.edge is not None:
             self.edge.set_clock(ahead_s)
         for root in self.roots.values():

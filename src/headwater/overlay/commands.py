@@ -80,8 +80,7 @@ class Commands:
         """The root of a live query gives it new trees. One peer alone does, so plans have an
         order without any number of the installer's. It is given now, by the root's own clock: what
         the first install said of that clock is as old as the query."""
-        clock_s = now_s + self._tray.ahead_s
-        install = msgspec.structs.replace(install, age_s=0.0, root_clock_s=clock_s)
+        install = msgspec.structs.replace(install, age_s=0.0, root_clock_s=now_s)
         problem = problem_with_command(install, self._roster)
         if install.query.root != self._site:
             problem = f"plan of {install.query.id}: its root is {install.query.root}"

@@ -118,9 +118,6 @@ class Pathfinder:
         ordinal = self._roster.ordinal_of[root]
         self._signs.seed(ordinal, clock_s, age_s=age_s, now_s=self._tray.now_s)
 
-    def set_clock(self, ahead_s: float) -> None:
-        self._signs.ahead_s = ahead_s
-
     def root_clock(self, root: str) -> RootClock | None:
         ordinal = self._roster.ordinal_of.get(root, -1)
         return self._signs.clock_of(ordinal, now_s=self._tray.now_s)

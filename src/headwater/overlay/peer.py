@@ -150,11 +150,6 @@ class Peer:
         self._commands.restore(commands, vector)
         self._is_restoring = False
 
-    def set_clock(self, ahead_s: float) -> None:
-        """This agent's wall clock is so far ahead of the steady one from now on."""
-        self._tray.ahead_s = ahead_s
-        self._paths.set_clock(ahead_s)
-
     def link_up(self, site: str, *, now_s: float) -> None:
         """A link to this site is open, whoever opened it."""
         self._begin(now_s)

@@ -13,8 +13,8 @@ prompt and yet cut off from the root.
 *Progress.* Signs only ever grow older on the way, so no ring of peers, however long, can keep
 itself believing in a root that is gone.
 
-*Time.* Own steady clock plus ``offset_s`` is the root's wall clock, within half a round trip for
-each hop; so an own wall clock that is set changes nothing of it. Of all samples the one with the smallest such *spread* counts (the minimum filter), until drift may
+*Time.* Own clock plus ``offset_s`` is the root's clock, within half a round trip for each hop. Both
+are the steady clocks of their processes: that a wall clock is set changes nothing here. Of all samples the one with the smallest such *spread* counts (the minimum filter), until drift may
 have made it worse than a newer one.
 """
 
@@ -68,8 +68,7 @@ NO_WAY = RootWay(float("-inf"))
 
 
 class RootClock(msgspec.Struct, frozen=True):
-    """The root's wall clock is our steady one plus ``offset_s``, give or take ``spread_s`` at
-    ``at_s``."""
+    """The root's clock is ours plus ``offset_s``, give or take ``spread_s`` at ``at_s``."""
 
     offset_s: float
     spread_s: float
@@ -83,7 +82,7 @@ class RootClock(msgspec.Struct, frozen=True):
 class RootSigns:
     """``ways_to`` finds the ways to a root that are to be told, the best one first."""
 
-    __slots__ = ("_clocks", "_has_way", "_ordinal", "_own", "_ways_to", "ahead_s")
+    __slots__ = ("_clocks", "_has_way", "_ordinal", "_own", "_ways_to")
 
     def __init__(self, ordinal: int, *, ways_to: Callable[[int], list[RootWay]]) -> None:
         self._ordinal = ordinal
@@ -92,8 +91,6 @@ class RootSigns:
         """By root: what was last said of it; None: nothing yet."""
         self._clocks: dict[int, RootClock] = {}
         self._own: frozenset[int] = frozenset()
-        self.ahead_s = 0.0
-        """How far our own wall clock is ahead, which is the clock of a root that is here."""
 
     def set_roots(self, roots: Iterable[int]) -> None:
         """The roots of the queries that are live here."""
@@ -142,7 +139,7 @@ class RootSigns:
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
-            return RootClock(self.ahead_s, 0.0, now_s)
+            return RootClock(0.0, 0.0, now_s)
         return self._clocks.get(root)
 
     def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:

@@ -10,12 +10,10 @@ from headwater.overlay.outputs import Notice, Output, Transmit
 class Tray:
     """Shared by the parts of one peer. ``now_s`` is set whenever the peer is called."""
 
-    __slots__ = ("_outputs", "ahead_s", "board", "now_s")
+    __slots__ = ("_outputs", "board", "now_s")
 
     def __init__(self, *, notice_every_s: float) -> None:
         self.now_s = 0.0
-        self.ahead_s = 0.0
-        """How far this agent's wall clock is ahead of ``now_s``, which is steady."""
         self.board = NoticeBoard(every_s=notice_every_s)
         self._outputs: list[Output] = []
 

@@ -234,20 +234,19 @@ class Intake:
 
     def set_clock(self, ahead_s: float) -> None:
         """The root's wall clock is so far ahead of steady time from now on."""
-        self.table.clock_was_set(ahead_s - self.windows.ahead_s)
         self.windows.ahead_s = ahead_s
         self._follow_clocks()
 
     def _follow_clocks(self) -> None:
-        """Deadlines go by the sites' clocks. By ``time = 'age'`` these are the root's own."""
-        lag_s = self.table.lag_s() if self._goes_by_site_clocks else 0.0
-        self.windows.follow(
-            (lag_s or 0.0) - self.windows.ahead_s, is_heard=self._has_heard_clocks
-        )
+        """Deadlines go by the sites' clocks. By ``time = 'age'`` these are the root's steady one."""
+        lag_s = 0.0
+        if self._goes_by_site_clocks:
+            lag_s = self.table.lag_s(-self.windows.ahead_s)
+        self.windows.follow(lag_s, is_heard=self._has_heard_clocks)
 
     def sites_clock_s(self, now_s: float) -> float | None:
         """What the sites' clocks show now, in the middle; None: they have not told."""
-        if not self._goes_by_site_clocks or self.table.lag_s() is None:
+        if not (self._goes_by_site_clocks and self.table.knows_clocks):
             return None
         return now_s - self.windows.lag_s
 

@@ -71,26 +71,28 @@ class SiteTable:
         self._greet: dict[int, None] = {}
         self._spoken = 0
         self._offsets_s: dict[int, float] = {}
-        """How far the root's clock is ahead of each site's."""
+        """How far the root's steady clock is ahead of each site's wall clock."""
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
 
-    def lag_s(self) -> float | None:
-        """By how much the clocks of the sites are behind the root's, in the middle: of an even
-        number of them, the root's is one more. None: nobody has told."""
+    def lag_s(self, own_s: float) -> float:
+        """By how much the wall clocks of the sites are behind the root's steady one, in the middle.
+        Of an even number of them, or none, the root's own wall clock is one more."""
         known = list(self._offsets_s.values())
-        if not known:
-            return None
-        return median(known if len(known) % 2 else [*known, 0.0])
+        return median(known if len(known) % 2 else [*known, own_s])
+
+    @property
+    def knows_clocks(self) -> bool:
+        return bool(self._offsets_s)
+
+    def offsets_s(self) -> dict[int, float]:
+        """By ordinal: how far the root's steady clock is ahead of the site's wall clock."""
+        return dict(self._offsets_s)
 
     def hear_offset(self, state: SiteState) -> None:
         """Also from a state that is no news."""
         if state.offset_s is not None:
             self._offsets_s[state.ordinal] = state.offset_s
-
-    def clock_was_set(self, by_s: float) -> None:
-        """The root's, while sites have not heard of it."""
-        self._offsets_s = {o: offset_s + by_s for o, offset_s in self._offsets_s.items()}
 
     # States
 

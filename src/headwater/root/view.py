@@ -74,10 +74,10 @@ def progress_of(root: Root) -> RootProgress:
 
 
 def site_offsets_s(root: Root) -> dict[str, float]:
-    """By site: how far the root's clock is ahead of it, as it last told."""
-    views = root.table.views.items()
-    told = ((root.table.names[ordinal], view.state.offset_s) for ordinal, view in views)
-    return {name: offset_s for name, offset_s in told if offset_s is not None}
+    """By site: how far the root's wall clock is ahead of its, as it last told."""
+    ahead_s = root.windows.ahead_s
+    offsets_s = root.table.offsets_s().items()
+    return {root.table.names[ordinal]: told_s + ahead_s for ordinal, told_s in offsets_s}
 
 
 def _status(root: Root, number: int, *, is_exact: bool) -> str:
