@@ -86,6 +86,12 @@ class EffectRunner:
             await self._load(effect)
         elif isinstance(effect, fx.Installed):
             await self._install(effect)
+        elif isinstance(effect, fx.LiveAnew):
+            incarnation = await self._write(partial(self._stores.cube.live_anew, effect.above))
+            self._node.lives_anew(incarnation, now_s=self._now_s())
+        elif isinstance(effect, fx.RiseAbove):
+            incarnation = await self._write(partial(self._stores.ledger.rise_above, effect.above))
+            self._node.risen(incarnation, now_s=self._now_s())
         else:
             self._heard(effect)
 

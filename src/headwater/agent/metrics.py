@@ -34,6 +34,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     heartbeats: int = 0
     stages: Mapping[str, int] = {}
     guests: int = 0
+    clock_off_s: float = 0.0
+    clock_steps: int = 0
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -102,6 +104,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         heartbeats=runtime.node.peer.heartbeat_count(),
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
+        clock_off_s=0.0 if runtime.node.edge is None else runtime.node.edge.clock_off_s(),
+        clock_steps=runtime.node.clock_steps,
     )
 
 
@@ -138,6 +142,14 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     for kind, count in snapshot.notices.items():
         notices.add_metric([kind], count)
     yield from (sent, received, up, refused, notices)
+    yield GaugeMetricFamily(
+        "headwater_clock_off_seconds",
+        "How far the wall clock is ahead of the other sites', in the middle",
+        value=snapshot.clock_off_s,
+    )
+    yield CounterMetricFamily(
+        "headwater_clock_steps", "How often the wall clock was set", value=snapshot.clock_steps
+    )
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
     )

@@ -109,6 +109,7 @@ async def _run(config: AgentConfig) -> None:
             stores=stores,
             network=network,
             now_s=clock.now_s,
+            ahead_s=clock.ahead_s,
             admit=admit_with(config.policy, config.sources),
             host=host,
             root_spark=RootSpark(spark.session) if spark is not None else None,

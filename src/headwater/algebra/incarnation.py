@@ -8,8 +8,8 @@ that is told of a higher one than its own takes a number above that (``incarnati
 """
 
 CHANCE_BITS = 20
-INCARNATION_MAX = (1 << 63) - 1
-"""A number from outside that lies above this is not believed: nothing could be above it."""
+INCARNATION_MAX = 1 << 62
+"""A number from outside that lies above this is not believed: there must be room above it."""
 
 
 def new_incarnation(*, now_s: float, chance: int) -> int:

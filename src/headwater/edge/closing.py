@@ -1,10 +1,10 @@
 """When a site may close a pane: the rule "Closing at a site".
 
 A site closes a pane when a read that began after the pane's end plus ``disorder`` (site clock) has
-been committed up to the end of input. How far that clock is believed is ``Belief``'s to say. A poll that finds nothing new counts as such a read. While
+been committed up to the end of input. A poll that finds nothing new counts as such a read. While
 a source is behind, the site closes by its own highest record time instead, minus ``disorder``, but
 never beyond its clock: a record from the future closes nothing. If no read is committed, nothing
-closes, and the site is unknown, not empty::
+closes, and the site is unknown, not empty. How far the clock is believed is ``Belief``'s to say::
 
     disorder 2 s, panes of 10 s           reads begin at    v        v
     pane 0 |---------|                                  at 11.9   at 12.0

@@ -333,7 +333,7 @@ class Edge:
             unsent_panes=len(edge.book.fresh) + edge.book.backlog_count,
             unacked_panes=len(edge.book.flights),
             repairs=len(edge.book.repairs),
-            read_through_s=None if clock.read_through_s is None else edge.time.of(clock.read_through_s),
+            read_through_s=edge.time.of_source(clock).read_through_s,
         )
 
 

@@ -31,9 +31,9 @@ class SiteWord:
 
     __slots__ = (
         "_config", "_counts", "_damaged", "_declined", "_empty", "_must_speak", "_never",
-        "_numbered_s", "_tally_changed", "_told_s", "_trusted_from", "catching_up", "done_through", "ended",
-        "first_pane", "greeted_number", "has_changed", "incarnation", "is_greeted", "message",
-        "number", "ordinal", "query", "sealed_through", "status", "tally",
+        "_numbered_s", "_tally_changed", "_told_s", "_trusted_from", "catching_up", "done_through",
+        "ended", "first_pane", "greeted_number", "has_changed", "incarnation", "is_greeted",
+        "message", "number", "ordinal", "query", "sealed_through", "status", "tally",
     )  # fmt: skip
 
     def __init__(self, query: str, ordinal: int, incarnation: int, config: EdgeConfig) -> None:

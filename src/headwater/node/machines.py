@@ -42,8 +42,8 @@ class Machines:
 
     __slots__ = (
         "_admit", "_awaited", "_config", "_incarnation", "_installed", "_merger_of",
-        "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge", "effects", "ledgers", "loading_bytes", "peer",
-        "roots", "site",
+        "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge",
+        "effects", "ledgers", "loading_bytes", "peer", "roots", "site",
     )  # fmt: skip
 
     def __init__(

@@ -113,9 +113,8 @@ class Node:
         has_changed = self._clock.hear(ahead_s, now_s=now_s)
         if has_changed:
             self._machines.set_clock(ahead_s)
-            self._machines.notice(
-                "node", "clock was set", f"{self.site}: by {ahead_s - before_s:+.1f} s, and stays so"
-            )
+            text = f"{self.site}: by {ahead_s - before_s:+.1f} s, and stays so"
+            self._machines.notice("node", "clock was set", text)
             self._machines.pass_on(now_s=now_s)
         elif self._clock.doubted_s not in (None, was_doubted):
             text = f"{self.site}: the wall clock shows {ahead_s - before_s:+.1f} s; it is believed "

@@ -1,4 +1,4 @@
-"""What a node believes of its wall clock: one that was set is believed when it has stood for a while.
+"""What a node believes of its wall clock: one that was set must have stood for a while.
 
 All machines measure intervals by a steady clock. The wall clock is only needed where a time of day
 is meant, as its distance from the steady one. It may be set at any time, by any amount, also by

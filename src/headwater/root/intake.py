@@ -238,7 +238,7 @@ class Intake:
         self._follow_clocks()
 
     def _follow_clocks(self) -> None:
-        """Deadlines go by the sites' clocks. By ``time = 'age'`` these are the root's steady one."""
+        """Deadlines go by the sites' clocks. By age these are the root's steady one."""
         lag_s = 0.0
         if self._goes_by_site_clocks:
             lag_s = self.table.lag_s(-self.windows.ahead_s)

@@ -1,13 +1,13 @@
 """The windows of a query at its root: which exist, when each must be answered, when it is over.
 
-A query with a ``begin`` has every window from there on: news opens a window, and so does the
-sites' clocks, in the middle, when they pass the window's end, so that silence is answered too. A query that begins
-with the earliest record has the windows that have rows; otherwise a record from 1970 would bring
-millions of empty answers.
+A query with a ``begin`` has every window from there on: news opens a window, and so do the sites'
+clocks, in the middle, when they pass the window's end, so that silence is answered too. A query
+that begins with the earliest record has the windows that have rows; otherwise a record from 1970
+would bring millions of empty answers.
 
 A window's deadline runs from the later of its opening and its end. The end is a time of day, by the
-sites' clocks in the median; everything else here is steady time, and ``lag_s`` leads from one to the
-other. So no clock that is set, nor one that is wrong, makes a deadline come twice or never::
+sites' clocks in the median; everything else here is steady time, and ``lag_s`` leads from one to
+the other. So no clock that is set, nor one that is wrong, makes a deadline come twice or never::
 
     window      |----------|
     news           ^        ·          deadline = end + deadline_s

@@ -39,8 +39,8 @@ class SiteSpark:
     """One life of a site's reader; a crash leaves ``disk`` and drops this."""
 
     __slots__ = (
-        "_ahead_s", "_batch", "_clock", "_disk", "_is_busy", "_is_finite", "_log", "_offset_us", "_pace",
-        "_queue", "_random", "_tell", "_truth", "failing_until_s", "is_dead", "longer_s",
+        "_ahead_s", "_batch", "_clock", "_disk", "_is_busy", "_is_finite", "_log", "_offset_us",
+        "_pace", "_queue", "_random", "_tell", "_truth", "failing_until_s", "is_dead", "longer_s",
         "queries", "stalled_until_s",
     )  # fmt: skip
 
