@@ -332,7 +332,7 @@ class SiteDesk:
             case edge_out.Cut():
                 self.writes.append(output)
                 self.edge.updates_cut(self.disk.cut(output), now_s=now_s)
-            case edge_out.Suspended():
+            case edge_out.Suspended() | edge_out.Outlived():
                 self.writes.append(output)
             case _:
                 self.writes.append(output)
@@ -494,6 +494,8 @@ class RootDesk:
                 self.has_ended = True
             case root_out.Notice():
                 self.notices.append(output)
+            case root_out.Outdated():
+                pass  # for the test to answer
             case _:
                 self.disk.execute(output)
 

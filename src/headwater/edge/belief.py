@@ -29,12 +29,12 @@ NEVER_S = -1e18
 class Belief:
     """Of one query, whose root tells the sites' clocks. By age all clocks are the root's."""
 
-    __slots__ = ("_config", "_others_s", "_time", "doubt_until_s")
+    __slots__ = ("_config", "_time", "doubt_until_s", "others_s")
 
     def __init__(self, time: RootTime, config: EdgeConfig) -> None:
         self._time = time
         self._config = config
-        self._others_s: float | None = None
+        self.others_s: float | None = None
         """How far the others' clocks are ahead of our steady one; None: not told."""
         self.doubt_until_s = NEVER_S
 
@@ -43,13 +43,11 @@ class Belief:
         self.doubt_until_s = now_s + self._config.clock_settle_s
 
     def hear(self, others_s: float | None, *, now_s: float) -> None:
-        """An acknowledgement has come; this is what the others' clocks show now, if it is known."""
+        """An acknowledgement has come; this is what the others' clocks show now, if it is known.
+        If not, what was known is better than nothing: it was measured by our steady clock."""
         self.doubt_until_s = NEVER_S
-        self._others_s = None if others_s is None else others_s - now_s
-
-    def forget_others(self) -> None:
-        """Another root, which may see other clocks."""
-        self._others_s = None
+        if others_s is not None:
+            self.others_s = others_s - now_s
 
     def closing_s(self, now_s: float) -> float | None:
         """The time by which panes are closed; None: none is."""
@@ -59,14 +57,10 @@ class Belief:
         """The time by which panes are sealed; None: none is."""
         return self._limited(now_s, 0.0)
 
-    def off_s(self) -> float:
-        """How far the site's clock is ahead of the others'; 0 where that is not known."""
-        return 0.0 if self._others_s is None else self._time.ahead_s - self._others_s
-
     def _limited(self, now_s: float, tolerance_s: float) -> float | None:
         if now_s < self.doubt_until_s:
             return None
         own_s = self._time.of(now_s)
-        if self._time.is_used or self._others_s is None:
+        if self._time.is_used or self.others_s is None:
             return own_s
-        return min(own_s, now_s + self._others_s + tolerance_s)
+        return min(own_s, now_s + self.others_s + tolerance_s)

@@ -56,7 +56,7 @@ class Edge:
 
     __slots__ = (
         "_ahead_s", "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation",
-        "_is_clock_off", "_kept", "_ordinal", "_outputs", "_retention_s", "_sent_s",
+        "_is_clock_off", "_kept", "_ordinal", "_others_s", "_outputs", "_retention_s", "_sent_s",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +81,8 @@ class Edge:
         self._outputs: list[Output] = []
         self._sent_s = NEVER_S
         self._ahead_s = 0.0
+        self._others_s: float | None = None
+        """How far the others' clocks are ahead of our steady one, as a root last told."""
         self._is_clock_off = False
         self._due_s: float | None = None
         """The next deadline, until something changes."""
@@ -116,6 +118,7 @@ class Edge:
             retention_s=self._retention_s,
             ahead_s=self._ahead_s,
         )
+        edge.belief.others_s = self._others_s
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
             edge.hear_clock(offset_s, now_s=now_s)
@@ -170,8 +173,8 @@ class Edge:
             edge.set_clock(ahead_s)
 
     def clock_off_s(self) -> float:
-        """How far this site's wall clock is ahead of the other sites', as far as it is told."""
-        return max((edge.belief.off_s() for edge in self._edges.values()), key=abs, default=0.0)
+        """How far this site's wall clock is ahead of the other sites', as it was last told."""
+        return 0.0 if self._others_s is None else self._ahead_s - self._others_s
 
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records. Holds for a batch."""
@@ -221,10 +224,12 @@ class Edge:
         if edge is not None:
             life_s = self._config.summary_life_s
             self._outputs += read_ack(edge, ack, summary_life_s=life_s, now_s=now_s)
-            self._watch_clock()
+            self._watch_clock(edge)
 
-    def _watch_clock(self) -> None:
+    def _watch_clock(self, edge: QueryEdge) -> None:
         """Say it when the wall clock turns out to be off, and when it is right again."""
+        if edge.belief.others_s is not None:
+            self._others_s = edge.belief.others_s
         off_s = self.clock_off_s()
         is_off = abs(off_s) > self._config.clock_tolerance_s
         if is_off == self._is_clock_off:

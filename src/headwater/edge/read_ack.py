@@ -117,7 +117,6 @@ def _meet_root(edge: QueryEdge, ack: Acknowledgement, *, now_s: float) -> list[H
     """
     is_first = edge.root_incarnation == 0
     edge.root_incarnation, edge.record_changed = ack.root_incarnation, True
-    edge.belief.forget_others()
     if is_first:
         return []
     edge.former_through = None

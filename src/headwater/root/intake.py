@@ -35,7 +35,7 @@ from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.root.windows import WindowBook
 
-FOLLOW_CLOCKS_EVERY_S = 5.0
+FOLLOW_CLOCKS_EVERY_S = 0.5
 """How often the median of the sites' clocks is taken."""
 
 
@@ -61,9 +61,8 @@ class Intake:
         self.windows = WindowBook(query, config, now_s=now_s)
         self._goes_by_site_clocks = query.time is TimeKind.EVENT
         self._followed_s = float("-inf")
+        self._awaits_clocks_until_s = now_s + config.clock_settle_s
         self.windows.ahead_s = ahead_s
-        self._has_heard_clocks = False
-        """A site has told this process what its clock shows."""
         self.parking = Parking(config, merger)
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, roster_version=roster.version
@@ -80,7 +79,7 @@ class Intake:
         self.outputs: list[Output] = []
         self._config = config
         self._restored: dict[int, WindowAnswered] = {}
-        self._follow_clocks()
+        self._follow_clocks(now_s=now_s)
 
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""
@@ -94,7 +93,8 @@ class Intake:
         for one in newest_states(kept):
             self.scoreboard.hear(one.state, since=one.since)
             self.table.greet(one.state.ordinal)
-        self._follow_clocks()
+        self.table.doubt_clocks()
+        self._follow_clocks(now_s=now_s)
         for window in sorted(self._restored):
             if self.windows.spec.panes_of(window).start >= self.windows.done_through:
                 self.open_window(window, now_s=now_s)
@@ -227,22 +227,25 @@ class Intake:
         if state.offset_s is None or self.table.is_older(state):
             return
         self.table.hear_offset(state)
-        is_first, self._has_heard_clocks = not self._has_heard_clocks, True
-        if is_first or now_s - self._followed_s >= FOLLOW_CLOCKS_EVERY_S:
-            self._followed_s = now_s
-            self._follow_clocks()
+        self.follow_clocks(now_s=now_s)
+
+    def follow_clocks(self, *, now_s: float) -> None:
+        """Now and then: in a large federation the median takes a while."""
+        if now_s - self._followed_s >= FOLLOW_CLOCKS_EVERY_S:
+            self._follow_clocks(now_s=now_s)
 
     def set_clock(self, ahead_s: float) -> None:
         """The root's wall clock is so far ahead of steady time from now on."""
         self.windows.ahead_s = ahead_s
-        self._follow_clocks()
+        self._followed_s = float("-inf")
 
-    def _follow_clocks(self) -> None:
+    def _follow_clocks(self, *, now_s: float) -> None:
         """Deadlines go by the sites' clocks. By age these are the root's steady one."""
-        lag_s = 0.0
+        self._followed_s, lag_s = now_s, 0.0
         if self._goes_by_site_clocks:
-            lag_s = self.table.lag_s(-self.windows.ahead_s)
-        self.windows.follow(lag_s, is_heard=self._has_heard_clocks)
+            awaits_all = now_s < self._awaits_clocks_until_s
+            lag_s = self.table.lag_s(-self.windows.ahead_s, awaits_all=awaits_all)
+        self.windows.follow(lag_s, is_heard=self.table.knows_clocks)
 
     def sites_clock_s(self, now_s: float) -> float | None:
         """What the sites' clocks show now, in the middle; None: they have not told."""

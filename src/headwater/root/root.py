@@ -137,6 +137,7 @@ class Root:
     # Driving
 
     def tick(self, *, now_s: float) -> None:
+        self._intake.follow_clocks(now_s=now_s)
         for number in self.windows.due_by_clock(now_s=now_s):
             self._intake.open_window(number, now_s=now_s)
         for window in self.windows.overdue(now_s=now_s, caught_up_s=self._intake.caught_up_s):
