@@ -203,6 +203,7 @@ def test_a_restarted_root_with_a_wrong_clock_waits_for_the_sites():
     for ordinal, life in enumerate((A, B)):
         told = state(root.query, ordinal, of=life, number=2, offset_s=DAY_S)
         root.hear(told, now_s=DAY_S + 50.0)
-    for second in range(51, 70):
+    for second in range(51, 80):
         root.work(now_s=DAY_S + second)
-    assert max(root.published) <= 6, "sites have come a minute far"
+    assert root.published
+    assert max(root.published) <= 7, "sites have come little more than a minute far"

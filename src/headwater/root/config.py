@@ -34,8 +34,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The pause after a failed answer; it doubles."""
     answer_retry_last_s: float = 60.0
     clock_settle_s: float = 60.0
-    """After a restart the clock opens no windows for so long, unless a site has told what its own
-    shows: the clock of the new process may be anything."""
+    """After a restart the clocks open no windows for so long: that of the new process may be
+    anything, and sites must have heard it before they can tell how theirs differ from it. In the
+    beginning, the root's own clock stands for so long for those of sites that have not told."""
     horizon_slack_s: float = 900.0
     """How long after ``revise_for_s`` a window is kept for the last seals to arrive."""
 

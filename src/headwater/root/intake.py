@@ -62,6 +62,7 @@ class Intake:
         self._goes_by_site_clocks = query.time is TimeKind.EVENT
         self._followed_s = float("-inf")
         self._awaits_clocks_until_s = now_s + config.clock_settle_s
+        self._is_restored = False
         self.windows.ahead_s = ahead_s
         self.parking = Parking(config, merger)
         self.answers = Answers(
@@ -89,11 +90,11 @@ class Intake:
             self.windows.resume(kept.done_through)
             self.scoreboard.drop_below(kept.done_through)
         if kept.states or kept.answers:
+            self._is_restored = True
             self.windows.doubt_clocks(now_s=now_s)
         for one in newest_states(kept):
             self.scoreboard.hear(one.state, since=one.since)
             self.table.greet(one.state.ordinal)
-        self.table.doubt_clocks()
         self._follow_clocks(now_s=now_s)
         for window in sorted(self._restored):
             if self.windows.spec.panes_of(window).start >= self.windows.done_through:
@@ -245,11 +246,13 @@ class Intake:
         if self._goes_by_site_clocks:
             awaits_all = now_s < self._awaits_clocks_until_s
             lag_s = self.table.lag_s(-self.windows.ahead_s, awaits_all=awaits_all)
-        self.windows.follow(lag_s, is_heard=self.table.knows_clocks)
+        self.windows.follow(lag_s)
 
     def sites_clock_s(self, now_s: float) -> float | None:
-        """What the sites' clocks show now, in the middle; None: they have not told."""
-        if not (self._goes_by_site_clocks and self.table.knows_clocks):
+        """What the sites' clocks show now, in the middle; None: they have not told, or may have told
+        of a former process's clock."""
+        is_doubted = self._is_restored and now_s < self._awaits_clocks_until_s
+        if is_doubted or not (self._goes_by_site_clocks and self.table.knows_clocks):
             return None
         return now_s - self.windows.lag_s
 

@@ -72,8 +72,6 @@ class SiteTable:
         self._spoken = 0
         self._offsets_s: dict[int, float] = {}
         """How far the root's steady clock is ahead of each site's wall clock."""
-        self._doubted: set[int] = set()
-        """Sites of which that was told to a former process."""
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
 
@@ -82,21 +80,14 @@ class SiteTable:
         Of an even number of them, or none, the root's own wall clock is one more; and while
         ``awaits_all``, it stands for each site that has not told: the first to speak may be the
         one that is wrong."""
-        known = [offset_s for o, offset_s in self._offsets_s.items() if o not in self._doubted]
-        if not self.knows_clocks:
-            known = list(self._offsets_s.values())
+        known = list(self._offsets_s.values())
         if awaits_all:
             known += [own_s] * (len(self.names) - len(known))
         return median(known if len(known) % 2 else [*known, own_s])
 
     @property
     def knows_clocks(self) -> bool:
-        """Most sites that ever told what their clocks show have told it to this process."""
-        return len(self._offsets_s) > 2 * len(self._doubted)
-
-    def doubt_clocks(self) -> None:
-        """What sites told a former process was told of that process's clock."""
-        self._doubted = set(self._offsets_s)
+        return bool(self._offsets_s)
 
     def offsets_s(self) -> dict[int, float]:
         """By ordinal: how far the root's steady clock is ahead of the site's wall clock."""
@@ -106,7 +97,6 @@ class SiteTable:
         """Also from a state that is no news."""
         if state.offset_s is not None:
             self._offsets_s[state.ordinal] = state.offset_s
-            self._doubted.discard(state.ordinal)
 
     # States
 

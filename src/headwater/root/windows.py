@@ -157,13 +157,12 @@ class WindowBook:
     # Clocks
 
     def doubt_clocks(self, *, now_s: float) -> None:
-        """A former process went before: its clocks say nothing of ours until sites have spoken."""
+        """A former process went before: what sites have told of their clocks they told of its, until
+        they have heard ours."""
         self._by_clock_from_s = now_s + self._config.clock_settle_s
 
-    def follow(self, lag_s: float, *, is_heard: bool) -> None:
-        """``is_heard``: the sites have told what their clocks show, to this process."""
-        if is_heard:
-            self._by_clock_from_s = NEVER_S
+    def follow(self, lag_s: float) -> None:
+        """The sites' clocks are so far behind."""
         if abs(lag_s - self.lag_s) <= LAG_STEP_S:
             return
         self.lag_s = lag_s

@@ -116,7 +116,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             ack_every_s=pace.ack_every_s,
             ack_idle_s=2.0 * pace.ack_every_s,
             horizon_slack_s=20.0,
-            clock_settle_s=pace.clock_settle_s,
+            clock_settle_s=2.0 * pace.clock_settle_s,
             panes_per_ack_max=limits.panes_per_ack_max,
             ranges_per_ack_max=limits.ranges_per_ack_max,
             extras_per_ack_max=limits.extras_per_ack_max,
