@@ -164,6 +164,7 @@ async def _run(config: AgentConfig) -> None:
             notify=lambda kind, text: print(f"network {kind}: {text}", file=sys.stderr),
         ),
         now_s=clock.now_s,
+        ahead_s=clock.ahead_s,
         admit=admit_with(config.policy, config.sources),
         host=cast(SiteHost, cast(Any, host)),
     )

@@ -42,7 +42,8 @@ class LoopOnly:
         peer = SimpleNamespace(
             heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"]
         )
-        return SimpleNamespace(peer=peer)
+        edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
+        return SimpleNamespace(peer=peer, edge=edge, clock_steps=2)
 
     @property
     def feeder(self) -> Any:

@@ -67,12 +67,9 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
     """Boards of three sites gain sites; panes go from below. Nothing falls through."""
     boards: dict[int, PaneBoard] = {}
 
-    class Table:
+    class Boards:
         def take_greetings(self, count: int) -> tuple[()]:
             return ()
-
-    class Boards:
-        table = Table()
 
     scoreboard = Boards()
     scoreboard.boards = boards  # type: ignore[attr-defined]

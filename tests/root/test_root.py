@@ -98,6 +98,7 @@ def test_deadlines_go_by_the_clocks_of_the_sites():
         heard = SiteState(str(query.id), ordinal, A, 1, first_pane=0, offset_s=offset_s)
         root.hear(heard, now_s=1.0 + 3.0 * ordinal)
     root.work(now_s=11.0)
+    root.work(now_s=40.0)
     root.work(now_s=44.9)
     assert root.published == {}
     root.work(now_s=45.0)

@@ -21,7 +21,7 @@ COUNTS = (2, 3)
 
 def newest(world: World, query) -> dict[int, Published]:
     """The newest answer of each window at the query's root."""
-    root = world.sites[query.root].disk.incarnation
+    root = world.sites[query.root].disk.number
     check = world.checkers.answers.get((str(query.id), root))
     return {} if check is None else check.newest
 

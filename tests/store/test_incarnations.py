@@ -4,6 +4,9 @@ from pathlib import Path
 
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.columns import Column, Partial
+from headwater.algebra.site_state import SiteState
+from headwater.root.ack_cutter import LIFE_BITS
+from headwater.root.outputs import KeepState
 from headwater.store.cube import Cube
 from headwater.store.root_ledger import RootLedger
 
@@ -35,6 +38,44 @@ def test_a_cube_made_after_a_lost_one_has_the_higher_incarnation(tmp_path: Path)
 
 def test_a_ledger_made_after_a_lost_one_has_the_higher_incarnation(tmp_path: Path):
     assert ledger_incarnation(tmp_path / "a", 1e9) < ledger_incarnation(tmp_path / "b", 1e9 + 1)
+
+
+def test_a_ledger_counts_its_starts_whatever_the_clock_shows(tmp_path: Path):
+    counts = []
+    for now_s in (2e9, 1e9, 1e9, 3e9):
+        ledger = RootLedger(tmp_path, merger_of=merger_of, clock=lambda now_s=now_s: now_s)
+        counts.append(ledger.start_count)
+        ledger.close()
+    assert counts == [1, 2, 3, 4]
+
+
+def test_a_ledger_from_before_starts_were_counted_goes_on_above_the_clock(tmp_path: Path):
+    """Its acknowledgements were numbered by milliseconds."""
+    ledger = RootLedger(tmp_path, merger_of=merger_of, clock=lambda: 1.7e9)
+    ledger._manifest.run("DELETE FROM meta WHERE key = 'starts'")
+    ledger.write([KeepState("q", SiteState("q", 1, 2, 3, 0), since=1)])
+    ledger.close()
+    ledger = RootLedger(tmp_path, merger_of=merger_of, clock=lambda: 1.7e9)
+    ledger.close()
+    assert ledger.start_count << LIFE_BITS > 1.7e12
+
+
+def test_a_ledger_that_is_outdated_takes_an_incarnation_above_and_keeps_it(tmp_path: Path):
+    ledger = RootLedger(tmp_path, merger_of=merger_of, clock=lambda: 1e9)
+    known = ledger.incarnation + (5 << 40)
+    risen = ledger.rise_above(known)
+    ledger.close()
+    assert risen > known
+    assert ledger_incarnation(tmp_path, 1e9) == risen
+
+
+def test_a_cube_that_is_outlived_takes_an_incarnation_above_and_keeps_it(tmp_path: Path):
+    cube = Cube.open(tmp_path, site="oslo", merger_of=merger_of, clock=lambda: 1e9)
+    known = cube.incarnation + (5 << 40)
+    anew = cube.live_anew(known)
+    cube.close()
+    assert anew > known
+    assert cube_incarnation(tmp_path, 1e9) == anew
 
 
 def test_a_restart_keeps_the_incarnation(tmp_path: Path):

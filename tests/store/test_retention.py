@@ -137,3 +137,24 @@ def test_retention_that_fails_leaves_all_as_it_was(
     monkeypatch.undo()
     assert panes(user) == {0, 1, 2}
     assert user.cube.restore()[0].record.declined == ()
+
+
+@pytest.mark.parametrize("later_s", [-86_400.0, 0.0, 86_400.0])
+def test_a_clock_that_is_set_between_two_lives_makes_nothing_expire(
+    open_cube: Open, later_s: float
+) -> None:
+    """How long the site was away nobody knows: what was written last counts as written now."""
+    user = filled(open_cube, 3, retention_s=25)
+    user.clock.now_s = 1020.0 + later_s
+    user.reopen()
+    assert user.cube.retention(now_s=1020.0 + later_s + 4.0).dropped == 0
+    run = user.cube.retention(now_s=1020.0 + later_s + 6.0)
+    assert run.declined == ((QUERY, 0),), "and the others as long before as they were"
+
+
+def test_a_life_under_another_incarnation_has_nothing_acknowledged(open_cube: Open) -> None:
+    user = filled(open_cube, 2, retention_s=1000)
+    ack(user, 0, 1)
+    user.cube.live_anew(user.cube.incarnation)
+    user.reopen()
+    assert [kept.is_acked for kept in user.cube.restore()[0].panes] == [False, False]

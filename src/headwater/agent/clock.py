@@ -1,29 +1,38 @@
-"""The site's clock as the machines see it: steady, and honest about the wall clock.
+"""The two clocks of an agent: a steady one for intervals, and the wall clock for the time of day.
 
-Machines measure both durations and times of day with one number, so it must neither stand still
-nor jump without need. The clock runs on the monotonic one and follows the wall clock: small
-differences are ignored until they have grown to ``STEP_S``, then it steps once and counts the step,
-which operators see.
+The steady clock begins with what the wall clock shows when the process starts, so that its readings
+look like times of day, and runs on the monotonic clock from then on: it never steps, whatever is
+done to the wall clock. All machines are driven by it. How far the wall clock has gone from it is
+told them apart (``Node.wall_clock``), and used only where a time of day is meant.
+
+Two processes, or two lives of one, have nothing in common but what their wall clocks showed at
+their starts; so a reading that was written down by another life says nothing about how long ago
+that was.
 """
 
-import time
+from __future__ import annotations
 
-STEP_S = 0.5
-"""Beyond this difference the wall clock is believed to have been set, not to have drifted."""
+import time
+from collections.abc import Callable
 
 
 class SiteClock:
-    """``now_s()`` is the site's time of day in seconds since 1970."""
+    """Made when the process starts. ``wall`` and ``monotonic`` are for tests."""
 
-    def __init__(self) -> None:
-        self._offset_s = time.time() - time.monotonic()
-        self.step_count = 0
+    def __init__(
+        self,
+        *,
+        wall: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._wall = wall
+        self._monotonic = monotonic
+        self._began_s = wall() - monotonic()
 
     def now_s(self) -> float:
-        steady_s = time.monotonic() + self._offset_s
-        wall_s = time.time()
-        if abs(wall_s - steady_s) <= STEP_S:
-            return steady_s
-        self._offset_s += wall_s - steady_s
-        self.step_count += 1
-        return wall_s
+        """Steady time."""
+        return self._monotonic() + self._began_s
+
+    def ahead_s(self) -> float:
+        """How far the wall clock is ahead of it, now."""
+        return self._wall() - self.now_s()

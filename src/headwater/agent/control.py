@@ -223,8 +223,10 @@ def _clocks_ms(runtime: SiteRuntime) -> dict[str, float]:
         root = runtime.node.root(query_id)
         told |= site_offsets_s(root) if root is not None else {}
     clock = runtime.node.peer.root_clock(runtime.roster.home)
-    if clock is not None:
-        told[runtime.site] = clock.offset_s
+    if runtime.site == runtime.roster.home:
+        told[runtime.site] = 0.0
+    elif clock is not None:
+        told[runtime.site] = clock.offset_s - runtime.node.ahead_s
     return {site: round(offset_s * 1e3, 1) for site, offset_s in told.items()}
 
 
@@ -264,7 +266,7 @@ def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
         root = runtime.node.root(str(query.id))
         newest = root.progress().newest_answered if root is not None else None
         if newest is None:
-            now_us = int(runtime.now_s() * 1e6)
+            now_us = int(runtime.wall_s() * 1e6)
             return query.window.windows_of(query.window.pane_at(now_us))[0]
         return newest
     return window_named(query, text)

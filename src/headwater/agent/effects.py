@@ -117,6 +117,12 @@ class EffectRunner:
             await self.write(partial(self._begin_answers, effect.query))
         elif isinstance(effect, fx.AnswersEnded):
             await self.write(partial(self._stores.ledger.forget, effect.query))
+        elif isinstance(effect, fx.LiveAnew):
+            incarnation = await self.write(partial(self._stores.cube.live_anew, effect.above))
+            self._node.lives_anew(incarnation, now_s=self._now_s())
+        elif isinstance(effect, fx.RiseAbove):
+            incarnation = await self.write(partial(self._stores.ledger.rise_above, effect.above))
+            self._node.risen(incarnation, now_s=self._now_s())
         else:
             self._heard(effect)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from headwater.agent.admission import admit_with
+from headwater.agent.clock import SiteClock
 from headwater.agent.config import PolicyConfig
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
@@ -42,8 +43,8 @@ class Federation:
         batch_bytes_max: int | None = None,
         clocks: Mapping[str, Callable[[], float]] | None = None,
     ) -> None:
-        """``data`` maps each site with data to the directory that its sources are below; sites
-        with an entry in ``clocks`` go by that instead of ``now_s``."""
+        """``data`` maps each site with data to the directory that its sources are below. ``now_s``
+        is the wall clock; sites with an entry in ``clocks`` go by that instead."""
         self.directory = directory
         self.roster = roster
         self.world = world
@@ -66,7 +67,7 @@ class Federation:
     async def start_site(self, name: str) -> SiteRuntime:
         """A new life of this site, on the directory that it had."""
         site = self.roster.site(name)
-        now_s = self._clocks.get(name, self._now_s)
+        clock = SiteClock(wall=self._clocks.get(name, self._now_s))
         sources = msgspec.structs.replace(
             self._settings.sources, data=str(self._data.get(name, self.directory / "none"))
         )
@@ -74,7 +75,7 @@ class Federation:
             SiteStores,
             self.directory / "sites" / name,
             site=name,
-            clock=now_s,
+            clock=clock.now_s,
             retention=self._settings.retention,
         )
         runtime = SiteRuntime(
@@ -83,7 +84,8 @@ class Federation:
             settings=msgspec.structs.replace(self._settings, sources=sources),
             stores=stores,
             network=self.world.network(name, Codec(stores.book.schema)),
-            now_s=now_s,
+            now_s=clock.now_s,
+            ahead_s=clock.ahead_s,
             admit=admit_with(PolicyConfig(), sources),
             host=self._host if site.has_data else None,
             root_spark=self._root_spark,

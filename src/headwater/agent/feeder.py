@@ -106,6 +106,7 @@ class Feeder:
         *,
         host: SiteHost | None,
         now_s: Callable[[], float],
+        wall_s: Callable[[], float] | None = None,
         report: Callable[[BatchReport], None],
         read_from: Callable[[str, float], None],
         offset_us: Callable[[str], int],
@@ -114,7 +115,8 @@ class Feeder:
         future_keep_s: float,
         notice: Callable[[str, str], None] = lambda kind, text: None,
     ) -> None:
-        """``future_tolerance_s`` is for sources that don't say it themselves; records that are
+        """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
+        ``future_tolerance_s`` is for sources that don't say it themselves; records that are
         more than ``future_keep_s`` ahead of the clock are refused. ``notice`` is told (kind, text)
         of what people should see."""
         self.site = site
@@ -125,6 +127,7 @@ class Feeder:
         self._config = config
         self._host = host
         self._now_s = now_s
+        self._wall_s = wall_s or now_s
         self._report = report
         self._read_from = read_from
         self.offset_us = offset_us
@@ -413,7 +416,7 @@ class Feeder:
         if followed is None or isinstance(followed.input, FiniteInput):
             return Fence()
         return Fence.at(
-            self._now_s(),
+            self._wall_s(),
             tolerance_s=followed.source.future_tolerance_s(self._future_tolerance_s),
             keep_s=self._future_keep_s,
         )

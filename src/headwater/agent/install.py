@@ -17,7 +17,7 @@ from headwater.frontend.compile import compile_statements
 from headwater.frontend.streams import INSTALL_SLACK_US
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install, Remove
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query, Source, TimeKind
 from headwater.plan.tree import Tree
 
 COORDINATE_ERROR_MAX = 0.6
@@ -35,24 +35,33 @@ def compile_here(
     ends: bool = False,
 ) -> list[Query]:
     """The queries of a file as this site would command them. Raises ``QueryRefused``."""
-    return compile_statements(
-        text,
-        root=runtime.roster.home,
-        installer=runtime.site,
-        next_counter=next_counter,
-        now_us=int((runtime.now_s() + _home_offset_s(runtime)) * 1e6),
-        begin=begin,
-        slack_us=slack_us,
-        ends=ends,
-        known_sites=[site.name for site in runtime.roster.sites],
-    )
+
+    def compiled(now_s: float) -> list[Query]:
+        return compile_statements(
+            text,
+            root=runtime.roster.home,
+            installer=runtime.site,
+            next_counter=next_counter,
+            now_us=int(now_s * 1e6),
+            begin=begin,
+            slack_us=slack_us,
+            ends=ends,
+            known_sites=[site.name for site in runtime.roster.sites],
+        )
+
+    queries = compiled(_sites_clock_s(runtime))
+    for place, query in enumerate(queries):
+        clock = runtime.node.peer.root_clock(query.root)
+        if query.time is TimeKind.AGE and clock is not None:
+            queries[place] = compiled(runtime.now_s() + clock.offset_s)[place]
+    return queries
 
 
-def _home_offset_s(runtime: SiteRuntime) -> float:
-    """Begins are on the clock of the home, where answers are made unless a query says otherwise:
-    an installer whose clock is wrong does not shift them."""
-    clock = runtime.node.peer.root_clock(runtime.roster.home)
-    return 0.0 if clock is None else clock.offset_s
+def _sites_clock_s(runtime: SiteRuntime) -> float:
+    """Begins are times of day, but for queries by age, which go by the clock of their root. An
+    installer whose clock is known to be off does not shift them."""
+    edge = runtime.node.edge
+    return runtime.wall_s() - (0.0 if edge is None else edge.clock_off_s())
 
 
 def install(

@@ -38,6 +38,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     stages: Mapping[str, int] = {}
     guests: int = 0
     troubles: Mapping[str, str] = {}
+    clock_off_s: float = 0.0
+    clock_steps: int = 0
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -137,6 +139,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
         troubles=runtime.troubles(),
+        clock_off_s=0.0 if runtime.node.edge is None else runtime.node.edge.clock_off_s(),
+        clock_steps=runtime.node.clock_steps,
     )
 
 
@@ -178,6 +182,14 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     for what in snapshot.troubles:
         troubles.add_metric([what], 1.0)
     yield from (sent, received, up, refused, notices, troubles)
+    yield GaugeMetricFamily(
+        "headwater_clock_off_seconds",
+        "How far the wall clock is ahead of the other sites', in the middle",
+        value=snapshot.clock_off_s,
+    )
+    yield CounterMetricFamily(
+        "headwater_clock_steps", "How often the wall clock was set", value=snapshot.clock_steps
+    )
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
     )

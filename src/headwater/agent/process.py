@@ -103,6 +103,7 @@ async def _run(config: AgentConfig) -> None:
             stores=stores,
             network=network,
             now_s=clock.now_s,
+            ahead_s=clock.ahead_s,
             admit=admit_with(config.policy, config.sources),
             host=spark.host() if spark is not None and site.has_data else None,
             root_spark=spark.root() if spark is not None else None,

@@ -70,9 +70,11 @@ class SiteRuntime:
         host: SiteHost | None = None,
         root_spark: RootSpark | None = None,
         spark: AgentSpark | None = None,
+        ahead_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing;
-        ``spark`` is for views and metrics."""
+        ``spark`` is for views and metrics. ``now_s`` is steady, and ``ahead_s`` how far the wall
+        clock is ahead of it."""
         self.site = site
         self.roster = roster
         self.stores = stores
@@ -80,6 +82,7 @@ class SiteRuntime:
         self.spark = spark
         self.settings = settings
         self.now_s = now_s
+        self._ahead_s = ahead_s
         self.trees = plan_trees(
             roster, root=roster.home, branching=settings.branching, count=settings.trees
         )
@@ -92,6 +95,7 @@ class SiteRuntime:
             merger_of=stores.book.merger_of,
             incarnation=stores.cube.incarnation,
             root_incarnation=stores.ledger.incarnation,
+            root_start=stores.ledger.start_count,
             born_s=stores.cube.born_s,
             admit=admit,
         )
@@ -114,7 +118,8 @@ class SiteRuntime:
             install=self._run_here, heard=self._heard, begin_answers=self._begin_answers,
         )  # fmt: skip
         self.feeder = Feeder(
-            site, stores.cube, settings.sources, host=host, now_s=now_s, report=self._reported,
+            site, stores.cube, settings.sources, host=host, now_s=now_s, wall_s=self.wall_s,
+            report=self._reported,
             read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
@@ -182,6 +187,10 @@ class SiteRuntime:
 
     # What operators and views ask
 
+    def wall_s(self) -> float:
+        """The time of day, as the node believes it."""
+        return self.now_s() + self.node.ahead_s
+
     def command(self, command: Command) -> None:
         """Give a command of this site's own."""
         if isinstance(command, Install):
@@ -235,6 +244,7 @@ class SiteRuntime:
             self._wake.clear()
             self.stores.refuse_if_broken()
             now_s = self.now_s()
+            self.node.wall_clock(self._ahead_s(), now_s=now_s)
             self.node.tick(now_s=now_s)
             effects = self.node.take()
             if effects:
@@ -277,7 +287,7 @@ class SiteRuntime:
 
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""
-        if abs(now_s - self._retained_s) < RETENTION_EVERY_S:
+        if now_s - self._retained_s < RETENTION_EVERY_S:
             return
         self._retained_s = now_s
         loop = asyncio.get_running_loop()

@@ -20,6 +20,7 @@ that no other site has rows for, would never be asked: the root has not heard of
 import msgspec
 
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import FOREVER
 
 
 class PaneHeld(msgspec.Struct, frozen=True, array_like=True):
@@ -40,13 +41,18 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True):
 
     ordinal: int
     incarnation: int
+    """The highest that the root knows. A site whose own is lower has lost its disk, and its clock:
+    it takes one above this."""
     number: int
+    former_through: int = -FOREVER
+    """Panes below may be held from former lives of the site, and all that is above can't be."""
 
 
 class Acknowledgement(msgspec.Struct, frozen=True):
     query: str
     root_incarnation: int
     number: int
+    """Counted: higher than all that this life of the root's ledger has cut before."""
     done_through: int
     held: Ranges = ()
     panes: tuple[PaneHeld, ...] = ()
@@ -56,3 +62,6 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     """Panes on which this acknowledgement is complete; it lacks what it does not list of them."""
     age_s: float = 0.0
     """Since it was cut; grows by holding and by travelling."""
+    sites_clock_s: float | None = None
+    """What the sites' clocks showed when it was cut, in the middle, as they told the root; None:
+    they have not. No single clock, nor the root's, can move it far."""

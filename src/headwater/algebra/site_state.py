@@ -98,5 +98,8 @@ class SiteState(msgspec.Struct, frozen=True):
     (an acknowledgement's bit alone could not tell the two apart); until the root is done."""
     tally: Tally = Tally()
     offset_s: float | None = None
-    """How far the root's clock was ahead of the site's when it last said something; None: not
-    known. A change of it alone is no news."""
+    """How far the root's steady clock was ahead of the site's wall clock when it last said
+    something; None: not known. Only a large change of it is news."""
+    root_incarnation: int = 0
+    """The highest life of the root that the site has heard of. A root that is told of a higher one
+    than its own has lost its ledger, and its clock: it takes one above."""

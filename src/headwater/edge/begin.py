@@ -22,6 +22,7 @@ from headwater.plan.query import Query
 
 
 def first_pane_of(query: Query, *, now_s: float, future_tolerance_s: float) -> int:
+    """Times are those that panes are numbered by."""
     if query.begin_pane is None:
         return -FOREVER
     if query.window.pane_start_us(query.begin_pane) >= round(now_s * MICROS):

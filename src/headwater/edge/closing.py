@@ -4,7 +4,7 @@ A site closes a pane when a read that began after the pane's end plus ``disorder
 been committed up to the end of input. A poll that finds nothing new counts as such a read. While
 a source is behind, the site closes by its own highest record time instead, minus ``disorder``, but
 never beyond its clock: a record from the future closes nothing. If no read is committed, nothing
-closes, and the site is unknown, not empty::
+closes, and the site is unknown, not empty. How far the clock is believed is ``Belief``'s to say::
 
     disorder 2 s, panes of 10 s           reads begin at    v        v
     pane 0 |---------|                                  at 11.9   at 12.0
@@ -27,7 +27,7 @@ class SourceClock(msgspec.Struct):
 
     high_time_us: int | None = None
     read_through_s: float | None = None
-    """None: it is behind, or nothing was reported since the start."""
+    """In steady time. None: it is behind, or nothing was reported since the start."""
     ended: bool = False
     reports: int = 0
     loss_through: int = 0
@@ -42,10 +42,15 @@ class SourceClock(msgspec.Struct):
         self.loss_through = max(self.loss_through, report.loss_through)
 
 
-def closable_through(query: Query, clock: SourceClock, *, now_s: float) -> int:
-    """Panes below the returned number may be closed; ``-FOREVER``: none."""
+def closable_through(query: Query, clock: SourceClock, *, now_s: float | None) -> int:
+    """Panes below the returned number may be closed; ``-FOREVER``: none.
+
+    Times are those that panes are numbered by; ``now_s`` None: the clock is in doubt.
+    """
     if clock.ended or query.ends:
         return FOREVER if clock.ended else -FOREVER
+    if now_s is None:
+        return -FOREVER
     frontier_us = _read_through_us(clock, now_s=now_s)
     if frontier_us is None:
         return -FOREVER
@@ -53,14 +58,16 @@ def closable_through(query: Query, clock: SourceClock, *, now_s: float) -> int:
     return query.window.pane_at(frontier_us - disorder_us)
 
 
-def sealable_through(query: Query, clock: SourceClock, *, lateness_s: float, now_s: float) -> int:
+def sealable_through(
+    query: Query, clock: SourceClock, *, lateness_s: float, now_s: float | None
+) -> int:
     """Panes below the returned number can get no more records that count.
 
     Only a source that is not behind seals: while it catches up, records of any age still come.
     """
     if clock.ended or query.ends:
         return FOREVER if clock.ended else -FOREVER
-    if clock.read_through_s is None:
+    if now_s is None or clock.read_through_s is None:
         return -FOREVER
     read_s = min(now_s, clock.read_through_s)
     return query.window.pane_at(round((read_s - lateness_s) * MICROS))

@@ -8,7 +8,7 @@ from headwater.errors import ConfigurationError
 
 
 class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Checked when made. Times are seconds of the site's own clock."""
+    """Checked when made. Times are intervals, in seconds of a steady clock."""
 
     summary_life_s: float = 30.0
     """After which a summary that is still under way is dropped by relays; must be the same in the
@@ -30,6 +30,13 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beyond this, since records of an earlier one may have been read before it was there."""
     future_keep_s: float | None = None
     """Records further ahead than this are refused; absent: the cube's retention."""
+    clock_settle_s: float = 60.0
+    """A wall clock that was set is believed when it has stood for so long: one that is a day ahead
+    for three polls closes nothing. So long is the clock of a new process doubted, too, unless an
+    acknowledgement tells what the others' clocks show."""
+    clock_tolerance_s: float = 60.0
+    """A site whose clock is ahead of the others' by more than this closes panes by theirs, and says
+    that its clock is off. Panes are sealed by theirs in any case."""
     failures_max: int = 5
     """So many failed batches in a row, and the query is suspended at this site."""
 

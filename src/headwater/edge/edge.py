@@ -55,8 +55,8 @@ class Edge:
     """One for each site that has data."""
 
     __slots__ = (
-        "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation", "_kept", "_ordinal",
-        "_outputs", "_retention_s", "_sent_s",
+        "_ahead_s", "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation",
+        "_is_clock_off", "_kept", "_ordinal", "_others_s", "_outputs", "_retention_s", "_sent_s",
     )  # fmt: skip
 
     def __init__(
@@ -68,7 +68,8 @@ class Edge:
         retention_s: float,
         born_s: float = NEVER_S,
     ) -> None:
-        """``born_s`` is when the cube was made: panes before it are lost, not "not installed"."""
+        """``born_s`` is when the cube was made, by the wall clock: panes before it are lost, not
+        "not installed"."""
         self._ordinal = ordinal
         self._incarnation = incarnation
         self._config = config
@@ -79,6 +80,10 @@ class Edge:
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
         self._sent_s = NEVER_S
+        self._ahead_s = 0.0
+        self._others_s: float | None = None
+        """How far the others' clocks are ahead of our steady one, as a root last told."""
+        self._is_clock_off = False
         self._due_s: float | None = None
         """The next deadline, until something changes."""
 
@@ -98,7 +103,8 @@ class Edge:
     ) -> bool:
         """Answer for this query from now on, or decline all of it because it is ``refused``.
 
-        ``offset_s``: how far the clock of the query's root is ahead, where that is known. True
+        ``offset_s``: how far the clock of the query's root is ahead of our steady one, where that
+        is known. True
         when it is new here: the cube has no record of it.
         """
         query_id = str(query.id)
@@ -110,10 +116,12 @@ class Edge:
             incarnation=self._incarnation,
             config=self._config,
             retention_s=self._retention_s,
+            ahead_s=self._ahead_s,
         )
+        edge.belief.others_s = self._others_s
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
-            edge.time.hear(offset_s, now_s=now_s)
+            edge.hear_clock(offset_s, now_s=now_s)
         if kept is not None:
             resume(edge, kept, now_s=now_s)
         elif refused is None and len(self._edges) >= self._config.queries_max:
@@ -153,15 +161,32 @@ class Edge:
             edge.begin_late(at_s)
 
     def root_clock(self, query_id: str, offset_s: float, *, now_s: float) -> None:
-        """The clock of the query's root is ahead of this site's by this much."""
+        """The clock of the query's root is ahead of our steady one by this much."""
         edge = self._to_change(query_id)
         if edge is not None:
             edge.hear_clock(offset_s, now_s=now_s)
+
+    def set_clock(self, ahead_s: float) -> None:
+        """The site's wall clock is so far ahead of the steady one from now on."""
+        self._due_s, self._ahead_s = None, ahead_s
+        for edge in self._edges.values():
+            edge.set_clock(ahead_s)
+
+    def clock_off_s(self) -> float:
+        """How far this site's wall clock is ahead of the other sites', as it was last told."""
+        return 0.0 if self._others_s is None else self._ahead_s - self._others_s
 
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records. Holds for a batch."""
         edge = self._edges.get(query_id)
         return 0 if edge is None else edge.time.offset_us
+
+    def live_anew(self, incarnation: int) -> None:
+        """The cube goes by this incarnation from now on; what it has it still has, and the roots
+        know nothing of it."""
+        self._due_s, self._incarnation = None, incarnation
+        for edge in self._edges.values():
+            edge.live_anew(incarnation)
 
     def remove(self, query_id: str) -> None:
         self._due_s = None
@@ -199,6 +224,25 @@ class Edge:
         if edge is not None:
             life_s = self._config.summary_life_s
             self._outputs += read_ack(edge, ack, summary_life_s=life_s, now_s=now_s)
+            self._watch_clock(edge)
+
+    def _watch_clock(self, edge: QueryEdge) -> None:
+        """Say it when the wall clock turns out to be off, and when it is right again."""
+        if edge.belief.others_s is not None:
+            self._others_s = edge.belief.others_s
+        off_s = self.clock_off_s()
+        is_off = abs(off_s) > self._config.clock_tolerance_s
+        if is_off == self._is_clock_off:
+            return
+        self._is_clock_off = is_off
+        text = "this site's clock agrees with the others' again"
+        if is_off:
+            text = (
+                f"this site's clock is {abs(off_s):.0f} s {'ahead of' if off_s > 0 else 'behind'} "
+                "the other sites', in the middle; set it right: until then the site's records lie "
+                "in other windows than theirs"
+            )
+        self._outputs.append(Notice("clock is off" if is_off else "clock is right", text))
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
@@ -234,7 +278,7 @@ class Edge:
             self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
             if edge.word.is_due(now_s=now_s):
                 edge.word.told(now_s=now_s)
-                states.append(edge.word.snapshot(offset_s=edge.time.known_s))
+                states.append(edge.snapshot())
         self._send(left, states, now_s=now_s)
 
     def _send(self, left: Room, states: list[SiteState], *, now_s: float) -> None:
@@ -298,7 +342,7 @@ class Edge:
             unsent_panes=len(edge.book.fresh) + edge.book.backlog_count,
             unacked_panes=len(edge.book.flights),
             repairs=len(edge.book.repairs),
-            read_through_s=clock.read_through_s,
+            read_through_s=edge.time.of_source(clock).read_through_s,
         )
 
 

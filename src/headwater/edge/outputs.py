@@ -132,6 +132,13 @@ class Report(msgspec.Struct, frozen=True):
     states: tuple[SiteState, ...]
 
 
+class Outlived(msgspec.Struct, frozen=True):
+    """A root knows this site under a higher incarnation than its own: the cube was lost, and made
+    again under an early clock. Take one above it, durably, then call ``Edge.live_anew``."""
+
+    incarnation: int
+
+
 class Notice(msgspec.Struct, frozen=True):
     """Something that an operator or a test may want to see; nobody needs to act."""
 
@@ -150,5 +157,6 @@ Output = (
     | Suspended
     | Send
     | Report
+    | Outlived
     | Notice
 )

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.panes import MICROS
 from headwater.algebra.ranges import Range
-from headwater.algebra.site_state import FOREVER, Reason, Tally
+from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane
 from headwater.edge.begin import first_pane_of, missed, pane_from
+from headwater.edge.belief import Belief
 from headwater.edge.closing import SourceClock, closable_through, sealable_through
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
@@ -28,6 +29,8 @@ from headwater.edge.root_time import RootTime
 from headwater.edge.site_word import ALWAYS_S, NEVER_S, SiteWord
 from headwater.plan.query import Query, TimeKind
 
+CLOCK_NEWS_S = 1.0
+"""The root is told of an offset to its clock that differs by more than this from the one told."""
 EMPTY_RUN_MIN = 8
 """Runs of empty panes that are closed at once and are this long go into the state."""
 EMPTY_RUN_ALWAYS = 64
@@ -41,9 +44,10 @@ class QueryEdge:
 
     __slots__ = (
         "_awaits_cut", "_is_suspension_told", "_lateness_s", "_reading_s", "_retention_s",
-        "_sealed_s", "ack_number", "book", "closed_through", "config", "cutting", "cutting_sent",
-        "doubtful", "doubtful_s", "failure_heard", "failures", "has_work", "id", "loss_heard",
-        "query", "record_changed", "reopened", "root_incarnation", "time", "word",
+        "_sealed_s", "_told_offset_s", "ack_number", "belief", "book", "closed_through", "config",
+        "cutting", "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures",
+        "former_through", "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
+        "root_incarnation", "time", "word",
     )  # fmt: skip
 
     def __init__(
@@ -54,7 +58,9 @@ class QueryEdge:
         incarnation: int,
         config: EdgeConfig,
         retention_s: float,
+        ahead_s: float = 0.0,
     ) -> None:
+        """``ahead_s``: how far the wall clock is ahead of the steady one."""
         self.query = query
         self.id = str(query.id)
         self.word = SiteWord(self.id, ordinal, incarnation, config)
@@ -63,15 +69,20 @@ class QueryEdge:
         self.root_incarnation = 0
         self.ack_number = 0
         """Of the newest acknowledgement of that root that this process heard."""
+        self.former_through: int | None = None
+        """Panes below may be held from a former life of this site; None: not told yet."""
         self.failures = 0
         self.failure_heard = 0
         self.loss_heard = 0
         self.cutting: dict[int, float] = {}
         """Panes of the cut that is under way, and when they were closed."""
         self.cutting_sent = False
-        self.time = RootTime(is_used=query.time is TimeKind.AGE)
+        self.time = RootTime(is_used=query.time is TimeKind.AGE, ahead_s=ahead_s)
+        self.belief = Belief(self.time, config)
+        self._told_offset_s: float | None = None
+        """Of the root's clock, as the newest state tells it."""
         self._reading_s: float | None = None
-        """Site clock when reading for this query began, in this process."""
+        """When reading for this query began, in this process."""
         self.doubtful = IntervalSet()
         """Empty closes of which it isn't known whether the root has them; see ``read_ack``."""
         self.doubtful_s = NEVER_S
@@ -97,7 +108,7 @@ class QueryEdge:
         self.word.first_pane = self.closed_through = first
         self.word.status = RUNNING
         self.word.catching_up = self.query.begin_pane is None or self.query.ends
-        for declined in missed(self.query, first_pane=first, born_s=self.time.of(born_s)):
+        for declined in missed(self.query, first_pane=first, born_s=self.time.of_wall(born_s)):
             self.word.decline(declined.first, declined.last, declined.reason)
         self.word.has_changed = True
 
@@ -121,6 +132,39 @@ class QueryEdge:
         self.time.hear(offset_s, now_s=now_s)
         if is_first and self._reading_s is not None:
             self.read_from(self._reading_s)
+        known_s, told_s = self.time.known_s, self._told_offset_s
+        if known_s is not None and (told_s is None or abs(known_s - told_s) > CLOCK_NEWS_S):
+            self._told_offset_s = known_s
+            self.word.has_changed = self.has_work = True
+
+    def set_clock(self, ahead_s: float) -> None:
+        """The wall clock is so far ahead of the steady one from now on."""
+        self.time.ahead_s, self.has_work = ahead_s, True
+
+    def snapshot(self) -> SiteState:
+        return self.word.snapshot(
+            offset_s=self.time.known_s, root_incarnation=self.root_incarnation
+        )
+
+    def live_anew(self, incarnation: int) -> None:
+        """As when a root begins anew: what was sent was sent by another."""
+        self.word.incarnation = incarnation
+        self.former_through = None
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """The root may lack all that was ever sent."""
+        self.word.forget_greeting()
+        self.book.fly_again(self.word.done_through, sent_s=NEVER_S)
+        for pane in [p for p, flight in self.book.flights.items() if EMPTY_CLOSE in flight]:
+            self.book.land(pane, EMPTY_CLOSE)
+        self.doubt_empty(now_s=NEVER_S)
+        self.has_work = self.record_changed = True
+
+    def hear_others(self, clock_s: float | None, *, now_s: float) -> None:
+        """An acknowledgement tells what the sites' clocks show now, in the middle."""
+        self.has_work |= self.belief.closing_s(now_s) is None
+        self.belief.hear(clock_s, now_s=now_s)
 
     def begin_late(self, at_s: float) -> None:
         """What was read before ``at_s`` was read without this query: see ``Edge``."""
@@ -199,7 +243,7 @@ class QueryEdge:
         is_running = self.word.status == RUNNING
         through = FOREVER
         if is_running:
-            through = closable_through(self.query, clock, now_s=self.time.of(now_s))
+            through = closable_through(self.query, clock, now_s=self.belief.closing_s(now_s))
         if through <= self.closed_through:
             return []
         if self.query.holds_states:
@@ -261,9 +305,11 @@ class QueryEdge:
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
         """A pane with rows that are in no update yet is not sealed."""
         if self.word.status == RUNNING:
+            self._doubt_seals(now_s=now_s)
             through = sealable_through(
-                self.query, clock, lateness_s=self._lateness_s, now_s=self.time.of(now_s)
-            )
+                self.query, clock, lateness_s=self._lateness_s,
+                now_s=self.belief.sealing_s(now_s),
+            )  # fmt: skip
         else:
             through = FOREVER
         if self.cutting:
@@ -277,6 +323,24 @@ class QueryEdge:
             self.word.seal(through)
             self.word.ended = through == FOREVER
             self.word.catching_up &= not self.word.ended
+
+    def _doubt_seals(self, *, now_s: float) -> None:
+        """The clock was set back: what it had sealed too early may lack the records that come now
+        and are too late for it. Such a pane is never called exact."""
+        sealed = self.word.sealed_through
+        if self.query.ends or sealed in (-FOREVER, FOREVER) or now_s < self.belief.doubt_until_s:
+            return
+        sure_s = self.time.of(now_s) - self._lateness_s + self.query.timing.disorder_s
+        first = max(self.query.window.pane_at(round(sure_s * MICROS)), self.lowest())
+        if first < sealed:
+            self.damage(first, sealed - 1)
+
+    def damage(self, first: int, last: int) -> None:
+        """These panes can't be exact; the state says so and, from now on, tells their closes."""
+        self.word.damage(first, last)
+        for a, b in list(self.book.filled.within(first, last)):
+            for pane in range(a, b + 1):
+                self.count(pane, self.book.updates_of(pane))
 
     def cut_done(self, done: CutDone, *, now_s: float) -> list[int]:
         """The new updates of the pane, to be sent now if the cut said so; else they are queued."""

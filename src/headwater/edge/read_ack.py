@@ -11,15 +11,15 @@ goes into the state.
 
 from __future__ import annotations
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import Acknowledgement, Greeting
+from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.site_state import FOREVER, Reason
-from headwater.edge.outputs import MarkAcked, MarkUnacked, Notice
+from headwater.edge.outputs import MarkAcked, MarkUnacked, Notice, Outlived
 from headwater.edge.pane_book import EMPTY_CLOSE
 from headwater.edge.query_edge import QueryEdge
-from headwater.edge.site_word import NEVER_S
 
-Heard = MarkAcked | MarkUnacked | Notice
+Heard = MarkAcked | MarkUnacked | Outlived | Notice
 
 
 class AckReader:
@@ -68,10 +68,13 @@ def read_ack(
 ) -> list[Heard]:
     """Apply it; the writes and alarms that follow.
 
-    An older root's is not heard at all. Nor is one that was overtaken: a bit that it has for an
-    empty close would be taken for the update that the root has been told of since.
+    An older root's is not heard at all; but if that is the root now, it must be told that it is
+    outdated, so the state is said again. Nor is one that was overtaken heard: a bit that it has for
+    an empty close would be taken for the update that the root has been told of since.
     """
     if (ack.root_incarnation, ack.number) < (edge.root_incarnation, edge.ack_number):
+        if ack.root_incarnation < edge.root_incarnation:
+            edge.word.speak_again()
         return []
     heard: list[Heard] = []
     if ack.root_incarnation > edge.root_incarnation:
@@ -79,9 +82,14 @@ def read_ack(
     word = edge.word
     ordinal = word.ordinal
     edge.ack_number = ack.number
+    others_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
+    edge.hear_others(others_s, now_s=now_s)
     for greeting in ack.greetings:
         if greeting.ordinal == ordinal and greeting.incarnation == word.incarnation:
             word.greet(greeting.number)
+            edge.former_through = greeting.former_through
+        elif greeting.ordinal == ordinal and _is_higher(greeting, word.incarnation):
+            return [*heard, Outlived(greeting.incarnation)]
     reader = AckReader(ack, ordinal=ordinal, incarnation=word.incarnation)
     heard += _alarms(edge, reader)
     before_s = now_s - ack.age_s - summary_life_s
@@ -97,6 +105,11 @@ def read_ack(
     return heard
 
 
+def _is_higher(greeting: Greeting, incarnation: int) -> bool:
+    """A number above which there is none is somebody's invention."""
+    return incarnation < greeting.incarnation <= INCARNATION_MAX
+
+
 def _meet_root(edge: QueryEdge, ack: Acknowledgement, *, now_s: float) -> list[Heard]:
     """A root, or one that began anew: what an older one had acknowledged is all in doubt.
 
@@ -106,17 +119,14 @@ def _meet_root(edge: QueryEdge, ack: Acknowledgement, *, now_s: float) -> list[H
     edge.root_incarnation, edge.record_changed = ack.root_incarnation, True
     if is_first:
         return []
-    edge.word.forget_greeting()
+    edge.former_through = None
     done_through = edge.word.done_through
     first = edge.word.first_pane
     if first is not None and ack.done_through < done_through:
         edge.word.done_through = ack.done_through
         lowest = max(first, ack.done_through)
         edge.word.decline(lowest, done_through - 1, Reason.EXPIRED)
-    edge.book.fly_again(edge.word.done_through, sent_s=NEVER_S)
-    for pane in [p for p, flight in edge.book.flights.items() if EMPTY_CLOSE in flight]:
-        edge.book.land(pane, EMPTY_CLOSE)
-    edge.doubt_empty(now_s=NEVER_S)
+    edge.begin_anew()
     text = f"{edge.id}: the root began anew; what it lacks is sent again from this site's cube"
     return [MarkUnacked(edge.id), Notice("root began anew", text)]
 
@@ -161,8 +171,9 @@ def _read_doubtful(edge: QueryEdge, reader: AckReader, *, before_s: float) -> No
 def _alarms(edge: QueryEdge, reader: AckReader) -> list[Heard]:
     """A relay is trusted for values, not for presence: a site looks for what it never sent.
 
-    A bit has no incarnation, so where a query begins with the earliest record, which a new cube
-    reads again, a bit may speak of the former cube; there only spelled-out updates are checked.
+    A bit has no incarnation, and may speak of a former cube: its clock may have been ahead of ours.
+    So bits are checked beyond the panes that the root may hold from there, when it has told; and
+    not at all where a query begins with the earliest record, which a new cube reads again.
     """
     claims = [
         pane
@@ -171,8 +182,8 @@ def _alarms(edge: QueryEdge, reader: AckReader) -> list[Heard]:
         and any(last > edge.book.updates_of(pane) for _, last in updates.ranges())
         and pane not in edge.cutting
     ]
-    if edge.word.first_pane not in (None, -FOREVER):
-        open_from = edge.closed_through
+    if edge.word.first_pane not in (None, -FOREVER) and edge.former_through is not None:
+        open_from = max(edge.closed_through, edge.former_through)
         claims += [pane for pane in reader.panes if pane >= open_from]
         claims += [max(first, open_from) for first, last in reader.held if last >= open_from]
     claims = [pane for pane in claims if not edge.word.is_declined(pane)]

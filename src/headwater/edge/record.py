@@ -54,7 +54,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """The newest failed batch that this record knows of, by its number in the cube."""
     source: str = ""
     offset_s: float | None = None
-    """How far the root's clock is ahead, as last known."""
+    """How far the root's clock is ahead of the site's wall clock, as last known."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
 
@@ -74,7 +74,8 @@ class PaneKept(msgspec.Struct, frozen=True):
     row_bytes: int = 0
     """About what its largest update takes when sent; 0 is allowed where it isn't known."""
     written_s: float = 0.0
-    """The site clock of its last write, from which retention counts."""
+    """When it was last written, on the clock of the process that did it. How long ago that is can't
+    be told after a restart, so retention counts from then."""
     is_same: bool = False
     """As in ``CutDone``."""
 

@@ -35,7 +35,7 @@ class BatchReport(msgspec.Struct, frozen=True):
     high_time_us: int | None = None
     """The highest record time in the batch, after the fence; None: it had no records."""
     read_through_s: float | None = None
-    """Site clock at the start of the newest poll all of whose input, and all earlier input, is
+    """Steady time at the start of the newest poll all of whose input, and all earlier input, is
     committed; None while there is input that was found and is not committed."""
     ended: bool = False
     """The input is finite and all of it is committed."""

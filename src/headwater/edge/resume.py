@@ -21,6 +21,7 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     edge.root_incarnation, edge.failures = record.root_incarnation, record.failures
     edge.failure_heard, edge.loss_heard = record.failure_heard, record.loss_heard
     edge.time.resume(record.offset_s)
+    edge.belief.doubt(now_s=now_s)
     edge.reopened = IntervalSet(record.reopened)
     for pane in kept.panes:
         if pane.pane >= record.done_through:
@@ -47,4 +48,4 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     unsent = [n for n in numbers if n not in sent]
     if unsent:
         book.add_unsent(pane, unsent, closed_s=NEVER_S, live=False)
-    book.written(pane, now_s=kept.written_s or now_s)
+    book.written(pane, now_s=now_s)

@@ -30,10 +30,10 @@ class SiteWord:
     """One query at one site. Panes below ``done_through`` are left out of what is said."""
 
     __slots__ = (
-        "_config", "_counts", "_damaged", "_declined", "_empty", "_never", "_numbered_s",
-        "_tally_changed", "_told_s", "_trusted_from", "catching_up", "done_through", "ended",
-        "first_pane", "greeted_number", "has_changed", "incarnation", "is_greeted", "message",
-        "number", "ordinal", "query", "sealed_through", "status", "tally",
+        "_config", "_counts", "_damaged", "_declined", "_empty", "_must_speak", "_never",
+        "_numbered_s", "_tally_changed", "_told_s", "_trusted_from", "catching_up", "done_through",
+        "ended", "first_pane", "greeted_number", "has_changed", "incarnation", "is_greeted",
+        "message", "number", "ordinal", "query", "sealed_through", "status", "tally",
     )  # fmt: skip
 
     def __init__(self, query: str, ordinal: int, incarnation: int, config: EdgeConfig) -> None:
@@ -62,6 +62,8 @@ class SiteWord:
         self._trusted_from: dict[int, int] = {}
         self._told_s = NEVER_S
         self._numbered_s = NEVER_S
+        self._must_speak = False
+        """The root does not know what this site knows, though it has greeted its state."""
 
     def load(self, record: EdgeRecord) -> None:
         """What a former process had remembered; the next state has a new number in any case."""
@@ -145,6 +147,10 @@ class SiteWord:
 
     # Numbers and times
 
+    def speak_again(self) -> None:
+        """An outdated root was heard: the state tells it of the life that was heard before."""
+        self._must_speak = True
+
     def greet(self, number: int) -> None:
         self.is_greeted = True
         self.greeted_number = max(self.greeted_number, number)
@@ -168,7 +174,7 @@ class SiteWord:
         return now_s >= self._repeat_s()
 
     def told(self, *, now_s: float) -> None:
-        self._told_s = now_s
+        self._told_s, self._must_speak = now_s, False
 
     def next_deadline_s(self) -> float:
         if self.has_changed:
@@ -177,7 +183,8 @@ class SiteWord:
         return min(self._repeat_s(), tally_s if self._tally_changed else ALWAYS_S)
 
     def _repeat_s(self) -> float:
-        if self.number == 0 or (self.is_greeted and self.greeted_number >= self.number):
+        is_known = self.is_greeted and self.greeted_number >= self.number
+        if self.number == 0 or (is_known and not self._must_speak):
             return ALWAYS_S
         return self._told_s + self._config.state_every_s
 
@@ -195,7 +202,7 @@ class SiteWord:
             for pane in [pane for pane in known if pane < done_through]:
                 del known[pane]
 
-    def snapshot(self, *, offset_s: float | None = None) -> SiteState:
+    def snapshot(self, *, offset_s: float | None = None, root_incarnation: int = 0) -> SiteState:
         return SiteState(
             query=self.query,
             ordinal=self.ordinal,
@@ -213,6 +220,7 @@ class SiteWord:
             counts=tuple(sorted(self._counts.items())),
             tally=self.tally,
             offset_s=offset_s,
+            root_incarnation=root_incarnation,
         )
 
     def empty(self) -> Ranges:

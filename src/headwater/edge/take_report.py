@@ -81,9 +81,7 @@ def _damage(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
         first = edge.query.window.pane_at(report.damaged_from_us + edge.time.offset_us)
     if report.damaged_to_us is not None:
         last = max(first, edge.query.window.pane_at(report.damaged_to_us + edge.time.offset_us))
-    first = max(first, edge.lowest())
-    edge.word.damage(first, last)
-    _count_updates(edge, first, last)
+    edge.damage(max(first, edge.lowest()), last)
 
 
 def _count_updates(edge: QueryEdge, first: int, last: int) -> None:

@@ -105,6 +105,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     counts: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
     tally: tuple[Number, Number, Number, Number, Number, Number]
     offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    root_incarnation: Word = 0
 
 
 class WireAck(msgspec.Struct, frozen=True, array_like=True):
@@ -120,6 +121,9 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
     greetings: Annotated[tuple[tuple[Ordinal, Word, Number], ...], Meta(max_length=ORDINALS_MAX)]
     age_s: Age
     listed: WireRanges = ()
+    sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    formers: Annotated[tuple[tuple[Ordinal, Pane], ...], Meta(max_length=ORDINALS_MAX)] = ()
+    """Of greetings: sites with former lives, and up to where these may be held."""
 
 
 class WireTree(msgspec.Struct, frozen=True, array_like=True):
@@ -224,6 +228,7 @@ def wire_state(state: SiteState) -> WireState:
             state.tally.refused,
         ),
         state.offset_s,
+        state.root_incarnation,
     )
 
 
@@ -245,6 +250,7 @@ def checked_state(wire: WireState) -> SiteState:
         counts=wire.counts,
         tally=Tally(*wire.tally),
         offset_s=wire.offset_s,
+        root_incarnation=wire.root_incarnation,
     )
 
 
@@ -260,10 +266,17 @@ def wire_ack(ack: Acknowledgement) -> WireAck:
         tuple((hail.ordinal, hail.incarnation, hail.number) for hail in ack.greetings),
         ack.age_s,
         ack.listed,
+        ack.sites_clock_s,
+        tuple(
+            (hail.ordinal, hail.former_through)
+            for hail in ack.greetings
+            if hail.former_through > -FOREVER
+        ),
     )
 
 
 def checked_ack(wire: WireAck) -> Acknowledgement:
+    formers = dict(wire.formers)
     return Acknowledgement(
         query=wire.query,
         root_incarnation=wire.root_incarnation,
@@ -275,9 +288,12 @@ def checked_ack(wire: WireAck) -> Acknowledgement:
             ExtraHeld(pane, ordinal, incarnation, _normal(updates))
             for pane, ordinal, incarnation, updates in wire.extra
         ),
-        greetings=tuple(Greeting(*hail) for hail in wire.greetings),
+        greetings=tuple(
+            Greeting(*hail, formers.get(hail[0], -FOREVER)) for hail in wire.greetings
+        ),
         listed=_normal(wire.listed),
         age_s=wire.age_s,
+        sites_clock_s=wire.sites_clock_s,
     )
 
 

@@ -15,6 +15,8 @@ are answered by a call instead: ``Cut`` by ``updates_cut``, ``LoadAndSend`` by `
 ``KeepVector``
 ``Installed``,            the Spark host: run this query's site part from now on, or no longer
 ``Withdrawn``
+``LiveAnew``,             the cube or the ledger: take an incarnation above the given one, durably,
+``RiseAbove``             then call ``lives_anew`` or ``risen``
 ========================  ========================================================================
 """
 
@@ -70,6 +72,18 @@ class AnswersEnded(msgspec.Struct, frozen=True):
     query: str
 
 
+class LiveAnew(msgspec.Struct, frozen=True):
+    """The cube goes by an incarnation that a root holds for a former one: take one above."""
+
+    above: int
+
+
+class RiseAbove(msgspec.Struct, frozen=True):
+    """The ledger goes by an incarnation that sites hold for a former one: take one above."""
+
+    above: int
+
+
 class Notice(msgspec.Struct, frozen=True):
     """Something that an operator or a test may want to see; nobody needs to act."""
 
@@ -102,6 +116,8 @@ Effect = (
     | Withdrawn
     | AnswersBegun
     | AnswersEnded
+    | LiveAnew
+    | RiseAbove
     | Notice
 )
 
@@ -122,12 +138,14 @@ __all__ = [
     "KeepCommand",
     "KeepState",
     "KeepVector",
+    "LiveAnew",
     "LoadAndSend",
     "MarkAcked",
     "MarkSent",
     "MarkUnacked",
     "Notice",
     "Remember",
+    "RiseAbove",
     "Transmit",
     "Trim",
     "Withdrawn",

@@ -17,8 +17,10 @@ from headwater.node.effects import (
     AnswersEnded,
     Effect,
     Installed,
+    LiveAnew,
     LoadAndSend,
     Notice,
+    RiseAbove,
     Withdrawn,
 )
 from headwater.overlay import outputs as peer_out
@@ -39,9 +41,9 @@ class Machines:
     """A peer, an edge where there is data, and a root for each query that is answered here."""
 
     __slots__ = (
-        "_admit", "_awaited", "_config", "_installed", "_merger_of", "_peer_is_told",
-        "_root_incarnation", "_roster", "edge", "effects", "ledgers", "loading_bytes", "peer",
-        "roots", "site",
+        "_admit", "_awaited", "_config", "_incarnation", "_installed", "_merger_of",
+        "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge",
+        "effects", "ledgers", "loading_bytes", "peer", "roots", "site",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +56,7 @@ class Machines:
         merger_of: Callable[[Query], Merger],
         incarnation: int,
         root_incarnation: int,
+        root_start: int,
         born_s: float,
         admit: Callable[[Query], str | None],
     ) -> None:
@@ -62,7 +65,11 @@ class Machines:
         self._config = config
         self._merger_of = merger_of
         self._admit = admit
+        self._incarnation = incarnation
         self._root_incarnation = root_incarnation
+        """These two also say what was asked for: a number that is above is asked for once."""
+        self._root_start = root_start
+        self.ahead_s = 0.0
         self.peer = Peer(
             site=site, roster=roster, trees=trees, config=config.overlay, merger_of=merger_of
         )
@@ -144,6 +151,10 @@ class Machines:
             case edge_out.Suspended(query_id, message):
                 self.effects.append(Withdrawn(query_id))
                 self.notice("edge", "suspended", f"{query_id}: {message}")
+            case edge_out.Outlived(incarnation):
+                if incarnation > self._incarnation:
+                    self._incarnation = incarnation
+                    self.effects.append(LiveAnew(incarnation))
             case edge_out.Notice(kind, text):
                 self.notice("edge", kind, text)
             case _:
@@ -154,6 +165,10 @@ class Machines:
             case root_out.Acknowledge(ack):
                 self._peer_is_told = True
                 self.peer.acknowledge(ack, now_s=now_s)
+            case root_out.Outdated(incarnation):
+                if incarnation > self._root_incarnation:
+                    self._root_incarnation = incarnation
+                    self.effects.append(RiseAbove(incarnation))
             case root_out.Notice(kind, text):
                 self.notice("root", kind, text)
             case _:
@@ -174,6 +189,23 @@ class Machines:
             )
             self._peer_is_told = True
             self.peer.originate(summary, now_s=now_s)
+
+    def lives_anew(self, incarnation: int) -> None:
+        self._incarnation = incarnation
+        if self.edge is not None:
+            self.edge.live_anew(incarnation)
+
+    def risen(self, incarnation: int) -> None:
+        self._root_incarnation = incarnation
+        for root in self.roots.values():
+            root.rise(incarnation)
+
+    def set_clock(self, ahead_s: float) -> None:
+        self.ahead_s = ahead_s
+        if self.edge is not None:
+            self.edge.set_clock(ahead_s)
+        for root in self.roots.values():
+            root.set_clock(ahead_s)
 
     def tell_clocks(self, *, now_s: float) -> None:
         """What the peer has learned of the roots' clocks, to the edge."""
@@ -238,6 +270,8 @@ class Machines:
             merger=self._merger_of(query),
             incarnation=self._root_incarnation,
             now_s=now_s,
+            start=self._root_start,
+            ahead_s=self.ahead_s,
         )
         kept = self.ledgers.pop(str(query.id), None)
         if kept is not None:

@@ -29,6 +29,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.effects import Answer, AnswersEnded, Effect, LoadAndSend
 from headwater.node.machines import Machines
 from headwater.node.progress import NodeProgress
+from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import Message
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Command, Install
@@ -42,9 +43,14 @@ from headwater.root.root import Root
 
 
 class Node:
-    """``incarnation`` is that of the cube, ``root_incarnation`` that of the ledger."""
+    """``incarnation`` is that of the cube, ``root_incarnation`` that of the ledger, ``root_start``
+    counts the starts with that ledger.
 
-    __slots__ = ("_machines", "_ticked_s", "site")
+    ``now_s`` is steady in every call: it never steps while the node lives, and what day it is it
+    says only by chance. The time of day comes by ``wall_clock``.
+    """
+
+    __slots__ = ("_clock", "_machines", "site")
 
     def __init__(
         self,
@@ -56,12 +62,13 @@ class Node:
         merger_of: Callable[[Query], Merger],
         incarnation: int,
         root_incarnation: int | None = None,
+        root_start: int = 0,
         born_s: float = -1e18,
         admit: Callable[[Query], str | None] = lambda _: None,
     ) -> None:
         """``admit`` is the site's policy: a reason to refuse a query, or None."""
         self.site = site
-        self._ticked_s = float("-inf")
+        self._clock = WallClock(settle_s=config.edge.clock_settle_s)
         self._machines = Machines(
             site=site,
             roster=roster,
@@ -70,6 +77,7 @@ class Node:
             merger_of=merger_of,
             incarnation=incarnation,
             root_incarnation=incarnation if root_incarnation is None else root_incarnation,
+            root_start=root_start,
             born_s=born_s,
             admit=admit,
         )
@@ -99,6 +107,41 @@ class Node:
         self._machines.pass_on(now_s=now_s)
 
     # What the world tells
+
+    def wall_clock(self, ahead_s: float, *, now_s: float) -> bool:
+        """The wall clock shows so much more than the steady one; to be told before each tick.
+        True where the node has changed its mind about what day it is."""
+        was_doubted, before_s = self._clock.doubted_s, self._clock.ahead_s
+        has_changed = self._clock.hear(ahead_s, now_s=now_s)
+        if has_changed:
+            self._machines.set_clock(ahead_s)
+            text = f"{self.site}: by {ahead_s - before_s:+.1f} s, and stays so"
+            self._machines.notice("node", "clock was set", text)
+            self._machines.pass_on(now_s=now_s)
+        elif self._clock.doubted_s not in (None, was_doubted):
+            text = f"{self.site}: the wall clock shows {ahead_s - before_s:+.1f} s; it is believed "
+            self._machines.notice("node", "clock steps", text + "when it has stood for a while")
+        return has_changed
+
+    @property
+    def ahead_s(self) -> float:
+        """How far the wall clock is ahead of the steady one, as it is believed."""
+        return self._clock.ahead_s
+
+    @property
+    def clock_steps(self) -> int:
+        """How often the wall clock was set in this life, believed or not."""
+        return self._clock.step_count
+
+    def lives_anew(self, incarnation: int, *, now_s: float) -> None:
+        """The answer to ``LiveAnew``: the cube goes by this incarnation."""
+        self._machines.lives_anew(incarnation)
+        self._machines.pass_on(now_s=now_s)
+
+    def risen(self, incarnation: int, *, now_s: float) -> None:
+        """The answer to ``RiseAbove``: the ledger goes by this incarnation."""
+        self._machines.risen(incarnation)
+        self._machines.pass_on(now_s=now_s)
 
     def link_up(self, site: str, *, now_s: float) -> None:
         self._machines.peer.link_up(site, now_s=now_s)
@@ -204,9 +247,7 @@ class Node:
     # Driving
 
     def tick(self, *, now_s: float) -> None:
-        is_set_back = now_s < self._ticked_s  # a clock was: what is due may be out of reach
-        self._ticked_s = now_s
-        if is_set_back or self._machines.peer.next_deadline_s() <= now_s:
+        if self._machines.peer.next_deadline_s() <= now_s:
             self._machines.peer.tick(now_s=now_s)
             self._machines.begin_awaited(now_s=now_s)
             self._machines.pass_on(now_s=now_s)

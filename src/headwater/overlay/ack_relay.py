@@ -22,6 +22,16 @@ from headwater.overlay.router import Router
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_ack
 
+SCATTER = 2_654_435_761
+"""Knuth's multiplier: the bits above the lowest sixteen of its multiples look like chance."""
+
+
+def tree_of(number: int, count: int) -> int:
+    """The tree that an acknowledgement goes down, the same at every peer. Scattered, not in turn:
+    acknowledgements also speak of panes in turn, and a pane that were always spelled out on the
+    same tree would never be told to whom that tree does not reach."""
+    return (number * SCATTER >> 16) % count
+
 
 class AckRelay:
     __slots__ = (
@@ -92,7 +102,7 @@ class AckRelay:
         self._tray.put(AckDelivered(ack))
         query = self._router.query(ack.query)
         if query is not None:
-            for child in self._below(query, ack.number % len(query.places), now_s=now_s):
+            for child in self._below(query, tree_of(ack.number, len(query.places)), now_s=now_s):
                 if child != sender:
                     self._send_newest(ack.query, child, now_s=now_s)
 

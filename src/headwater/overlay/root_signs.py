@@ -13,9 +13,10 @@ prompt and yet cut off from the root.
 *Progress.* Signs only ever grow older on the way, so no ring of peers, however long, can keep
 itself believing in a root that is gone.
 
-*Time.* Own clock plus ``offset_s`` is the root's clock, within half a round trip for each hop. Of
-all samples the one with the smallest such *spread* counts (the minimum filter), until drift may
-have made it worse than a newer one.
+*Time.* Own clock plus ``offset_s`` is the root's clock, within half a round trip for each hop. Both
+are the steady clocks of their processes: that a wall clock is set changes nothing here. Of all
+samples the one with the smallest such *spread* counts (the minimum filter), until drift may have
+made it worse than a newer one.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ from headwater.root.pane_board import PaneBoard
 from headwater.root.scoreboard import Scoreboard
 
 NEVER_S = -1e18
-MILLIS = 1_000.0
-"""Acknowledgements are numbered by the root's clock, so that those of a root that was started
-again are higher than those of its former process, which relays remember."""
+LIFE_BITS = 32
+"""Acknowledgements are counted from the number of the ledger's start, which is durable, followed by
+so many zeros: those of a root that was started again are higher than those of its former process,
+which relays remember. No clock has a say in it."""
 
 
 class SpellingList:
@@ -85,15 +86,20 @@ class SpellingList:
 class AckCutter:
     """Keeps, for one query, which panes need spelling out."""
 
-    def __init__(self, query: str, incarnation: int, config: RootConfig) -> None:
+    def __init__(self, query: str, incarnation: int, config: RootConfig, *, start: int = 0) -> None:
+        """``start`` counts the starts of the ledger's agent."""
         self._query = query
-        self._incarnation = incarnation
+        self.incarnation = incarnation
         self._config = config
         self._held = IntervalSet()
         self._spelling = SpellingList()
-        self._number = 0
+        self._number = start << LIFE_BITS
         self._has_news = False
         self._cut_s = NEVER_S
+
+    def rise(self, incarnation: int) -> None:
+        """Under a life that sites hear, who have heard a higher one than ours was."""
+        self.incarnation, self._has_news = incarnation, True
 
     def note(self, board: PaneBoard, *, expected: int) -> None:
         """Something on this board has changed."""
@@ -116,9 +122,16 @@ class AckCutter:
         pause_s = self._config.ack_every_s if has_cause else self._config.ack_idle_s
         return self._cut_s + pause_s
 
-    def cut(self, scoreboard: Scoreboard, *, done_through: int, now_s: float) -> Acknowledgement:
+    def cut(
+        self,
+        scoreboard: Scoreboard,
+        *,
+        done_through: int,
+        sites_clock_s: float | None = None,
+        now_s: float,
+    ) -> Acknowledgement:
         self._cut_s, self._has_news = now_s, False
-        self._number = max(self._number + 1, round(now_s * MILLIS))
+        self._number += 1
         boards = [
             scoreboard.boards[pane]
             for pane in self._spelling.choose(self._config.panes_per_ack_max)
@@ -129,14 +142,15 @@ class AckCutter:
         first_listed = max(done_through, held[0][0]) if is_cut_short else done_through
         return Acknowledgement(
             query=self._query,
-            root_incarnation=self._incarnation,
+            root_incarnation=self.incarnation,
             number=self._number,
             done_through=done_through,
             held=held,
             panes=spelled,
             extra=extras,
-            greetings=scoreboard.table.take_greetings(self._config.greetings_per_ack_max),
+            greetings=scoreboard.take_greetings(self._config.greetings_per_ack_max),
             listed=self._listed(first_listed, [pane.pane for pane in spelled]),
+            sites_clock_s=sites_clock_s,
         )
 
     def _spell(

@@ -10,7 +10,7 @@ MEBIBYTE = 1 << 20
 
 
 class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Checked when made. Times are seconds of the root's own clock."""
+    """Checked when made. Times are intervals, in seconds of a steady clock."""
 
     summary_life_s: float = 30.0
     """How long a spare is parked at most; must be the same in the whole federation."""
@@ -33,6 +33,10 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer_retry_first_s: float = 1.0
     """The pause after a failed answer; it doubles."""
     answer_retry_last_s: float = 60.0
+    clock_settle_s: float = 60.0
+    """After a restart the clocks open no windows for so long: that of the new process may be
+    anything, and sites must have heard it before they can tell how theirs differ from it. In the
+    beginning, the root's own clock stands for so long for those of sites that have not told."""
     horizon_slack_s: float = 900.0
     """How long after ``revise_for_s`` a window is kept for the last seals to arrive."""
 

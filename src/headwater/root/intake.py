@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Merger, Summary
 from headwater.plan.query import Query, TimeKind
@@ -22,6 +23,7 @@ from headwater.root.outputs import (
     KeepState,
     KeptSummary,
     Notice,
+    Outdated,
     Output,
     RootKept,
     WindowAnswered,
@@ -33,7 +35,7 @@ from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.root.windows import WindowBook
 
-FOLLOW_CLOCKS_EVERY_S = 5.0
+FOLLOW_CLOCKS_EVERY_S = 0.5
 """How often the median of the sites' clocks is taken."""
 
 
@@ -48,6 +50,8 @@ class Intake:
         config: RootConfig,
         merger: Merger,
         incarnation: int,
+        start: int,
+        ahead_s: float,
         now_s: float,
     ) -> None:
         self.query = query
@@ -57,11 +61,14 @@ class Intake:
         self.windows = WindowBook(query, config, now_s=now_s)
         self._goes_by_site_clocks = query.time is TimeKind.EVENT
         self._followed_s = float("-inf")
+        self._awaits_clocks_until_s = now_s + config.clock_settle_s
+        self._is_restored = False
+        self.windows.ahead_s = ahead_s
         self.parking = Parking(config, merger)
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, roster_version=roster.version
         )
-        self.acks = AckCutter(self.id, incarnation, config)
+        self.acks = AckCutter(self.id, incarnation, config, start=start)
         self.kept = 0
         """The number of the newest kept summary."""
         self.caught_up_s: float | None = None
@@ -73,6 +80,7 @@ class Intake:
         self.outputs: list[Output] = []
         self._config = config
         self._restored: dict[int, WindowAnswered] = {}
+        self._follow_clocks(now_s=now_s)
 
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""
@@ -81,9 +89,13 @@ class Intake:
         if kept.done_through is not None:
             self.windows.resume(kept.done_through)
             self.scoreboard.drop_below(kept.done_through)
+        if kept.states or kept.answers:
+            self._is_restored = True
+            self.windows.doubt_clocks(now_s=now_s)
         for one in newest_states(kept):
             self.scoreboard.hear(one.state, since=one.since)
             self.table.greet(one.state.ordinal)
+        self._follow_clocks(now_s=now_s)
         for window in sorted(self._restored):
             if self.windows.spec.panes_of(window).start >= self.windows.done_through:
                 self.open_window(window, now_s=now_s)
@@ -139,11 +151,15 @@ class Intake:
         for state in states:
             if not self.table.expected >> state.ordinal & 1:
                 self.notice("stranger", f"a state of site {state.ordinal}, which is not expected")
-            elif self.table.is_news(state):
+                continue
+            self._hear_clock(state, now_s=now_s)
+            if self.acks.incarnation < state.root_incarnation <= INCARNATION_MAX:
+                self.outputs.append(Outdated(state.root_incarnation))
+            if self.table.is_news(state):
                 self._hear(state, now_s=now_s)
-            elif state.incarnation == self.table.present(state.ordinal):
-                self.table.greet(state.ordinal)
-            else:
+                continue
+            self.table.greet(state.ordinal)
+            if state.incarnation != self.table.present(state.ordinal):
                 name = self.table.names[state.ordinal]
                 text = f"{name} speaks as an earlier incarnation than the one known here"
                 self.notice("earlier incarnation", text)
@@ -202,18 +218,43 @@ class Intake:
         since = self.table.views[state.ordinal].since
         self.outputs.append(KeepState(self.id, state, since))
         self.table.greet(state.ordinal)
-        self._follow_clocks(now_s=now_s)
         for board in boards:
             self.touch(board, now_s=now_s)
         is_same = former is not None and former.state.incarnation == state.incarnation
         former_through = former.state.sealed_through if former and is_same else -FOREVER
         self._open_awaited(state, former_through=former_through, now_s=now_s)
 
+    def _hear_clock(self, state: SiteState, *, now_s: float) -> None:
+        if state.offset_s is None or self.table.is_older(state):
+            return
+        self.table.hear_offset(state)
+        self.follow_clocks(now_s=now_s)
+
+    def follow_clocks(self, *, now_s: float) -> None:
+        """Now and then: in a large federation the median takes a while."""
+        if now_s - self._followed_s >= FOLLOW_CLOCKS_EVERY_S:
+            self._follow_clocks(now_s=now_s)
+
+    def set_clock(self, ahead_s: float) -> None:
+        """The root's wall clock is so far ahead of steady time from now on."""
+        self.windows.ahead_s = ahead_s
+        self._followed_s = float("-inf")
+
     def _follow_clocks(self, *, now_s: float) -> None:
-        """Deadlines go by the sites' clocks. By ``time = 'age'`` these are the root's own."""
-        if self._goes_by_site_clocks and abs(now_s - self._followed_s) >= FOLLOW_CLOCKS_EVERY_S:
-            self._followed_s = now_s
-            self.windows.lag_s = self.table.lag_s()
+        """Deadlines go by the sites' clocks. By age these are the root's steady one."""
+        self._followed_s, lag_s = now_s, 0.0
+        if self._goes_by_site_clocks:
+            awaits_all = now_s < self._awaits_clocks_until_s
+            lag_s = self.table.lag_s(-self.windows.ahead_s, awaits_all=awaits_all)
+        self.windows.follow(lag_s)
+
+    def sites_clock_s(self, now_s: float) -> float | None:
+        """What the sites' clocks show now, in the middle; None: they have not told, or may have told
+        of a former process's clock."""
+        is_doubted = self._is_restored and now_s < self._awaits_clocks_until_s
+        if is_doubted or not (self._goes_by_site_clocks and self.table.knows_clocks):
+            return None
+        return now_s - self.windows.lag_s
 
     def _keep_empty_closes(self, state: SiteState) -> None:
         """A pane closed empty has an update after all: the state that said so is replaced now,

@@ -106,6 +106,13 @@ class Acknowledge(msgspec.Struct, frozen=True):
     ack: Acknowledgement
 
 
+class Outdated(msgspec.Struct, frozen=True):
+    """A site has heard of a higher life of this root's ledger: it was lost, and made again under an
+    early clock. Take one above it, durably, then call ``Root.rise``."""
+
+    incarnation: int
+
+
 class Ended(msgspec.Struct, frozen=True):
     """The inputs have ended and every window is final and published."""
 
@@ -119,4 +126,4 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
-Output = Keep | KeepState | Trim | Answer | Acknowledge | Ended | Notice
+Output = Keep | KeepState | Trim | Answer | Acknowledge | Outdated | Ended | Notice

@@ -158,6 +158,13 @@ class PaneBoard:
         is_all = is_sealed and share.is_complete
         return not is_all and self._set_declined(bit)
 
+    def retire_others(self, ordinal: int, present: int) -> bool:
+        """The site's present life answers for this pane, which counts from another one of its
+        lives: what the present one has for it never comes in."""
+        share = self.share_of(ordinal, present)
+        is_another = share is not None and share.is_bound and share.incarnation != present
+        return is_another and self._set_declined(1 << ordinal)
+
     def settle_in(self, ordinal: int, present: int) -> None:
         """The site's incarnation has become known: a share of it may fit the bitmaps now."""
         share = self.shares.get(ordinal)

@@ -36,13 +36,17 @@ class Root:
         merger: Merger,
         incarnation: int,
         now_s: float,
+        start: int = 0,
+        ahead_s: float = 0.0,
     ) -> None:
+        """``start`` counts the starts of the ledger's agent; ``ahead_s`` is how far the wall clock
+        is ahead of the steady one."""
         self.query = query
         self.id = str(query.id)
         self._make_intake = partial(
-            Intake, query=query, roster=roster, config=config, merger=merger
+            Intake, query=query, roster=roster, config=config, merger=merger, start=start
         )
-        self._open(self._make_intake(incarnation=incarnation, now_s=now_s))
+        self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self.has_ended = False
 
     def _open(self, intake: Intake) -> None:
@@ -69,10 +73,23 @@ class Root:
         assert self.answers.under_way is None, "an answer is under way"
         assert not self._intake.outputs, "what is let in is written first"
         counters = self._intake.counters
-        self._open(self._make_intake(incarnation=incarnation, now_s=now_s))
+        ahead_s = self.windows.ahead_s
+        self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self._intake.counters = counters
         self._intake.restore(kept, now_s=now_s)
         self._intake.await_again(lost)
+
+    def set_clock(self, ahead_s: float) -> None:
+        """The wall clock is so far ahead of the steady one from now on."""
+        self._intake.set_clock(ahead_s)
+
+    def rise(self, incarnation: int) -> None:
+        """Speak as this life of the ledger from now on; it is durable."""
+        self._intake.acks.rise(incarnation)
+
+    @property
+    def incarnation(self) -> int:
+        return self._intake.acks.incarnation
 
     def receive(self, summary: Summary, *, now_s: float) -> None:
         self._intake.receive(summary, now_s=now_s)
@@ -121,6 +138,7 @@ class Root:
     # Driving
 
     def tick(self, *, now_s: float) -> None:
+        self._intake.follow_clocks(now_s=now_s)
         for number in self.windows.due_by_clock(now_s=now_s):
             self._intake.open_window(number, now_s=now_s)
         for window in self.windows.overdue(now_s=now_s, caught_up_s=self._intake.caught_up_s):
@@ -135,7 +153,12 @@ class Root:
         self._end()
         if now_s >= self._ack_s():
             done_through = self.windows.done_through
-            ack = self._intake.acks.cut(self.scoreboard, done_through=done_through, now_s=now_s)
+            ack = self._intake.acks.cut(
+                self.scoreboard,
+                done_through=done_through,
+                sites_clock_s=self._intake.sites_clock_s(now_s),
+                now_s=now_s,
+            )
             self._intake.outputs.append(Acknowledge(ack))
 
     def answered(

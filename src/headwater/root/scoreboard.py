@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from headwater.algebra import bitset, ranges
+from headwater.algebra.acknowledgement import Greeting
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.ranges import Range
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 
@@ -93,6 +94,26 @@ class Scoreboard:
 
     def is_settled(self, board: PaneBoard) -> bool:
         return not self.table.expected & ~board.settled
+
+    def take_greetings(self, count_max: int) -> tuple[Greeting, ...]:
+        """Who is owed one, with the highest life that is known of each site."""
+        return tuple(
+            Greeting(s.ordinal, s.incarnation, s.number, self.former_through(s.ordinal))
+            for s in self.table.take_greeted(count_max)
+        )
+
+    def former_through(self, ordinal: int) -> int:
+        """Panes from here on are not held from a former life of the site."""
+        views = [view for of, view in self._former if of == ordinal]
+        if not views:
+            return -FOREVER
+        present = self.table.present(ordinal)
+        last = max(last for view in views for last in _last_told(view))
+        for board in self.boards.values():
+            share = board.shares.get(ordinal)
+            if share is not None and share.incarnation != present:
+                last = max(last, board.pane)
+        return min(last + 1, FOREVER)
 
     # Summaries
 
@@ -237,8 +258,11 @@ class Scoreboard:
             self._former = [*self._former[1 - FORMER_LIVES_MAX :], (state.ordinal, former)]
             former = None
         if former is None:
+            first = self._answers_from(state.ordinal)
             for board in self.boards.values():
                 board.settle_in(state.ordinal, state.incarnation)
+                if board.pane >= first and board.retire_others(state.ordinal, state.incarnation):
+                    touched.append(board)
         view = self.table.views[state.ordinal]
         self._talkative.pop(state.ordinal, None)
         if not view.is_plain(self.table.begin):
@@ -253,8 +277,16 @@ class Scoreboard:
         return [board.pane for board in boards if board is not None and board.empty & bit]
 
     def _retire_on(self, board: PaneBoard, ended: SiteState) -> bool:
-        is_sealed = board.pane < ended.sealed_through
+        is_sealed = board.pane < min(ended.sealed_through, self._answers_from(ended.ordinal))
         return board.retire(ended.ordinal, ended.incarnation, is_sealed=is_sealed)
+
+    def _answers_from(self, ordinal: int) -> int:
+        """From where on the site's present life answers for panes. One that does so for panes that
+        a former life had sealed has an earlier clock, and records for them that can't count. Of a
+        finite input each life reads the same again."""
+        view = self.table.views.get(ordinal)
+        first = None if view is None else view.state.first_pane
+        return FOREVER if first in (None, -FOREVER) else first
 
     def _apply_changes(self, view: SiteView, former: SiteView | None) -> list[PaneBoard]:
         """Only on boards in ranges that are new or have grown."""
@@ -293,6 +325,13 @@ class Scoreboard:
         view = self.table.views[state.ordinal]
         for a, b in view.empty.gaps(first, last):
             yield from view.declined.gaps(a, b)
+
+
+def _last_told(view: SiteView) -> Iterator[int]:
+    """The last panes of which a state said something."""
+    yield -FOREVER - 1
+    yield from (panes.ranges()[-1][1] for panes in (view.empty, view.declined) if panes)
+    yield from view.counts
 
 
 def _is_possible(part: SitePart) -> bool:

@@ -14,7 +14,6 @@ from statistics import median
 import msgspec
 
 from headwater.algebra import bitset
-from headwater.algebra.acknowledgement import Greeting
 from headwater.algebra.coverage import incarnation_tag
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Range
@@ -71,14 +70,33 @@ class SiteTable:
         self._ended: set[int] = set()
         self._greet: dict[int, None] = {}
         self._spoken = 0
+        self._offsets_s: dict[int, float] = {}
+        """How far the root's steady clock is ahead of each site's wall clock."""
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
 
-    def lag_s(self) -> float:
-        """By how much the clocks of the sites are behind the root's, in the median."""
-        told = (view.state.offset_s for view in self.views.values())
-        known = [offset_s for offset_s in told if offset_s is not None]
-        return median(known) if known else 0.0
+    def lag_s(self, own_s: float, *, awaits_all: bool) -> float:
+        """By how much the wall clocks of the sites are behind the root's steady one, in the middle.
+        Of an even number of them, or none, the root's own wall clock is one more; and while
+        ``awaits_all``, it stands for each site that has not told: the first to speak may be the
+        one that is wrong."""
+        known = list(self._offsets_s.values())
+        if awaits_all:
+            known += [own_s] * (len(self.names) - len(known))
+        return median(known if len(known) % 2 else [*known, own_s])
+
+    @property
+    def knows_clocks(self) -> bool:
+        return bool(self._offsets_s)
+
+    def offsets_s(self) -> dict[int, float]:
+        """By ordinal: how far the root's steady clock is ahead of the site's wall clock."""
+        return dict(self._offsets_s)
+
+    def hear_offset(self, state: SiteState) -> None:
+        """Also from a state that is no news."""
+        if state.offset_s is not None:
+            self._offsets_s[state.ordinal] = state.offset_s
 
     # States
 
@@ -91,6 +109,7 @@ class SiteTable:
                 since = former.since
         if former is None or former.state.incarnation != state.incarnation:
             self._meet(state)
+        self.hear_offset(state)
         self.views[state.ordinal] = SiteView(state, since)
         self._count(state, 1)
         return former
@@ -107,6 +126,14 @@ class SiteTable:
         known = former.state
         return (state.incarnation, state.number) > (known.incarnation, known.number)
 
+    def is_older(self, state: SiteState) -> bool:
+        """It was overtaken by a newer one, or is of a former life."""
+        former = self.views.get(state.ordinal)
+        if former is None:
+            return False
+        known = former.state
+        return (state.incarnation, state.number) < (known.incarnation, known.number)
+
     def greet(self, ordinal: int) -> None:
         self._greet[ordinal] = None
 
@@ -114,12 +141,12 @@ class SiteTable:
     def owes_greetings(self) -> bool:
         return bool(self._greet)
 
-    def take_greetings(self, count_max: int) -> tuple[Greeting, ...]:
+    def take_greeted(self, count_max: int) -> list[SiteState]:
+        """The newest states of those who are owed a greeting."""
         ordinals = list(self._greet)[:count_max]
         for ordinal in ordinals:
             del self._greet[ordinal]
-        states = (self.views[ordinal].state for ordinal in ordinals)
-        return tuple(Greeting(s.ordinal, s.incarnation, s.number) for s in states)
+        return [self.views[ordinal].state for ordinal in ordinals]
 
     def present(self, ordinal: int) -> int | None:
         """The incarnation that the site lives in, as far as it is known."""

@@ -76,17 +76,16 @@ def progress_of(root: Root) -> RootProgress:
 
 
 def site_offsets_s(root: Root) -> dict[str, float]:
-    """By site: how far the root's clock is ahead of it, as it last told."""
-    views = root.table.views.items()
-    told = ((root.table.names[ordinal], view.state.offset_s) for ordinal, view in views)
-    return {name: offset_s for name, offset_s in told if offset_s is not None}
+    """By site: how far the root's wall clock is ahead of its, as it last told."""
+    ahead_s = root.windows.ahead_s
+    offsets_s = root.table.offsets_s().items()
+    return {root.table.names[ordinal]: told_s + ahead_s for ordinal, told_s in offsets_s}
 
 
 def _status(root: Root, number: int, *, is_exact: bool) -> str:
     window = root.windows.windows.get(number)
     if window is None:
-        is_over = root.windows.spec.panes_of(number).start < root.windows.done_through
-        return "over" if is_over else "unknown"
+        return "over" if root.windows.is_over(number) else "unknown"
     if not window.revision:
         return "open"
     if window.is_final:
@@ -109,7 +108,7 @@ def _awaited(root: Root, number: int) -> list[str]:
 
 
 def _awaited_of_none(root: Root, number: int) -> list[str]:
-    if root.windows.spec.panes_of(number).start < root.windows.done_through:
+    if root.windows.is_over(number):
         return ["The window is over: it is final, or beyond the horizon; its results stay."]
     return ["Nothing has been heard of this window, and its end has not come."]
 

@@ -1,12 +1,13 @@
 """The windows of a query at its root: which exist, when each must be answered, when it is over.
 
-A query with a ``begin`` has every window from there on: news opens a window, and so does the
-root's clock when it passes the window's end, so that silence is answered too. A query that begins
-with the earliest record has the windows that have rows; otherwise a record from 1970 would bring
-millions of empty answers.
+A query with a ``begin`` has every window from there on: news opens a window, and so do the sites'
+clocks, in the middle, when they pass the window's end, so that silence is answered too. A query
+that begins with the earliest record has the windows that have rows; otherwise a record from 1970
+would bring millions of empty answers.
 
-A window's deadline runs from the later of its opening and its end, by the sites' clocks where they
-differ from ours in the median::
+A window's deadline runs from the later of its opening and its end. The end is a time of day, by the
+sites' clocks in the median; everything else here is steady time, and ``lag_s`` leads from one to
+the other. So no clock that is set, nor one that is wrong, makes a deadline come twice or never::
 
     window      |----------|
     news           ^        ·          deadline = end + deadline_s
@@ -20,8 +21,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
+from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import FOREVER
 from headwater.plan.query import Query
@@ -30,6 +32,8 @@ from headwater.root.envelope import LeftOut
 
 NEVER_S = -1e18
 ALWAYS_S = 1e18
+LAG_STEP_S = 0.01
+"""Deadlines follow the sites' clocks when these have moved by more than this."""
 
 
 class Window:
@@ -43,7 +47,9 @@ class Window:
     def __init__(self, window: int, *, end_s: float, opened_s: float) -> None:
         self.window = window
         self.end_s = end_s
+        """By the clocks that windows are numbered by."""
         self.opened_s = opened_s
+        """In steady time, as are all that follow."""
         self.unsettled = 0
         """How many of its panes still await something."""
         self.revision = 0
@@ -78,9 +84,13 @@ class WindowBook:
         self._timing = query.timing
         self._config = config
         self._begun_s = now_s
+        self._by_clock_from_s = NEVER_S
+        """Before, the clock opens no windows."""
         self.lag_s = 0.0
-        """How far the sites' clocks are behind ours, in the middle: by their clocks a window ends
-        so much later."""
+        """How far the sites' clocks are behind steady time, in the middle: on it a window ends so
+        much later."""
+        self.ahead_s = 0.0
+        """How far the root's wall clock is ahead of steady time."""
         self._first = -FOREVER
         if query.begin_pane is not None:
             self._first = -(-query.begin_pane // self.spec.panes_per_slide)
@@ -89,6 +99,9 @@ class WindowBook:
         self._deadlines: list[tuple[float, int]] = []
         self._history: list[tuple[float, int]] = []
         self._retired_through = -FOREVER
+        self._over = IntervalSet()
+        """Windows that are over and that ``done_through`` does not tell yet: they are never opened
+        again, neither by news nor by the clock."""
 
     # Opening
 
@@ -107,18 +120,24 @@ class WindowBook:
         if self._ends and self.has_begin:
             start = min(found.start, max(self._next_by_clock, self._first))
             self._next_by_clock = max(self._next_by_clock, found.stop)
-        return (window for window in range(start, found.stop) if window not in self.windows)
+        return (window for window in range(start, found.stop) if self._is_unopened(window))
+
+    def _is_unopened(self, window: int) -> bool:
+        return window not in self.windows and window not in self._over
+
+    def is_over(self, window: int) -> bool:
+        return window in self._over or self.spec.panes_of(window).start < self.done_through
 
     def due_by_clock(self, *, now_s: float) -> Iterator[int]:
         """Windows whose end the clock has passed, a bounded number at a time."""
-        if not self.has_begin or self._ends:
+        if not self.has_begin or self._ends or now_s < self._by_clock_from_s:
             return
         for _ in range(self._config.windows_opened_per_tick_max):
-            if self.spec.window_end_us(self._next_by_clock) > now_s * MICROS:
+            if self.spec.window_end_us(self._next_by_clock) > (now_s - self.lag_s) * MICROS:
                 return
             window = self._next_by_clock
             self._next_by_clock += 1
-            if window not in self.windows and self._is_wanted(window):
+            if self._is_unopened(window) and self._is_wanted(window):
                 yield window
 
     def _is_wanted(self, window: int) -> bool:
@@ -130,9 +149,30 @@ class WindowBook:
         insort(self._order, window)
         if self._ends:
             return opened
-        deadline_s = max(end_s + self.lag_s, now_s) + self._timing.deadline_s
-        heappush(self._history if end_s < self._begun_s else self._deadlines, (deadline_s, window))
+        is_history = end_s + self.lag_s < self._begun_s
+        heap = self._history if is_history else self._deadlines
+        heappush(heap, (self._deadline_s(opened), window))
         return opened
+
+    def _deadline_s(self, window: Window) -> float:
+        return max(window.end_s + self.lag_s, window.opened_s) + self._timing.deadline_s
+
+    # Clocks
+
+    def doubt_clocks(self, *, now_s: float) -> None:
+        """A former process went before: what sites have told of their clocks they told of its, until
+        they have heard ours."""
+        self._by_clock_from_s = now_s + self._config.clock_settle_s
+
+    def follow(self, lag_s: float) -> None:
+        """The sites' clocks are so far behind."""
+        if abs(lag_s - self.lag_s) <= LAG_STEP_S:
+            return
+        self.lag_s = lag_s
+        for heap in (self._deadlines, self._history):
+            numbers = [number for _, number in heap if number in self.windows]
+            heap[:] = [(self._deadline_s(self.windows[number]), number) for number in numbers]
+            heapify(heap)
 
     def resume(self, done_through: int) -> None:
         """A former process was done with the panes below."""
@@ -157,7 +197,8 @@ class WindowBook:
             history_s = max(self._history[0][0], caught_up_s + self._timing.deadline_s)
             due_s = min(due_s, history_s)
         if self.has_begin and not self._ends:
-            due_s = min(due_s, self.spec.window_end_us(self._next_by_clock) / MICROS)
+            end_s = self.spec.window_end_us(self._next_by_clock) / MICROS
+            due_s = min(due_s, max(end_s + self.lag_s, self._by_clock_from_s))
         return due_s
 
     # The end of windows
@@ -173,13 +214,14 @@ class WindowBook:
 
     def is_past_horizon(self, window: Window, *, now_s: float) -> bool:
         revise_for_s = self._timing.revise_for_s + self._config.horizon_slack_s
-        return now_s > max(window.end_s, window.opened_s) + revise_for_s
+        return now_s > max(window.end_s + self.lag_s, window.opened_s) + revise_for_s
 
     def retire(self, window: Window) -> None:
         """The oldest one is over."""
         assert self._order[0] == window.window, "windows go in order, the oldest first"
         del self._order[0]
         del self.windows[window.window]
+        self._over.add(window.window, window.window)
         if not window.is_final:
             self._retired_through = max(self._retired_through, window.window + 1)
 
@@ -191,6 +233,8 @@ class WindowBook:
         if through <= self.done_through:
             return False
         self.done_through = through
+        if through < FOREVER:
+            self._over.remove(-FOREVER, -(-through // self.spec.panes_per_slide) - 1)
         return True
 
     def _lowest_possible(self, sealed_through: int) -> int:

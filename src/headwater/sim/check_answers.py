@@ -98,8 +98,22 @@ class AnswerCheck:
             )
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
             raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
+        self._check_seals(where, envelope)
         if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
+
+    def _check_seals(self, where: str, envelope: Envelope) -> None:
+        """A final, exact answer lacks no record that came in time by its site's clock as it stands,
+        also where another time that the clock showed before had sealed the pane."""
+        for ordinal in self.expected if envelope.exact and envelope.final else ():
+            for pane in self.query.window.panes_of(envelope.window):
+                early = self._truth.sites[ordinal].wrongly_refused.get((str(self.query.id), pane))
+                if early:
+                    raise Violation(
+                        "exact is exact",
+                        f"{where}: a clock that was set back had sealed pane {pane} of "
+                        f"{self._names[ordinal]}; it lacks {numbers_text(early)}",
+                    )
 
     def _is_damaged(self, envelope: Envelope, bag: Bag) -> bool:
         """Lost bytes count once a poll has noticed them."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from headwater.algebra import ranges
 from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import PaneState, Reason
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.root.envelope import MissingSite
 from headwater.sim.check_answers import AnswerCheck, Published, expected_sites
 from headwater.sim.checkers import Checkers
@@ -34,6 +34,7 @@ class EndCheck:
         self._by_ordinal = {site.truth.ordinal: site for site in sites.values()}
         self._refusals = scenario.refusals
         self._kinds = {(fault.kind, site) for fault in scenario.faults for site in fault.sites}
+        self._grace_s = scenario.end_s - scenario.faults_until_s
 
     def commands_agree(self) -> None:
         """Every site runs the same queries, and what was removed stays removed."""
@@ -54,12 +55,14 @@ class EndCheck:
     def query_settled(self, query: Query, *, until_s: float) -> None:
         """Every window that ended by ``until_s`` is final and equal to the recount."""
         root = self._sites[query.root]
-        check = self._checkers.answers.get((str(query.id), root.disk.incarnation))
+        check = self._checkers.answers.get((str(query.id), root.disk.number))
         for window in self._windows(query, until_s=until_s):
             newest = check.newest.get(window) if check is not None else None
             if newest is not None and check is not None:
                 self._window_settled(query, window, newest, check, root)
-            elif not self._was_forgotten(query, window, root):
+            elif not (
+                self._was_forgotten(query, window, root) or self._is_ahead_of_clocks(query, window)
+            ):
                 raise Violation("convergence", f"{query.id} window {window}: never answered")
 
     def _windows(self, query: Query, *, until_s: float) -> Iterable[int]:
@@ -77,6 +80,31 @@ class EndCheck:
             for pane in self._by_ordinal[ordinal].truth.panes_with_records(query)
         }
         return sorted({window for pane in panes for window in spec.windows_of(pane)})
+
+    def _is_ahead_of_clocks(self, query: Query, window: int) -> bool:
+        """By the clocks that its windows go by, in the middle, it has not ended long enough ago."""
+        if query.ends:
+            return False
+        walls_s = [self._sites[query.root].clock.wall_s()]
+        if query.time is TimeKind.EVENT:
+            walls_s += [self._by_ordinal[o].clock.wall_s() for o in self._expected(query)]
+            walls_s = walls_s[1:] if len(walls_s) % 2 == 0 else walls_s
+        return sorted(walls_s)[len(walls_s) // 2] < self._due_s(query, window)
+
+    def _is_unsealed(self, query: Query, window: int) -> bool:
+        """By the clock of some site records of it may still come: it can't be final yet."""
+        if query.ends:
+            return False
+        sites = [self._sites[query.root]]
+        if query.time is TimeKind.EVENT:
+            sites = [self._by_ordinal[ordinal] for ordinal in self._expected(query)]
+        return any(site.clock.wall_s() < self._due_s(query, window) for site in sites)
+
+    def _due_s(self, query: Query, window: int) -> float:
+        return query.window.window_end_us(window) / MICROS + self._grace_s
+
+    def _expected(self, query: Query) -> list[int]:
+        return expected_sites(query, self._checkers.roster)
 
     def _was_forgotten(self, query: Query, window: int, root: SimulatedSite) -> bool:
         """A root that lost its disk need not answer again what its sites no longer have.
@@ -105,7 +133,10 @@ class EndCheck:
         envelope = newest.envelope
         where = f"{query.id} window {window} revision {envelope.revision}"
         horizon_s = query.window.window_end_us(window) / MICROS + query.timing.revise_for_s
-        if not envelope.final and horizon_s <= root.clock.now_s():
+        assert root.node is not None, "all is healed"
+        at = root.node.root(str(query.id))
+        now_s = root.clock.now_s() - (0.0 if at is None else at.windows.lag_s)
+        if not envelope.final and (horizon_s <= now_s or self._is_unsealed(query, window)):
             return
         if not envelope.final:
             raise Violation("convergence", f"{where}: not final; missing {envelope.missing}")
@@ -155,8 +186,11 @@ class EndCheck:
 
     def _was_installed_late(self, query: Query, pane: int, ordinal: int, lives: list[int]) -> bool:
         start_s = query.window.pane_start_us(pane) / MICROS
+        renamed = self._by_ordinal[ordinal].truth.renamed
         installed = [
-            self._checkers.installed_s.get((str(query.id), ordinal, life)) for life in lives
+            self._checkers.installed_s.get((str(query.id), ordinal, life))
+            for life in lives
+            if life not in renamed
         ]
         slack_s = INSTALL_SLACK_S + self._by_ordinal[ordinal].truth.ahead_s(query)
         return any(at_s is None or start_s < at_s + slack_s for at_s in installed)

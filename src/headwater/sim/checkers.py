@@ -37,7 +37,7 @@ TIMELY_S = 12.0
 """How long after its deadline a window is answered at the latest where nothing is wrong: clocks
 are off by some seconds, and one answer waits for another."""
 LedgerKey = tuple[str, int]
-"""(query, incarnation of the root's disk): a root that lost its disk starts a new one."""
+"""(query, number of the root's disk): a root that lost its disk starts a new one."""
 
 
 class Checkers:
@@ -56,8 +56,8 @@ class Checkers:
         self.expired: set[tuple[str, int, int]] = set()
         """(query, ordinal, pane) that a cube dropped by retention."""
         self.installed_s: dict[tuple[str, int, int], float] = {}
-        """(query, ordinal, incarnation) -> site clock when that site began with it, the last time:
-        a crash may have hidden that it had begun."""
+        """(query, ordinal, incarnation) -> time of day, as the site believed, when it began with
+        it, the last time: a crash may have hidden that it had begun."""
         self.sites: dict[str, SimulatedSite] = {}
         self._ordinals: dict[int, SimulatedSite] = {}
         self._queue = queue
@@ -122,7 +122,7 @@ class Checkers:
                 self._transcript.count("a further update was sent")
 
     def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Bag]) -> None:
-        key = (answer.query, site.disk.incarnation)
+        key = (answer.query, site.disk.number)
         self._answering.discard((site.name, site.life_count, answer.query))
         check = self.answers.get(key)
         if check is None:
@@ -191,14 +191,18 @@ class Checkers:
         ledger = site.disk.ledgers.get(trim.query)
         if ledger is None:
             return
-        early = trimmed_early(trim, ledger, self.queries[trim.query], now_s=site.clock.now_s())
+        assert site.node is not None, "only a node trims"
+        root = site.node.root(trim.query)
+        lag_s = 0.0 if root is None else root.windows.lag_s
+        now_s = site.clock.now_s() - lag_s
+        early = trimmed_early(trim, ledger, self.queries[trim.query], now_s=now_s)
         if early:
             raise Violation("final is final", f"{trim.query}: done with windows {early} too early")
 
     def _marked(self, site: SimulatedSite, acked: do.MarkAcked) -> None:
         root = self.sites[self.queries[acked.query].root]
         ledger = root.disk.ledgers.get(acked.query)
-        if ledger is None or acked.record.root_incarnation != root.disk.incarnation:
+        if ledger is None or acked.record.root_incarnation != root.disk.root_incarnation:
             return
         check_marked(
             acked,
@@ -238,7 +242,7 @@ class Checkers:
         ledger = site.disk.ledgers.get(ack.query)
         if ledger is None:
             raise Violation("nothing acked is missing", f"{ack.query}: no ledger at {site.name}")
-        if ack.root_incarnation == site.disk.incarnation:
+        if ack.root_incarnation == site.disk.root_incarnation:
             query = self.queries[ack.query]
             expected = bitset.of(expected_sites(query, self.roster))
             self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
@@ -249,7 +253,7 @@ class Checkers:
     def _installed(self, site: SimulatedSite, effect: do.Installed) -> None:
         if effect.is_new:
             key = (str(effect.query.id), site.truth.ordinal, site.disk.incarnation)
-            self.installed_s[key] = site.clock.now_s()
+            self.installed_s[key] = site.believed_s()
 
     def _expire(self, site: SimulatedSite, effect: do.Expire) -> None:
         self._transcript.count("a pane expired")
@@ -276,7 +280,7 @@ class Checkers:
     # ---- details
 
     def _ledger(self, site: SimulatedSite, query: str) -> LedgerCheck:
-        return self._ledgers.setdefault((query, site.disk.incarnation), LedgerCheck(self._truth))
+        return self._ledgers.setdefault((query, site.disk.number), LedgerCheck(self._truth))
 
     def _check_closes(self, query: str, pane: int, coverage: Coverage) -> None:
         """Where a coverage says that a site has closed a pane, it has read all that it had to."""

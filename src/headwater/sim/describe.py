@@ -101,7 +101,7 @@ def _ack(ack: Acknowledgement) -> str:
 def _state(state: SiteState) -> str:
     declined = [f"{one.first}-{one.last} {one.reason.value}" for one in state.declined]
     return (
-        f"{state.query} site {state.ordinal} life {state.incarnation >> 32} #{state.number} first "
+        f"{state.query} site {state.ordinal} life {state.incarnation % 997} #{state.number} first "
         f"{state.first_pane} sealed {state.sealed_through} empty {_ranges(state.empty)} "
         f"declined {declined} counts {state.counts}"
         + (f" damaged {_ranges(state.damaged)}" if state.damaged else "")

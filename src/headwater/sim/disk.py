@@ -105,7 +105,7 @@ class CubeDisk:
         self.committed = 0
         """Up to which position they are in the cube."""
         self.found_s: float | None = None
-        """Site clock of the newest poll."""
+        """Steady time of this process's newest poll."""
         self.is_begun = False
         """It has found its place in the log; a new cube begins at the log's end."""
         self.damage: list[tuple[int, int, int]] = []
@@ -135,7 +135,10 @@ class CubeDisk:
             too_late += len(numbers)
             if record.first_pane <= pane < record.sealed_through and pane >= record.done_through:
                 site = self._truth.sites[self._ordinal]
-                site.refuse(query, numbers, pane, slot_count=self._slot_count)
+                is_damaged = ranges.contains(record.damaged, pane)
+                site.refuse(
+                    query, numbers, pane, slot_count=self._slot_count, is_damaged=is_damaged
+                )
         panes = self._panes.setdefault(query_id, {})
         for pane, numbers in by_pane.items():
             at = panes.get(pane)
@@ -208,6 +211,13 @@ class CubeDisk:
             if one.is_told:
                 one.queries.discard(query)
         self.untold = [one for one in self.untold if one.queries]
+
+    def live_anew(self, incarnation: int, *, born_s: float) -> None:
+        """The same content under another incarnation: all of it is new to every root."""
+        self._truth.lives_anew(self._ordinal, self._incarnation, incarnation, born_s=born_s)
+        self._incarnation = incarnation
+        for query in self._panes:
+            self.mark_unacked(query)
 
     def mark_sent(self, query: str, updates: Iterable[tuple[int, int, int]]) -> None:
         for pane, first, last in updates:
@@ -341,12 +351,16 @@ class LedgerDisk:
 
 
 class Disk:
-    """Everything durable at one site, in one incarnation."""
+    """Everything durable at one site, from its making to its loss."""
 
-    def __init__(self, incarnation: int, cube: CubeDisk, *, born_s: float) -> None:
+    def __init__(self, incarnation: int, cube: CubeDisk, *, number: int, born_s: float) -> None:
+        self.number = number
+        """No other disk of the run has it, whatever incarnations clocks and roots lead to."""
         self.incarnation = incarnation
+        self.root_incarnation = incarnation
+        self.start_count = 1
         self.born_s = born_s
-        """Site clock when it was made."""
+        """Wall clock when it was made."""
         self.cube = cube
         self.ledgers: dict[str, LedgerDisk] = {}
         self.installs: dict[str, Install] = {}

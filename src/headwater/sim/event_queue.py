@@ -80,25 +80,40 @@ class EventQueue:
 
 
 class Clock:
-    """One site's clock: true time plus an offset, which a fault may change in one step.
+    """One site's clocks: the wall clock, which a fault may set, and the steady one of a process,
+    which begins with what the wall clock shows and then runs on, whatever that does.
 
-    ``drift_ppm`` is how much faster it runs; ``offset_s`` is then the offset at the start.
+    ``drift_ppm`` is how much faster both run; ``offset_s`` is then the offset at the start.
     """
 
-    __slots__ = ("_queue", "_rate", "offset_s")
+    __slots__ = ("_queue", "_rate", "_steady_s", "offset_s")
 
     def __init__(self, queue: EventQueue, *, offset_s: float, drift_ppm: float = 0.0) -> None:
         self._queue = queue
         self._rate = 1.0 + drift_ppm * 1e-6
         self.offset_s = offset_s - queue.now_s * (self._rate - 1.0)
+        """Of the wall clock to true time."""
+        self._steady_s = self.offset_s
+
+    def begin_life(self) -> None:
+        """A process starts: its steady clock begins with the wall clock."""
+        self._steady_s = self.offset_s
 
     def now_s(self) -> float:
+        """Steady time."""
+        return self._queue.now_s * self._rate + self._steady_s
+
+    def wall_s(self) -> float:
         return self._queue.now_s * self._rate + self.offset_s
 
+    def ahead_s(self) -> float:
+        """How far the wall clock is ahead of the steady one."""
+        return self.offset_s - self._steady_s
+
     def at_s(self, true_s: float) -> float:
-        """What this clock shows at that true time."""
+        """What the wall clock shows at that true time, unless it was set since."""
         return true_s * self._rate + self.offset_s
 
     def true_s(self, local_s: float) -> float:
-        """The true time at which this clock will show, or showed, ``local_s``."""
-        return (local_s - self.offset_s) / self._rate
+        """The true time at which the steady clock will show, or showed, ``local_s``."""
+        return (local_s - self._steady_s) / self._rate

@@ -38,6 +38,7 @@ class Kind(StrEnum):
     DISK_FULL = "disk full"
     SLOW_DISK = "slow disk"
     CLOCK_STEP = "clock step"
+    """A wall clock is set, by up to a day and more, for good or only for a while."""
     QUERY_FAILS = "query fails"
     LOG_LOSS = "log loss"
     ISOLATE = "isolation"
@@ -90,7 +91,7 @@ WEIGHTS: dict[Kind, Weight] = {
     Kind.REPLAY: Weight(1.0, (0.0, 0.0)),
     Kind.DISK_FULL: Weight(0.8, (1.0, 20.0)),
     Kind.SLOW_DISK: Weight(0.8, (2.0, 20.0)),
-    Kind.CLOCK_STEP: Weight(0.4, (0.0, 0.0)),
+    Kind.CLOCK_STEP: Weight(2.0, (0.0, 0.0)),
     Kind.QUERY_FAILS: Weight(0.5, (1.0, 8.0)),
     Kind.LOG_LOSS: Weight(0.4, (0.0, 0.0)),
     Kind.INSTALL: Weight(0.6, (0.0, 0.0)),
@@ -100,6 +101,11 @@ WEIGHTS: dict[Kind, Weight] = {
 """What a sweep draws, with shares relative to each other; other kinds are for experiments. Those of
 the network lead, because the protocol is about them."""
 
+CLOCK_STEPS_S = (1.0, 3.0, 8.0, 30.0, 3_600.0, 86_400.0, 90_000.0)
+"""From what a bad oscillator does to what a wrong day does; the last is a day and an hour."""
+CLOCK_BACK_SHARE = 0.5
+"""How often a clock that was set is set right again, after a few polls or many."""
+CLOCK_BACK_S = (1.0, 40.0)
 COUNTED_S = 120.0
 """The time for which numbers of faults are drawn; a longer run has more."""
 ROOT_SHARE = 0.2
@@ -138,6 +144,8 @@ def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     for_s = random.uniform(*WEIGHTS[kind].for_s)
     if kind in (Kind.CRASH, Kind.CUT) and random.random() < LONG_OUTAGE_SHARE:
         at_s, for_s = field.from_s, field.long_s
+    if kind is Kind.CLOCK_STEP and random.random() < CLOCK_BACK_SHARE:
+        for_s = random.uniform(*CLOCK_BACK_S)
     for_s = min(for_s, field.until_s - at_s)
     value = 0.0
     if kind in (Kind.CRASH, Kind.POWER, Kind.DISK_LOSS):
@@ -145,7 +153,7 @@ def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     elif kind is Kind.SLOW:
         value = float(random.choice((200, 1000, 5000)))
     elif kind is Kind.CLOCK_STEP:
-        value = random.choice((-8.0, -3.0, -1.0, 1.0, 3.0, 8.0))
+        value = random.choice(CLOCK_STEPS_S) * random.choice((-1.0, 1.0))
     elif kind in (Kind.INSTALL, Kind.REMOVE, Kind.REPLAN, Kind.SLOW_DISK):
         value = random.random()
     return Fault(kind, round(at_s, 3), round(for_s, 3), _struck(random, field, kind), value)
@@ -253,6 +261,10 @@ class Nemesis:
             pair = (fault.sites[0], fault.sites[1])
             self._network.echo(pair, is_on=True)
             return lambda: self._network.echo(pair, is_on=False)
+        if kind is Kind.CLOCK_STEP:
+            world.step_clock(site, by_s=fault.value)
+            back_s = -fault.value
+            return (lambda: world.step_clock(site, by_s=back_s)) if fault.for_s else None
         if kind is Kind.DISK_FULL:
             world.fill_disk(site, is_full=True)
             return lambda: world.fill_disk(site, is_full=False)
@@ -271,8 +283,6 @@ class Nemesis:
                 world.stall(site, until_s=until_s)
             case Kind.REPLAY:
                 world.replay(site)
-            case Kind.CLOCK_STEP:
-                world.step_clock(site, by_s=fault.value)
             case Kind.QUERY_FAILS:
                 world.fail_query(site, until_s=until_s)
             case Kind.LOG_LOSS:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Protocol
 
+from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
 from headwater.edge.report import BatchReport
 from headwater.node import effects as do
 from headwater.node.node import Node
@@ -114,6 +115,8 @@ class Life:
             do.Withdrawn: self._withdrawn,
             do.AnswersBegun: self._begin_ledger,
             do.AnswersEnded: self._end_ledger,
+            do.LiveAnew: self._live_anew,
+            do.RiseAbove: self._rise_above,
             do.Ended: lambda effect: None,
             do.Notice: lambda effect: None,
             ReadingBegins: self._begin_reading,
@@ -162,13 +165,11 @@ class Life:
         if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
             return
         self._tick_s = float("inf")
-        self.node.tick(now_s=self._clock.now_s())
+        now_s = self._clock.now_s()
+        if self.node.wall_clock(self._clock.ahead_s(), now_s=now_s) and self.spark is not None:
+            self.spark.clock_was_set()
+        self.node.tick(now_s=now_s)
         self.work()
-
-    def clock_stepped(self) -> None:
-        """Deadlines are read anew, as an agent's loop does that wakes at least every second."""
-        self._tick_s = float("inf")
-        self._around.queue.after(TICK_S_MIN, self.tick)
 
     # ---- effects, one after the other
 
@@ -335,12 +336,26 @@ class Life:
     def _keep_vector(self, effect: do.KeepVector) -> None:
         self.disk.vector = dict(effect.vector)
 
+    # ---- lives that were outlived
+
+    def _live_anew(self, effect: do.LiveAnew) -> None:
+        chance = self._around.random.getrandbits(CHANCE_BITS)
+        incarnation = incarnation_above(effect.above, chance=chance)
+        self.disk.cube.live_anew(incarnation, born_s=self._clock.wall_s())
+        self.disk.incarnation = incarnation
+        self.node.lives_anew(incarnation, now_s=self._clock.now_s())
+
+    def _rise_above(self, effect: do.RiseAbove) -> None:
+        chance = self._around.random.getrandbits(CHANCE_BITS)
+        self.disk.root_incarnation = incarnation_above(effect.above, chance=chance)
+        self.node.risen(self.disk.root_incarnation, now_s=self._clock.now_s())
+
 
 DURABLE = frozenset(
     {
         do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
         do.Keep, do.KeepState, do.Trim, do.KeepCommand, do.KeepVector, do.AnswersBegun,
-        do.AnswersEnded,
+        do.AnswersEnded, do.LiveAnew, do.RiseAbove,
     }
 )  # fmt: skip
 """Effects that write to the disk."""

@@ -66,7 +66,7 @@ class Operators:
             self._scenario.roster,
             number=number,
             installer=site,
-            begin_s=at.clock.now_s() + 8.0,
+            begin_s=self._clock_s(at) + 8.0,
         )
         counter = at.disk.vector.get(site, 0) + 1
         name = f"q{number}"
@@ -77,6 +77,11 @@ class Operators:
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self._transcript.count("a query was installed while others ran")
         self.install(query)
+
+    def _clock_s(self, at: SimulatedSite) -> float:
+        """What the sites' clocks show, as far as this one knows; see ``agent.install``."""
+        edge = None if at.node is None else at.node.edge
+        return at.believed_s() - (0.0 if edge is None else edge.clock_off_s())
 
     def replan_one(self, *, draw: float) -> None:
         """The root of a query gives it new trees, if it is up and has it."""

@@ -46,6 +46,10 @@ class Placements:
                 pane = window.pane_at(log.times_us[position] + offset_us)
                 self.panes.setdefault(pane, []).append((position, number))
 
+    def lives_anew(self, former: int, incarnation: int) -> None:
+        if former in self._through:
+            self._through[incarnation] = self._through[former]
+
     def lose(self, times_us: tuple[int, int], *, offset_us: int) -> None:
         """The site hears that what lay between these times is lost. After a restart it hears it
         again, perhaps with another offset, and that one counts."""

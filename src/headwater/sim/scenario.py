@@ -35,6 +35,10 @@ AGE_SHARE = 0.3
 its start when a disk is lost, and a second reading may place it by another offset."""
 SOURCE = Source(name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time")
 
+WRONG_DAY_SHARE = 0.25
+"""How many worlds have clocks that are wrong by hours from the start."""
+DAY_S = 86_400.0
+
 TREE_COUNTS = (1, 1, 2, 4)
 
 
@@ -104,7 +108,9 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         seed=seed,
         roster=roster,
         trees=trees,
-        offsets_s=tuple(_draw_offset(random) for _ in roster.sites),
+        offsets_s=_draw_wrong_days(
+            Random(f"clocks {seed}"), tuple(_draw_offset(random) for _ in roster.sites)
+        ),
         delays_s=_draw_delays(random, len(roster.sites)),
         workloads=tuple(
             _draw_workload(random, faults_until_s + grace_s, is_finite=is_finite)
@@ -254,6 +260,17 @@ def _draw_offset(random: Random) -> float:
     if random.random() < 0.8:
         return random.uniform(-0.2, 0.2)
     return random.uniform(-6.0, 6.0)
+
+
+def _draw_wrong_days(random: Random, offsets_s: tuple[float, ...]) -> tuple[float, ...]:
+    """In some worlds the clocks of a site or two are wrong by up to a day, from the start on."""
+    if random.random() >= WRONG_DAY_SHARE:
+        return offsets_s
+    wrong = random.sample(range(len(offsets_s)), random.choice((1, 1, 2)))
+    return tuple(
+        random.uniform(-DAY_S, DAY_S) if place in wrong else offset_s
+        for place, offset_s in enumerate(offsets_s)
+    )
 
 
 def _draw_delays(random: Random, count: int) -> tuple[tuple[float, ...], ...]:

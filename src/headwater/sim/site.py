@@ -82,6 +82,7 @@ class SimulatedSite:
         if self.life is not None:
             return
         self.life_count += 1
+        self.clock.begin_life()
         self._begin_disk()
         life = self.life = Life(
             self.name, node=self._make_node(self.disk), disk=self.disk, clock=self.clock,
@@ -93,9 +94,14 @@ class SimulatedSite:
 
     def _begin_disk(self) -> None:
         """A new cube begins at the end of the log, or at its start where the input is finite."""
-        cube, truth = self.disk.cube, self.truth
-        if cube.is_begun:
+        if self.disk.cube.is_begun:
+            self.disk.start_count += 1
+            self.disk.cube.found_s = None
             return
+        is_full, delay_s = self.disk.is_full, self.disk.delay_s
+        self.disk = self._make_disk()
+        self.disk.is_full, self.disk.delay_s = is_full, delay_s
+        cube, truth = self.disk.cube, self.truth
         cube.is_begun = True
         length = self.log.grow(self._around.queue.now_s)
         cube.found = cube.committed = 0 if self._around.is_finite else length
@@ -107,7 +113,7 @@ class SimulatedSite:
         spark = SiteSpark(
             around.queue, self.clock, self.log, self.disk, self.truth, pace=around.pace,
             random=around.random, tell=life.batch_committed, offset_us=life.offset_us,
-            is_finite=around.is_finite,
+            ahead_s=lambda: life.node.ahead_s, is_finite=around.is_finite,
         )  # fmt: skip
         spark.stalled_until_s = self._stalled_until_s
         spark.failing_until_s = self._failing_until_s
@@ -181,8 +187,12 @@ class SimulatedSite:
     def step_clock(self, by_s: float) -> None:
         self.log.grow(self._around.queue.now_s)
         self.clock.offset_s += by_s
-        if self.life is not None:
-            self.life.clock_stepped()
+
+    def believed_s(self) -> float:
+        """What its node takes the time of day to be, or its wall clock shows while none runs."""
+        if self.life is None:
+            return self.clock.wall_s()
+        return self.clock.now_s() + self.life.node.ahead_s
 
     def stall(self, until_s: float) -> None:
         self._stalled_until_s = max(self._stalled_until_s, until_s)

@@ -39,9 +39,9 @@ class SiteSpark:
     """One life of a site's reader; a crash leaves ``disk`` and drops this."""
 
     __slots__ = (
-        "_batch", "_clock", "_disk", "_is_busy", "_is_finite", "_log", "_offset_us", "_pace",
-        "_queue", "_random", "_tell", "_truth", "failing_until_s", "is_dead", "longer_s", "queries",
-        "stalled_until_s",
+        "_ahead_s", "_batch", "_clock", "_disk", "_is_busy", "_is_finite", "_log", "_offset_us",
+        "_pace", "_queue", "_random", "_tell", "_truth", "failing_until_s", "is_dead", "longer_s",
+        "queries", "stalled_until_s",
     )  # fmt: skip
 
     def __init__(
@@ -56,8 +56,10 @@ class SiteSpark:
         random: Random,
         tell: Tell,
         offset_us: OffsetOf,
+        ahead_s: Callable[[], float],
         is_finite: bool,
     ) -> None:
+        """``ahead_s``: how far the wall clock is ahead of the steady one, as the node believes."""
         self.queries: dict[str, Query] = {}
         self.is_dead = False
         self.stalled_until_s = 0.0
@@ -73,6 +75,7 @@ class SiteSpark:
         self._random = random
         self._tell = tell
         self._offset_us = offset_us
+        self._ahead_s = ahead_s
         self._is_finite = is_finite
         self._batch = 0
         """The number of the batch that runs; a batch of another number is void."""
@@ -104,7 +107,7 @@ class SiteSpark:
         cube = self._disk.cube
         found, cube.found = cube.found, self._log.grow(self._queue.now_s)
         cube.found_s = self._clock.now_s()
-        self._truth.polled(clock_s=cube.found_s, position=cube.found)
+        self._truth.polled(clock_s=cube.found_s + self._ahead_s(), position=cube.found)
         self._note_damage(found, cube.found)
         if self._is_busy:
             return
@@ -112,6 +115,12 @@ class SiteSpark:
             self._begin()
         else:
             self._report((), high_us=None)
+
+    def clock_was_set(self) -> None:
+        """The node believes another time of day: by that, the newest poll began at another time."""
+        cube = self._disk.cube
+        if cube.found_s is not None:
+            self._truth.polled(clock_s=cube.found_s + self._ahead_s(), position=cube.found)
 
     def _has_whole_unit(self) -> bool:
         """As an agent does: what is complete is read once, by all queries that came together.

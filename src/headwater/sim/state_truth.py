@@ -77,6 +77,15 @@ class StateTruth:
                 bits |= 1 << number
         return bits
 
+    def lives_anew(self, former: int, incarnation: int) -> None:
+        """What a site cut under one incarnation it has cut under the other."""
+        for cuts in self._cuts.values():
+            if former in cuts:
+                cuts[incarnation] = cuts[former]
+        for (query, life), position in list(self._read_from.items()):
+            if life == former:
+                self._read_from[query, incarnation] = position
+
     def of(self, query: Query, pane: int) -> dict[int, StateCut]:
         """By incarnation: what the site's lives cut for this pane."""
         return self._cuts.get((str(query.id), pane), {})

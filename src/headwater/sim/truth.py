@@ -8,6 +8,7 @@ coverage stands for, and which ones a site must have read before it may call a p
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import reduce
 from itertools import product
 from operator import or_
@@ -35,8 +36,8 @@ class SiteTruth:
     """One site's log as it was read, over all its lives."""
 
     __slots__ = (
-        "_ahead_s", "_indexes", "_placements", "_poll_highs_s", "_poll_positions", "born_s",
-        "incarnations", "log", "ordinal", "states",
+        "_ahead_s", "_indexes", "_placements", "_poll_highs_s", "_poll_positions", "_standing",
+        "born_s", "incarnations", "log", "ordinal", "renamed", "states", "wrongly_refused",
     )  # fmt: skip
 
     def __init__(self, ordinal: int, log: Log) -> None:
@@ -44,9 +45,15 @@ class SiteTruth:
         self.log = log
         self.incarnations: list[int] = []
         self.born_s: list[float] = []
-        """Site clock when each of them was made."""
+        """Wall clock when each of them was made."""
+        self.renamed: dict[int, int] = {}
+        """Incarnations under which a disk went on, and what it was called before."""
         self._poll_highs_s: list[float] = []
         self._poll_positions: list[int] = []
+        self._standing: list[tuple[float, int]] = []
+        """(clock, position) of polls whose clock no later poll has contradicted."""
+        self.wrongly_refused: dict[tuple[str, int], int] = {}
+        """By query and pane: records that were refused because a clock had been ahead."""
         self._indexes: dict[str, PaneIndex] = {}
         self.states = StateTruth(ordinal, log)
         self._placements: dict[str, Placements] = {}
@@ -61,6 +68,9 @@ class SiteTruth:
         if found is None:
             found = self._placements[str(query.id)] = Placements(query, self.log)
         return found
+
+    def all_placements(self) -> Iterable[Placements]:
+        return self._placements.values()
 
     def recorded(self, query_id: str, *, offset_s: float | None) -> None:
         """The site writes a record of the query while it knows this offset to the root's clock.
@@ -86,8 +96,17 @@ class SiteTruth:
         by_poll = bisect_left(self._poll_highs_s, end_s + lateness_s - self.ahead_s(query))
         return self._poll_positions[by_poll] if by_poll < len(self._poll_positions) else NOT_YET
 
-    def refuse(self, query: Query, numbers: list[int], pane: int, *, slot_count: int) -> None:
-        """The cube drops records of a sealed pane: they must really have come too late."""
+    def refuse(
+        self, query: Query, numbers: list[int], pane: int, *, slot_count: int, is_damaged: bool
+    ) -> None:
+        """The cube drops records of a sealed pane: they must really have come too late, by the
+        clock as it was. By a clock that was set back since they may have come in time; then the
+        pane must never be called exact, which answers are held to."""
+        standing = self._standing_before(query, pane)
+        early = [number for number in numbers if number // slot_count < standing]
+        if early and not is_damaged:
+            known = self.wrongly_refused.get((str(query.id), pane), 0)
+            self.wrongly_refused[str(query.id), pane] = known | bitset.of(early)
         position = self.sealed_before(query, pane)
         for number in numbers:
             if number // slot_count < position:
@@ -97,8 +116,20 @@ class SiteTruth:
                     "which was there before the pane could be sealed",
                 )
 
+    def _standing_before(self, query: Query, pane: int) -> int:
+        """As ``sealed_before``, by polls whose clock still stands."""
+        timing = query.timing
+        assert timing.lateness_s is not None, "simulated queries say their lateness"
+        lateness_s = min(timing.lateness_s, timing.revise_for_s) - timing.disorder_s
+        due_s = query.window.pane_end_us(pane) / MICROS + lateness_s - self.ahead_s(query)
+        at = bisect_left(self._standing, (due_s, -1))
+        return self._standing[at][1] if at < len(self._standing) else NOT_YET
+
     def polled(self, *, clock_s: float, position: int) -> None:
         """A poll began at ``clock_s`` and found the log that long."""
+        while self._standing and self._standing[-1][0] >= clock_s:
+            self._standing.pop()
+        self._standing.append((clock_s, position))
         if not self._poll_highs_s or clock_s > self._poll_highs_s[-1]:
             self._poll_highs_s.append(clock_s)
             self._poll_positions.append(position)
@@ -251,6 +282,22 @@ class Truth:
         self._counts[key] = number
         self._updates[(*key, number)] = bag
         return number
+
+    def lives_anew(self, ordinal: int, former: int, incarnation: int, *, born_s: float) -> None:
+        """A site goes on with the same disk under another incarnation."""
+        for (query, pane, of, life), count in list(self._counts.items()):
+            if of == ordinal and life == former:
+                self._counts[query, pane, of, incarnation] = count
+                for number in range(1, count + 1):
+                    bag = self._updates[query, pane, of, life, number]
+                    self._updates[query, pane, of, incarnation, number] = bag
+        site = self.sites[ordinal]
+        site.incarnations.append(incarnation)
+        site.born_s.append(born_s)
+        site.renamed[incarnation] = former
+        site.states.lives_anew(former, incarnation)
+        for placements in site.all_placements():
+            placements.lives_anew(former, incarnation)
 
     def update(self, query: str, pane: int, ordinal: int, incarnation: int, number: int) -> Any:
         """What that update holds; None: it was never cut."""

@@ -34,6 +34,9 @@ class Pace(msgspec.Struct, frozen=True):
     """And for an answer at the root."""
     batch_records_max: int = 40
     """A site that is behind catches up in batches of at most this many."""
+    clock_settle_s: float = 6.0
+    """Three polls: what stands no longer is not believed."""
+    clock_tolerance_s: float = 10.0
     tell_s: float = 0.15
     """Between the commit of a batch and the edge's hearing of it, in which a crash may fall."""
     update_records_max: int = 12
@@ -100,6 +103,8 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             summary_life_s=life_s,
             live_for_s=life_s,
             state_every_s=pace.state_every_s,
+            clock_settle_s=pace.clock_settle_s,
+            clock_tolerance_s=pace.clock_tolerance_s,
             seal_every_s=5.0,
             panes_per_cut_max=limits.panes_per_cut_max,
             sends_per_tick_max=limits.sends_per_tick_max,
@@ -111,6 +116,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             ack_every_s=pace.ack_every_s,
             ack_idle_s=2.0 * pace.ack_every_s,
             horizon_slack_s=20.0,
+            clock_settle_s=2.0 * pace.clock_settle_s,
             panes_per_ack_max=limits.panes_per_ack_max,
             ranges_per_ack_max=limits.ranges_per_ack_max,
             extras_per_ack_max=limits.extras_per_ack_max,

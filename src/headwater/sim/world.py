@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.node.node import Node
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
@@ -122,9 +123,10 @@ class World:
         )
 
     def _make_disk(self, ordinal: int, clock: Clock) -> Disk:
-        """Incarnations rise with time, so that the newer of two can be told."""
+        """Its incarnation is a guess by the site's wall clock, as an agent's is."""
         self._life_count += 1
-        incarnation = self._life_count << 32 | self._random.getrandbits(32)
+        chance = self._random.getrandbits(CHANCE_BITS)
+        incarnation = new_incarnation(now_s=clock.wall_s(), chance=chance)
         cube = CubeDisk(
             ordinal,
             incarnation,
@@ -134,7 +136,7 @@ class World:
             births=self.births,
             records=Tally if self._is_light else Bag,
         )
-        return Disk(incarnation, cube, born_s=clock.now_s())
+        return Disk(incarnation, cube, number=self._life_count, born_s=clock.wall_s())
 
     def _merger_at(self, name: str, query: Query) -> BagMerger | TallyMerger:
         if not self.scenario.merges and name != query.root:
@@ -152,6 +154,8 @@ class World:
             config=self._config,
             merger_of=lambda query: self._merger_at(name, query),
             incarnation=disk.incarnation,
+            root_incarnation=disk.root_incarnation,
+            root_start=disk.start_count,
             born_s=disk.born_s,
             admit=lambda query: self._refusal(name, query),
         )

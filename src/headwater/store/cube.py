@@ -24,7 +24,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra import ranges
-from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
+from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
@@ -103,7 +103,8 @@ class Cube:
         meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
         self.incarnation = int(meta["incarnation"])
         self.born_s = float(meta["born_s"])
-        """When this cube was made: what was before is lost to it, not merely not installed."""
+        """What the wall clock showed when this cube was made: what was before is lost to it, not
+        merely not installed."""
 
     @classmethod
     def open(
@@ -118,7 +119,7 @@ class Cube:
         clock: Callable[[], float] = time.time,
         disk: Disk | None = None,
     ) -> Cube:
-        """Open or make the cube of ``site``, alone. ``clock`` is the site's.
+        """Open or make the cube of ``site``, alone. ``clock`` is the process's steady one.
 
         Raises ``AlreadyRunning``, or ``StoreError`` if it is another site's or damaged.
         """
@@ -132,6 +133,7 @@ class Cube:
                 disk.sync_directory(directory.parent)
             manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA)
             _claim(manifest, site=site, born_s=clock())
+            _rebase(manifest, now_s=clock())
             known = manifest.all("SELECT name FROM segments")
             segments.sweep({name for (name,) in known})
             return cls(
@@ -255,6 +257,22 @@ class Cube:
         tables = [self._rows.load(stretch) for stretch in stretches]
         return tables[0] if len(tables) == 1 else self._merger_of(query).merge(tables)
 
+    def live_anew(self, former: int) -> int:
+        """A root knows a higher incarnation of this site, whose disk was lost: take one above it.
+        What was acknowledged was acknowledged to another; all of it is in doubt."""
+        chance = secrets.randbits(CHANCE_BITS)
+        with self.manifest.transaction():
+            incarnation = incarnation_above(max(former, self.incarnation), chance=chance)
+            self.manifest.run(
+                "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
+            )
+            self.manifest.run("UPDATE panes SET is_acked = 0")
+            self.manifest.after_commit(lambda: self._lives(incarnation))
+        return incarnation
+
+    def _lives(self, incarnation: int) -> None:
+        self.incarnation = incarnation
+
     def restore(self) -> list[QueryKept]:
         """All that an edge needs to take up where it ended."""
         with self.manifest.lock:
@@ -284,6 +302,16 @@ class Cube:
             damaged_segments=count("SELECT count(*) FROM segments WHERE is_damaged = 1"),
             spool_bytes=self.cuts.spool.bytes_used,
         )
+
+
+def _rebase(manifest: Manifest, *, now_s: float) -> None:
+    """Times of writing are those of a former process's clock. How long ago they are nobody knows,
+    so what was written last counts as written now, and all else as long before it as it was: a
+    clock that is set between two lives makes nothing expire."""
+    with manifest.transaction():
+        (newest_s,) = manifest.one("SELECT max(written_s) FROM panes")
+        if newest_s is not None:
+            manifest.run("UPDATE panes SET written_s = written_s + ?", (now_s - newest_s,))
 
 
 def _claim(manifest: Manifest, *, site: str, born_s: float) -> None:

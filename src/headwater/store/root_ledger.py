@@ -30,11 +30,12 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
+from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger
 from headwater.errors import AlreadyPublished, SegmentDamaged, StoreError
 from headwater.plan.query import Query
+from headwater.root.ack_cutter import LIFE_BITS
 from headwater.root.outputs import (
     Keep,
     KeepState,
@@ -84,6 +85,20 @@ class RootLedger:
         """By query: the numbers of summaries that turned out to be damaged."""
         self.incarnation = self._claimed()
         """Made with the ledger: acknowledgements of another life of it are not ours."""
+        self.start_count = self._count_start()
+        """How often it was opened, this time included; acknowledgements are counted from it."""
+
+    def _count_start(self) -> int:
+        """A ledger that was made before starts were counted has numbered acknowledgements by the
+        clock: those of its first counted start must be higher."""
+        with self._manifest.transaction():
+            row = self._manifest.first("SELECT value FROM meta WHERE key = 'starts'")
+            former = 0 if row is None else int(row[0])
+            is_older = row is None and self._manifest.first("SELECT 1 FROM states") is not None
+            if is_older:
+                former = int(self._clock() * 1000.0) >> LIFE_BITS
+            self._manifest.run("INSERT OR REPLACE INTO meta VALUES ('starts', ?)", (former + 1,))
+        return former + 1
 
     def _claimed(self) -> int:
         chance = secrets.randbits(CHANCE_BITS)
@@ -252,8 +267,21 @@ class RootLedger:
         self._drop_merges(query)
 
     def _next_incarnation(self) -> int:
+        return incarnation_above(self.incarnation, chance=secrets.randbits(CHANCE_BITS))
+
+    def rise_above(self, former: int) -> int:
+        """Sites know a higher incarnation of this ledger, which was lost: take one above it."""
         chance = secrets.randbits(CHANCE_BITS)
-        return max(self.incarnation + 1, new_incarnation(now_s=self._clock(), chance=chance))
+        with self._manifest.transaction():
+            incarnation = incarnation_above(max(former, self.incarnation), chance=chance)
+            self._manifest.run(
+                "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
+            )
+            self._manifest.after_commit(lambda: self._risen(incarnation))
+        return incarnation
+
+    def _risen(self, incarnation: int) -> None:
+        self.incarnation = incarnation
 
     def publish(
         self,

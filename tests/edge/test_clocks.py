@@ -1,0 +1,244 @@
+"""Clocks at a site: what it closes and seals by a clock that is wrong, and what numbers it hears."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from pane_kit import SiteDesk, SiteDisk, make_query
+
+from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
+from headwater.algebra.incarnation import INCARNATION_MAX
+from headwater.algebra.site_state import FOREVER
+from headwater.edge.config import EdgeConfig
+from headwater.edge.outputs import Expire, Outlived
+from headwater.plan.query import TimeKind
+
+QUERY = make_query(lateness_s=20.0)
+ID = str(QUERY.id)
+ME, ROOT = 1000, 50
+HOUR_S, DAY_S = 3_600.0, 86_400.0
+CONFIG = EdgeConfig(clock_settle_s=30.0, clock_tolerance_s=60.0, seal_every_s=1.0)
+
+
+def ack(number=1, *, sites_clock_s=None, greetings=(), root=ROOT, **fields) -> Acknowledgement:
+    fields.setdefault("listed", ((-FOREVER, FOREVER),))
+    return Acknowledgement(
+        ID, root, number, -FOREVER, greetings=greetings, sites_clock_s=sites_clock_s, **fields
+    )
+
+
+def desk(*, query=QUERY, config=CONFIG, **options) -> SiteDesk:
+    return SiteDesk(0, [query], config=config, **options)
+
+
+def poll(site: SiteDesk, now_s: float) -> None:
+    site.commit(now_s=now_s, read_through_s=now_s)
+
+
+def record(site: SiteDesk):
+    return site.disk.records[ID]
+
+
+# Closing and sealing
+
+
+def test_a_site_a_day_ahead_of_the_others_closes_and_seals_by_their_clocks():
+    site = desk()
+    site.hear(ack(sites_clock_s=0.0), now_s=0.0)
+    site.edge.set_clock(DAY_S)
+    for second in range(0, 100, 2):
+        poll(site, float(second))
+    assert record(site).closed_through == 15, "98 s, the tolerance, less the disorder"
+    assert record(site).sealed_through == 7, "98 s less the lateness"
+
+
+def test_a_site_that_is_behind_the_others_goes_by_itself():
+    site = desk()
+    site.hear(ack(sites_clock_s=DAY_S), now_s=0.0)
+    for second in range(0, 100, 2):
+        poll(site, float(second))
+    assert record(site).closed_through == 9
+    assert record(site).sealed_through == 7
+
+
+def test_an_acknowledgement_that_tells_no_clocks_leaves_what_is_known():
+    site = desk()
+    site.hear(ack(1, sites_clock_s=0.0), now_s=0.0)
+    site.hear(ack(2), now_s=1.0)
+    site.edge.set_clock(DAY_S)
+    poll(site, 10.0)
+    assert record(site).closed_through == 6
+
+
+def test_the_age_of_an_acknowledgement_is_added_to_what_it_tells():
+    site = desk()
+    site.hear(ack(sites_clock_s=0.0, age_s=20.0), now_s=0.0)
+    site.edge.set_clock(DAY_S)
+    poll(site, 11.0)
+    assert record(site).closed_through == 9, "11 + 20 + 60, less the disorder"
+
+
+def test_by_age_a_clock_that_is_set_moves_neither_closes_nor_records():
+    query = msgspec.structs.replace(QUERY, time=TimeKind.AGE)
+    site = desk(query=query)
+    site.edge.root_clock(ID, 5.0, now_s=0.0)
+    assert site.edge.offset_us(ID) == 5_000_000
+    site.edge.set_clock(DAY_S)
+    poll(site, 46.0)
+    assert record(site).closed_through == 5
+    assert site.edge.offset_us(ID) == round((5.0 - DAY_S) * 1e6), "stamps are a day ahead"
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, DAY_S])
+def test_after_a_restart_nothing_is_closed_until_the_clock_is_confirmed(ahead_s):
+    site = desk()
+    poll(site, 11.0)
+    site.start(now_s=ahead_s + 30.0)
+    poll(site, ahead_s + 59.0)
+    assert record(site).closed_through == 1, "nobody knows how long it was away"
+    site.hear(ack(sites_clock_s=59.0), now_s=ahead_s + 59.0)
+    poll(site, ahead_s + 59.0)
+    assert record(site).closed_through == (5 if ahead_s == 0.0 else 11)
+
+
+def test_after_a_restart_a_clock_that_nobody_confirms_is_believed_after_a_while():
+    site = desk()
+    poll(site, 11.0)
+    site.start(now_s=30.0)
+    poll(site, 59.9)
+    assert record(site).closed_through == 1
+    poll(site, 61.0)
+    assert record(site).closed_through == 6
+
+
+def test_what_a_clock_had_sealed_before_it_was_set_back_is_never_exact():
+    """Nobody has told what other clocks show, so it went by its own."""
+    site = desk()
+    site.commit({2: [1]}, now_s=21.0, read_through_s=21.0)
+    site.edge.set_clock(HOUR_S)
+    poll(site, 40.0)
+    poll(site, 42.0)
+    sealed = record(site).sealed_through
+    assert sealed > 300
+    assert record(site).damaged == ()
+    site.edge.set_clock(0.0)
+    site.work(now_s=50.0)
+    (damaged,) = record(site).damaged
+    assert damaged == (3, sealed - 1), "what came before 30 s was sealed in time"
+    assert site.told[-1].damaged == (damaged,)
+
+
+def test_a_small_step_back_spoils_nothing():
+    site = desk()
+    for second in range(60):
+        poll(site, float(second))
+    site.edge.set_clock(-QUERY.timing.disorder_s)
+    site.work(now_s=60.0)
+    assert record(site).damaged == ()
+
+
+def test_a_site_says_that_its_clock_is_off_and_that_it_is_right_again():
+    site = desk()
+    site.hear(ack(1, sites_clock_s=0.0), now_s=0.0)
+    site.edge.set_clock(HOUR_S)
+    site.hear(ack(2, sites_clock_s=2.0), now_s=2.0)
+    site.hear(ack(3, sites_clock_s=4.0), now_s=4.0)
+    assert site.edge.clock_off_s() == pytest.approx(HOUR_S)
+    site.edge.set_clock(1.0)
+    site.hear(ack(4, sites_clock_s=6.0), now_s=6.0)
+    assert [notice.kind for notice in site.notices] == ["clock is off", "clock is right"]
+    assert "3600 s ahead of" in site.notices[0].text
+
+
+def test_the_root_is_told_when_the_offset_to_its_clock_has_changed_much():
+    site = desk()
+    site.edge.root_clock(ID, 7.0, now_s=0.0)
+    site.work(now_s=0.0)
+    assert site.told[-1].offset_s == 7.0
+    site.hear(ack(greetings=(Greeting(0, ME, site.told[-1].number),)), now_s=1.0)
+    count = len(site.told)
+    site.edge.root_clock(ID, 7.5, now_s=2.0)
+    site.work(now_s=2.0)
+    assert len(site.told) == count, "noise is no news"
+    site.edge.set_clock(HOUR_S)
+    site.edge.root_clock(ID, 7.5, now_s=3.0)
+    site.work(now_s=3.0)
+    assert site.told[-1].offset_s == 7.5 - HOUR_S
+
+
+@pytest.mark.parametrize("later_s", [-DAY_S, 0.0, DAY_S])
+def test_a_clock_that_is_set_between_two_lives_makes_nothing_expire(later_s):
+    site = desk(retention_s=100.0)
+    site.commit({0: [1]}, now_s=11.0, read_through_s=11.0)
+    site.start(now_s=11.0 + later_s)
+    site.work(now_s=11.0 + later_s + 99.0)
+    assert not [write for write in site.writes if isinstance(write, Expire)]
+    site.work(now_s=11.0 + later_s + 101.0)
+    assert [write for write in site.writes if isinstance(write, Expire)]
+
+
+# Lives of the root, and of the site
+
+
+def greeted(number, **fields):
+    return (Greeting(0, ME, number, **fields),)
+
+
+def test_a_root_that_is_outdated_is_told_of_the_life_that_was_heard_before():
+    site = desk()
+    site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=1.0)
+    site.work(now_s=60.0)
+    count = len(site.told)
+    site.hear(ack(9, root=ROOT - 1), now_s=100.0)
+    site.work(now_s=100.0)
+    assert len(site.told) == count + 1
+    assert site.told[-1].root_incarnation == ROOT
+    assert record(site).root_incarnation == ROOT, "it is not heard itself"
+
+
+def test_a_site_that_is_greeted_under_a_higher_incarnation_asks_for_one_above():
+    site = desk()
+    higher = (Greeting(0, ME + 5, 3), Greeting(1, ME + 9, 3))
+    site.hear(ack(greetings=higher, held=((0, 7),)), now_s=1.0)
+    assert [write for write in site.writes if isinstance(write, Outlived)] == [Outlived(ME + 5)]
+    assert site.notices == [], "what is held is of its former life"
+
+
+@pytest.mark.parametrize("incarnation", [ME - 1, INCARNATION_MAX + 1])
+def test_no_other_incarnation_in_a_greeting_moves_a_site(incarnation):
+    site = desk()
+    site.hear(ack(greetings=(Greeting(0, incarnation, 3),)), now_s=1.0)
+    assert not [write for write in site.writes if isinstance(write, Outlived)]
+
+
+def test_a_site_that_lives_anew_sends_all_it_has_again_under_the_new_incarnation():
+    site = desk()
+    site.commit({0: [1]}, now_s=11.0, read_through_s=11.0)
+    site.hear(ack(panes=(PaneHeld(0, 1),)), now_s=12.0)
+    site.take_said()
+    site.edge.live_anew(ME + 9)
+    site.work(now_s=13.0)
+    assert site.told[-1].incarnation == ME + 9
+    site.hear(ack(2), now_s=100.0)
+    (again,) = [one for one in site.said if one.rows]
+    assert again.rows == (1,)
+    assert again.coverage.parts[0].incarnation == ME + 9
+
+
+def test_panes_that_the_root_holds_from_a_former_life_are_no_alarm():
+    """The former life's clock was ahead of ours: what it closed we have not come to."""
+    site = desk()
+    number = site.told[-1].number
+    site.hear(ack(1, held=((0, 90),)), now_s=1.0)
+    site.hear(ack(2, held=((0, 90),), greetings=greeted(number, former_through=91)), now_s=2.0)
+    assert site.notices == []
+    site.hear(ack(3, held=((0, 91),)), now_s=3.0)
+    (notice,) = site.notices
+    assert notice.kind == "alarm"
+
+
+def test_a_disk_that_is_made_anew_keeps_a_clock_that_nobody_doubts():
+    """A new query, on a new disk: there is nothing that a wrong clock could have left."""
+    site = desk(disk=SiteDisk(ME))
+    poll(site, 11.0)
+    assert record(site).closed_through == 1
