@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from soak.measure import Growth, growth, measure
 from soak.rounds import RESTART_EVERY, Soak
 

@@ -247,8 +247,7 @@ class Schedule:
         """All that is registered is committed, and what Spark will not ask for again is freed."""
         state = self.cuts.state(SOURCE)
         with self.manifest.transaction():
-            freed = self.cuts.commit_cut(state, state.last_cut)
-        self.cuts.committed(state, state.last_cut, freed)
+            self.cuts.commit_cut(state, state.last_cut)
 
     # Polls, and what is checked
 

@@ -160,8 +160,8 @@ class WindowBook:
     # Clocks
 
     def doubt_clocks(self, *, now_s: float) -> None:
-        """A former process went before: what sites have told of their clocks they told of its, until
-        they have heard ours."""
+        """A former process went before: what sites have told of their clocks they told of its,
+        until they have heard ours."""
         self._by_clock_from_s = now_s + self._config.clock_settle_s
 
     def follow(self, lag_s: float) -> None:
