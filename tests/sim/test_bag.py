@@ -25,12 +25,13 @@ def test_merging_bags_is_associative_and_commutative_with_nothing_as_zero(seed: 
 def make_log(seed: int, *, slot: int, late_share: float = 0.2) -> tuple[EventQueue, Log]:
     queue = EventQueue(start_s=0.0)
     workload = Workload(
-        records_per_s=2.0, busy_s=((0.0, 50.0), (80.0, 100.0)), disorder_s=1.0,
-        late_share=late_share, late_s=30.0,
+        records_per_s=2.0,
+        busy_s=((0.0, 50.0), (80.0, 100.0)),
+        disorder_s=1.0,
+        late_share=late_share,
+        late_s=30.0,
     )
-    log = Log(
-        workload, Clock(queue, offset_s=5.0), random=Random(seed), slot=slot, slot_count=3
-    )
+    log = Log(workload, Clock(queue, offset_s=5.0), random=Random(seed), slot=slot, slot_count=3)
     return queue, log
 
 

@@ -244,9 +244,7 @@ def test_site_parts_merged_and_finished_equal_one_plain_spark(
             assert answer.schema.names == [column.name for column in query.output]
 
 
-def windows_of(
-    query: Query, outcomes: list[SiteOutcome]
-) -> dict[int, list[tuple[int, pa.Table]]]:
+def windows_of(query: Query, outcomes: list[SiteOutcome]) -> dict[int, list[tuple[int, pa.Table]]]:
     """Every window with the merged rows of its panes, as a root would hold them."""
     tables = [table for one in outcomes if (table := result(one, query)) is not None]
     parts: dict[int, list[pa.Table]] = {}

@@ -30,9 +30,7 @@ NOON = datetime.datetime(2026, 5, 1, 12, tzinfo=datetime.UTC)
 BAD = "bad"
 
 
-def source(
-    format_: SourceFormat, *columns: str, time: str = "ts", **options: str
-) -> Source:
+def source(format_: SourceFormat, *columns: str, time: str = "ts", **options: str) -> Source:
     pairs = [column.split(" ", 1) for column in columns]
     return Source(
         name="s",
@@ -292,9 +290,7 @@ def test_bytes_that_are_not_utf8_become_replacement_signs(
     assert table["name"].to_pylist() == ["a��b", "�"]
 
 
-def test_each_line_is_split_once_and_counted_for_free(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_each_line_is_split_once_and_counted_for_free(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "log"
     lines = [f"{T},a,{n % 7},2" for n in range(50)] + ["", "broken", f"{T},a,x,1"]
     file.write_text("\n".join(lines) + "\n")

@@ -75,5 +75,3 @@ def test_a_query_that_fails_names_the_panes_of_the_roots_time(
     assert result.failed is not None
     first = query.window.pane_at(1_777_636_801 * MICROS)
     assert result.touched == (first, first + 1)
-
-

@@ -479,7 +479,8 @@ class Schedule:
         if path is not None and self.has_edits:
             lines = path.read_bytes().splitlines(keepends=True)
             if lines:
-                lines[self.chance.randrange(len(lines))] = self.line()
+                # Of another length: prints can't tell what is between their stretches.
+                lines[self.chance.randrange(len(lines))] = self.line()[:-1] + b" edited\n"
                 edited = b"".join(lines) + self.lines(2)
                 self.replace(path, edited)
                 # Renamed or copied before the next poll, it is not known for what it is.

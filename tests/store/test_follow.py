@@ -991,3 +991,18 @@ def test_a_held_file_that_can_not_be_opened_now_is_not_lost(
     faulty_disk.fail.clear()
     assert one.poll().is_clean
     assert one.text() == "12345678\nsecond\n"
+
+
+def test_a_copy_whose_original_was_emptied_is_followed_in_its_place(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    one = follow()
+    path = one.write("a.log", "line\n" * 300)
+    one.poll()
+    shutil.copyfile(path, one.logs / "b.log")
+    assert [one.poll().copies for _ in range(3)] == [1, 1, 1]
+    os.truncate(path, 0)
+    poll = one.poll()
+    assert (poll.copies, poll.refused, poll.is_clean) == (0, (), True)
+    assert one.text() == "line\n" * 300

@@ -75,7 +75,7 @@ class CopySearch:
         for look in new:
             with _Refusing(look, round_):
                 former = formers.find(look)
-                is_known = former is not None and former.is_whole
+                is_known = look.file.position > 0 or (former is not None and former.is_whole)
                 (known if is_known else others).append(look)
         undecided = [*known, *begin_old(known, others)]
         originals = Originals(self._originals(round_, files)) if undecided else Originals(())
@@ -164,10 +164,11 @@ class CopySearch:
         said_bytes = round_.twice_bytes
         in_place = 0 if replaced[0] is None else line_end_before(look.read_at, replaced[1])
         beside = intact[1] if intact[1] == new.size or intact[1] >= HEAD_BYTES else 0
+        is_found_again = former is not None and former.where is Where.HIDDEN
+        if not is_found_again and self._waits_for_sight(look, formers, round_):
+            return
         if former is not None and before > max(in_place, beside):
             self._take_over(look, former, formers, round_)
-        elif self._waits_for_sight(look, formers, round_):
-            return
         elif replaced[0] is not None and in_place and in_place >= beside:
             self._replace(look, replaced[0], replaced[1], round_)
         elif intact[0] is not None and beside == new.size:
