@@ -31,6 +31,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.algebra.types import site_schema
+from headwater.errors import EpochOver
 from headwater.net.certs import CertFiles
 from headwater.net.codec import Codec
 from headwater.net.tls import Credentials
@@ -62,6 +63,9 @@ class PlainHost:
     def install(self, query: Query) -> None:
         self._queries = {**self._queries, str(query.id): query}
 
+    def remove(self, query_id: str) -> None:
+        self._queries = {key: one for key, one in self._queries.items() if key != query_id}
+
     def serve(self, site: str, inbox: Inbox) -> None:
         self._inbox = inbox
         self._wake.set()
@@ -88,14 +92,17 @@ class PlainHost:
 
     def _step(self, inbox: Inbox) -> None:
         for source in inbox.sources():
-            chunks = inbox.pending(source.name, after_cut=None, bytes_max=BATCH_BYTES_MAX)
-            if chunks:
-                self._batch(inbox, source.name, chunks)
+            try:
+                if source.name not in self._epochs:
+                    self._epochs[source.name] = inbox.new_epoch(source.name)
+                chunks = inbox.pending(source.name, after_cut=None, bytes_max=BATCH_BYTES_MAX)
+                if chunks:
+                    self._batch(inbox, source.name, chunks)
+            except EpochOver:  # the source was removed, and perhaps installed again
+                self._epochs.pop(source.name, None)
 
     def _batch(self, inbox: Inbox, source: str, chunks: Sequence[Chunk]) -> None:
         records = [record for chunk in chunks for record in _records(chunk)]
-        if source not in self._epochs:
-            self._epochs[source] = inbox.new_epoch(source)
         self._batch_id += 1
         inbox.commit(
             source,

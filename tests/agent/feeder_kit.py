@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 from store_kit import MERGER, query_of
 
 SITE = "paris"
-WAIT_S_MAX = 20.0
+WAIT_S_MAX = 10.0
 
 
 class Host:

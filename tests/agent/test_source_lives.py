@@ -124,6 +124,11 @@ def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(tmp_pa
             assert not site.cube.cuts.state("weblog").losses
             newer = site.feeder.new_epoch("weblog")
             assert newer > epoch, "a number of an epoch is never used again"
+            with pytest.raises(EpochOver):
+                site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
+            with pytest.raises(EpochOver):
+                _commit(site, epoch)
+            assert not site.cube.cuts.state("weblog").losses
             site.feeder.quarantine("weblog", 1, "damaged", epoch=newer)
             assert site.cube.cuts.state("weblog").losses
 
@@ -194,6 +199,32 @@ def test_a_query_is_removed_while_another_source_is_polled(
             site.write("a", source="first")
             await site.until_cut("first", 1)
             await until(lambda: site.cube.cuts.names() == ("first",))
+
+    asyncio.run(run())
+
+
+def test_a_source_that_was_replaced_while_it_awaited_its_turn_is_not_polled_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the poll of the former life writes into the new one, which is read from its end on."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            gate = Gate()
+            await site.install(1, "first")
+            second = await site.install(2, "second")
+            slow_polls(monkeypatch, "first", gate)
+            await until(gate.came.is_set)
+            site.feeder.withdraw(str(second.id))
+            again = asyncio.create_task(site.install(3, "second"))
+            await asyncio.sleep(0)
+            site.write("written before the source came back", source="second")
+            gate.open()
+            await again
+            site.write("a", source="first")
+            await site.until_cut("first", 1)
+            assert site.feeder.pending("second", after_cut=None, bytes_max=1) == []
+            assert site.notices == []
 
     asyncio.run(run())
 

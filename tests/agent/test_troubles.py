@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 from store_kit import query_of
 
 FULL = DiskFull("ledger.sqlite: no room")
+TRIES_MAX = 20_000
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +58,7 @@ class Refusing:
 
     def __call__(self, *args: Any, **more: Any) -> Any:
         self.tried += 1
+        assert self.tried < TRIES_MAX, "it is tried for ever"
         if self.tried <= self.left:
             raise self.error
         return self.call(*args, **more)

@@ -133,9 +133,9 @@ def test_after_a_commit_with_an_unknown_outcome_nothing_more_is_written(
     manifest = open_manifest()
     put(manifest, 1)
     manifest._connection = NoCommit(manifest._connection)  # type: ignore[assignment]
-    with pytest.raises(StoreError, match="disk I/O error"):
+    with pytest.raises(StoreBroken, match="disk I/O error"):
         put(manifest, 2)
-    with pytest.raises(StoreError, match="opened anew"):
+    with pytest.raises(StoreBroken, match="opened anew"):
         put(manifest, 3)
     assert manifest.is_broken
     assert manifest.all("SELECT a FROM t") == [(1,)]
