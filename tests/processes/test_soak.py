@@ -12,7 +12,7 @@ from soak.rounds import RESTART_EVERY, Soak
 if TYPE_CHECKING:
     from headwater.spark.session import RunningSpark
 
-SAMPLES = [(number, {"leak": 100 + number, "flat": 100 + number % 3}) for number in range(0, 60, 10)]
+SAMPLES = [(n, {"leak": 100 + n, "flat": 100 + n % 3}) for n in range(0, 60, 10)]
 
 
 def test_what_grows_is_told_from_what_wavers() -> None:
