@@ -78,6 +78,8 @@ class PaneKept(msgspec.Struct, frozen=True):
     be told after a restart, so retention counts from then."""
     is_same: bool = False
     """As in ``CutDone``."""
+    is_whole: bool = True
+    """As in ``CutDone``: a crash may have come before a record knew of it."""
 
 
 class QueryKept(msgspec.Struct, frozen=True):

@@ -36,6 +36,8 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes)
     if kept.is_same:
         book.same.add(pane, pane)
+    if not kept.is_whole:
+        edge.word.damage(pane, pane)
     if kept.updates:
         edge.count(pane, kept.updates)
     if kept.waiting_rows:

@@ -249,8 +249,8 @@ class Intake:
         self.windows.follow(lag_s)
 
     def sites_clock_s(self, now_s: float) -> float | None:
-        """What the sites' clocks show now, in the middle; None: they have not told, or may have told
-        of a former process's clock."""
+        """What the sites' clocks show now, in the middle; None: they have not told, or may have
+        told of a former process's clock."""
         is_doubted = self._is_restored and now_s < self._awaits_clocks_until_s
         if is_doubted or not (self._goes_by_site_clocks and self.table.knows_clocks):
             return None
