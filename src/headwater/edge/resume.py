@@ -22,6 +22,7 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     edge.failure_heard, edge.loss_heard = record.failure_heard, record.loss_heard
     edge.time.resume(record.offset_s)
     edge.belief.doubt(now_s=now_s)
+    edge.awaits_greeting = record.awaits_greeting
     edge.reopened = IntervalSet(record.reopened)
     for pane in kept.panes:
         if pane.pane >= record.done_through:
