@@ -1,4 +1,4 @@
-"""Clocks at a site: what it closes and seals by a clock that is wrong, and what numbers it hears."""
+"""Clocks at a site: what it closes and seals by a wrong one, and what numbers it hears."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
     boards: dict[int, PaneBoard] = {}
 
     class Boards:
-        def take_greetings(self, count: int) -> tuple[()]:
+        def take_greetings(self, count: int, *, now_s: float) -> tuple[()]:
             return ()
 
     scoreboard = Boards()

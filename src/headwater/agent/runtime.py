@@ -97,6 +97,7 @@ class SiteRuntime:
             root_incarnation=stores.ledger.incarnation,
             root_start=stores.ledger.start_count,
             born_s=stores.cube.born_s,
+            made_s=stores.cube.made_s,
             admit=admit,
         )
         self.notices: deque[fx.Notice] = deque(maxlen=NOTICES_MAX)

@@ -46,6 +46,9 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True):
     number: int
     former_through: int = -FOREVER
     """Panes below may be held from former lives of the site, and all that is above can't be."""
+    former_clock_s: float | None = None
+    """What the clock of the site's former life would show when this was cut. The records that it
+    had stamped by then are lost with it, also where the clock is an earlier one now."""
 
 
 class Acknowledgement(msgspec.Struct, frozen=True):

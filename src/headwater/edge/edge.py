@@ -56,7 +56,7 @@ class Edge:
 
     __slots__ = (
         "_ahead_s", "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation",
-        "_is_clock_off", "_kept", "_ordinal", "_others_s", "_outputs", "_retention_s", "_sent_s",
+        "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs", "_retention_s", "_sent_s",
     )  # fmt: skip
 
     def __init__(
@@ -67,9 +67,11 @@ class Edge:
         config: EdgeConfig,
         retention_s: float,
         born_s: float = NEVER_S,
+        made_s: float | None = None,
     ) -> None:
         """``born_s`` is when the cube was made, by the wall clock: panes before it are lost, not
-        "not installed"."""
+        "not installed". ``made_s`` is the same in steady time, if this process made it."""
+        self._made_s = made_s
         self._ordinal = ordinal
         self._incarnation = incarnation
         self._config = config
@@ -129,7 +131,7 @@ class Edge:
         if refused is not None:
             edge.refuse(refused)
         elif kept is None:
-            edge.begin(now_s=now_s, born_s=self._born_s)
+            edge.begin(now_s=now_s, born_s=self._born_s, made_s=self._made_s)
             clock = self._clocks.get(query.source.name) or SourceClock()
             edge.loss_heard = clock.loss_through
         self._edges[query_id] = edge

@@ -43,8 +43,8 @@ class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
     __slots__ = (
-        "_awaits_cut", "_is_suspension_told", "_lateness_s", "_reading_s", "_retention_s",
-        "_sealed_s", "_told_offset_s", "ack_number", "belief", "book", "closed_through", "config",
+        "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_lateness_s", "_reading_s", "_retention_s",
+        "_sealed_s", "_told_offset_s", "ack_number", "awaits_greeting", "belief", "book", "closed_through", "config",
         "cutting", "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures",
         "former_through", "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
         "root_incarnation", "time", "word",
@@ -79,6 +79,9 @@ class QueryEdge:
         self.cutting_sent = False
         self.time = RootTime(is_used=query.time is TimeKind.AGE, ahead_s=ahead_s)
         self.belief = Belief(self.time, config)
+        self.awaits_greeting = False
+        self._cube_made_s: float | None = None
+        """When the cube was made; None: in a former process."""
         self._told_offset_s: float | None = None
         """Of the root's clock, as the newest state tells it."""
         self._reading_s: float | None = None
@@ -101,7 +104,10 @@ class QueryEdge:
 
     # Beginning
 
-    def begin(self, *, now_s: float, born_s: float) -> None:
+    def begin(self, *, now_s: float, born_s: float, made_s: float | None = None) -> None:
+        """``made_s``: when the cube was made, if this process did."""
+        self._cube_made_s = made_s
+        self.awaits_greeting = made_s is not None and self.query.begin_pane is not None
         tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
         begun_s = self.time.of(now_s)
         first = first_pane_of(self.query, now_s=begun_s, future_tolerance_s=tolerance_s)
@@ -160,6 +166,25 @@ class QueryEdge:
             self.book.land(pane, EMPTY_CLOSE)
         self.doubt_empty(now_s=NEVER_S)
         self.has_work = self.record_changed = True
+
+    def hear_former(self, clock_s: float | None, *, now_s: float) -> None:
+        """The root has greeted this life of the site. ``clock_s``: what the clock of its former
+        life would show now, if it had one. What that had stamped when it ended is lost, and if our
+        clock is an earlier one, it lies in panes that we would answer for."""
+        if not self.awaits_greeting:
+            return
+        self.awaits_greeting, self.has_work, self.record_changed = False, True, True
+        if clock_s is None or self.time.is_used:
+            return
+        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+        age_s = 0.0 if self._cube_made_s is None else now_s - self._cube_made_s
+        whole = pane_from(self.query, clock_s - age_s + tolerance_s)
+        first = self.word.first_pane
+        if first is not None and whole > first:
+            self.word.decline(first, whole - 1, Reason.LOST)
+            self.word.first_pane = whole
+            self.closed_through = max(self.closed_through, whole)
+            self.word.has_changed = True
 
     def hear_others(self, clock_s: float | None, *, now_s: float) -> None:
         """An acknowledgement tells what the sites' clocks show now, in the middle."""
@@ -243,7 +268,8 @@ class QueryEdge:
         is_running = self.word.status == RUNNING
         through = FOREVER
         if is_running:
-            through = closable_through(self.query, clock, now_s=self.belief.closing_s(now_s))
+            closing_s = None if self.awaits_greeting else self.belief.closing_s(now_s)
+            through = closable_through(self.query, clock, now_s=closing_s)
         if through <= self.closed_through:
             return []
         if self.query.holds_states:
@@ -451,6 +477,7 @@ class QueryEdge:
             source=self.query.source.name,
             loss_heard=self.loss_heard,
             offset_s=self.time.known_s,
+            awaits_greeting=self.awaits_greeting,
         )
 
     def drop_below(self, done_through: int) -> None:

@@ -88,6 +88,8 @@ def read_ack(
         if greeting.ordinal == ordinal and greeting.incarnation == word.incarnation:
             word.greet(greeting.number)
             edge.former_through = greeting.former_through
+            clock_s = greeting.former_clock_s
+            edge.hear_former(None if clock_s is None else clock_s + ack.age_s, now_s=now_s)
         elif greeting.ordinal == ordinal and _is_higher(greeting, word.incarnation):
             return [*heard, Outlived(greeting.incarnation)]
     reader = AckReader(ack, ordinal=ordinal, incarnation=word.incarnation)

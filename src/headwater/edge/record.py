@@ -55,6 +55,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     source: str = ""
     offset_s: float | None = None
     """How far the root's clock is ahead of the site's wall clock, as last known."""
+    awaits_greeting: bool = False
+    """The cube was new when the query began here, and the root has not said yet whether the site
+    had another one before: nothing is closed."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
 
@@ -78,6 +81,8 @@ class PaneKept(msgspec.Struct, frozen=True):
     be told after a restart, so retention counts from then."""
     is_same: bool = False
     """As in ``CutDone``."""
+    is_whole: bool = True
+    """As in ``CutDone``: a crash may have come before a record knew of it."""
 
 
 class QueryKept(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     edge.failure_heard, edge.loss_heard = record.failure_heard, record.loss_heard
     edge.time.resume(record.offset_s)
     edge.belief.doubt(now_s=now_s)
+    edge.awaits_greeting = record.awaits_greeting
     edge.reopened = IntervalSet(record.reopened)
     for pane in kept.panes:
         if pane.pane >= record.done_through:
@@ -36,6 +37,8 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes)
     if kept.is_same:
         book.same.add(pane, pane)
+    if not kept.is_whole:
+        edge.word.damage(pane, pane)
     if kept.updates:
         edge.count(pane, kept.updates)
     if kept.waiting_rows:

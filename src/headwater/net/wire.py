@@ -122,8 +122,11 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
     age_s: Age
     listed: WireRanges = ()
     sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
-    formers: Annotated[tuple[tuple[Ordinal, Pane], ...], Meta(max_length=ORDINALS_MAX)] = ()
-    """Of greetings: sites with former lives, and up to where these may be held."""
+    formers: Annotated[
+        tuple[tuple[Ordinal, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
+        Meta(max_length=ORDINALS_MAX),
+    ] = ()
+    """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
 
 
 class WireTree(msgspec.Struct, frozen=True, array_like=True):
@@ -268,15 +271,15 @@ def wire_ack(ack: Acknowledgement) -> WireAck:
         ack.listed,
         ack.sites_clock_s,
         tuple(
-            (hail.ordinal, hail.former_through)
+            (hail.ordinal, hail.former_through, hail.former_clock_s)
             for hail in ack.greetings
-            if hail.former_through > -FOREVER
+            if hail.former_through > -FOREVER or hail.former_clock_s is not None
         ),
     )
 
 
 def checked_ack(wire: WireAck) -> Acknowledgement:
-    formers = dict(wire.formers)
+    formers = {ordinal: (through, clock_s) for ordinal, through, clock_s in wire.formers}
     return Acknowledgement(
         query=wire.query,
         root_incarnation=wire.root_incarnation,
@@ -289,7 +292,7 @@ def checked_ack(wire: WireAck) -> Acknowledgement:
             for pane, ordinal, incarnation, updates in wire.extra
         ),
         greetings=tuple(
-            Greeting(*hail, formers.get(hail[0], -FOREVER)) for hail in wire.greetings
+            Greeting(*hail, *formers.get(hail[0], (-FOREVER, None))) for hail in wire.greetings
         ),
         listed=_normal(wire.listed),
         age_s=wire.age_s,

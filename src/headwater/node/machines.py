@@ -58,6 +58,7 @@ class Machines:
         root_incarnation: int,
         root_start: int,
         born_s: float,
+        made_s: float | None,
         admit: Callable[[Query], str | None],
     ) -> None:
         self.site = site
@@ -82,6 +83,7 @@ class Machines:
                 config=config.edge,
                 retention_s=config.retention_s,
                 born_s=born_s,
+                made_s=made_s,
             )
         self.roots: dict[str, Root] = {}
         self.ledgers: dict[str, RootKept] = {}

@@ -64,9 +64,11 @@ class Node:
         root_incarnation: int | None = None,
         root_start: int = 0,
         born_s: float = -1e18,
+        made_s: float | None = None,
         admit: Callable[[Query], str | None] = lambda _: None,
     ) -> None:
-        """``admit`` is the site's policy: a reason to refuse a query, or None."""
+        """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady
+        time of that, if this process made it. ``admit`` is the site's policy: a reason to refuse a query, or None."""
         self.site = site
         self._clock = WallClock(settle_s=config.edge.clock_settle_s)
         self._machines = Machines(
@@ -79,6 +81,7 @@ class Node:
             root_incarnation=incarnation if root_incarnation is None else root_incarnation,
             root_start=root_start,
             born_s=born_s,
+            made_s=made_s,
             admit=admit,
         )
 

@@ -148,7 +148,7 @@ class AckCutter:
             held=held,
             panes=spelled,
             extra=extras,
-            greetings=scoreboard.take_greetings(self._config.greetings_per_ack_max),
+            greetings=scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s),
             listed=self._listed(first_listed, [pane.pane for pane in spelled]),
             sites_clock_s=sites_clock_s,
         )

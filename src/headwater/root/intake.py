@@ -152,12 +152,12 @@ class Intake:
             if not self.table.expected >> state.ordinal & 1:
                 self.notice("stranger", f"a state of site {state.ordinal}, which is not expected")
                 continue
-            self._hear_clock(state, now_s=now_s)
             if self.acks.incarnation < state.root_incarnation <= INCARNATION_MAX:
                 self.outputs.append(Outdated(state.root_incarnation))
             if self.table.is_news(state):
                 self._hear(state, now_s=now_s)
                 continue
+            self._hear_clock(state, now_s=now_s)
             self.table.greet(state.ordinal)
             if state.incarnation != self.table.present(state.ordinal):
                 name = self.table.names[state.ordinal]
@@ -215,6 +215,7 @@ class Intake:
         if former is not None and former.state.incarnation == state.incarnation:
             self._keep_empty_closes(state)
         boards = self.scoreboard.hear(state, since=self.kept + 1)
+        self._hear_clock(state, now_s=now_s)
         since = self.table.views[state.ordinal].since
         self.outputs.append(KeepState(self.id, state, since))
         self.table.greet(state.ordinal)

@@ -18,7 +18,7 @@ from headwater.algebra.coverage import incarnation_tag
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Range
 from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 
 
@@ -72,6 +72,9 @@ class SiteTable:
         self._spoken = 0
         self._offsets_s: dict[int, float] = {}
         """How far the root's steady clock is ahead of each site's wall clock."""
+        self._former_offsets_s: dict[int, float] = {}
+        """The same of their former lives."""
+        self.goes_by_site_clocks = query.time is TimeKind.EVENT
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
 
@@ -108,11 +111,25 @@ class SiteTable:
             if former.state.incarnation == state.incarnation:
                 since = former.since
         if former is None or former.state.incarnation != state.incarnation:
+            if former is not None:
+                self._bury(former.state)
             self._meet(state)
         self.hear_offset(state)
         self.views[state.ordinal] = SiteView(state, since)
         self._count(state, 1)
         return former
+
+    def _bury(self, former: SiteState) -> None:
+        """Remember the clock of a life that is over; of several, the one that was furthest."""
+        offset_s = self._offsets_s.get(former.ordinal)
+        if offset_s is not None:
+            known_s = self._former_offsets_s.get(former.ordinal, offset_s)
+            self._former_offsets_s[former.ordinal] = min(known_s, offset_s)
+
+    def former_clock_s(self, ordinal: int, *, now_s: float) -> float | None:
+        """What the clock of the site's former life would show; None: it had none, or never said."""
+        offset_s = self._former_offsets_s.get(ordinal)
+        return None if offset_s is None or not self.goes_by_site_clocks else now_s - offset_s
 
     def _meet(self, state: SiteState) -> None:
         self._spoken |= 1 << state.ordinal

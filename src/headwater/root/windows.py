@@ -85,7 +85,12 @@ class WindowBook:
         self._config = config
         self._begun_s = now_s
         self._by_clock_from_s = NEVER_S
-        """Before, the clock opens no windows."""
+        """Before, the clocks open no windows."""
+        self._begun_until_s = now_s + config.clock_settle_s
+        """Before, they are not believed to be further than they can be since the begin."""
+        self._begin_s = ALWAYS_S
+        if query.begin_pane is not None:
+            self._begin_s = self.spec.pane_start_us(query.begin_pane) / MICROS
         self.lag_s = 0.0
         """How far the sites' clocks are behind steady time, in the middle: on it a window ends so
         much later."""
@@ -132,13 +137,22 @@ class WindowBook:
         """Windows whose end the clock has passed, a bounded number at a time."""
         if not self.has_begin or self._ends or now_s < self._by_clock_from_s:
             return
+        passed_us = self._passed_s(now_s) * MICROS
         for _ in range(self._config.windows_opened_per_tick_max):
-            if self.spec.window_end_us(self._next_by_clock) > (now_s - self.lag_s) * MICROS:
+            if self.spec.window_end_us(self._next_by_clock) > passed_us:
                 return
             window = self._next_by_clock
             self._next_by_clock += 1
             if self._is_unopened(window) and self._is_wanted(window):
                 yield window
+
+    def _passed_s(self, now_s: float) -> float:
+        """What the sites' clocks show. When a query comes here it has begun a moment ago or begins
+        soon, whatever a clock says of which sites have not been heard."""
+        shown_s = now_s - self.lag_s
+        if now_s < self._begun_until_s:
+            return min(shown_s, self._begin_s + now_s - self._begun_s)
+        return shown_s
 
     def _is_wanted(self, window: int) -> bool:
         return self.spec.panes_of(window).start >= self.done_through
@@ -198,7 +212,8 @@ class WindowBook:
             due_s = min(due_s, history_s)
         if self.has_begin and not self._ends:
             end_s = self.spec.window_end_us(self._next_by_clock) / MICROS
-            due_s = min(due_s, max(end_s + self.lag_s, self._by_clock_from_s))
+            since_begin_s = min(end_s - self._begin_s + self._begun_s, self._begun_until_s)
+            due_s = min(due_s, max(end_s + self.lag_s, self._by_clock_from_s, since_begin_s))
         return due_s
 
     # The end of windows

@@ -24,6 +24,10 @@ from headwater.sim.site import SimulatedSite
 INSTALL_SLACK_S = 30.0
 """A site begins with a query at most this long after it heard of it, by whole windows."""
 
+LOST_SLACK_S = 60.0
+"""A site whose clock is an earlier one since it lost its disk declines what its former life may
+have stamped: up to then, the time that it was away, and the tolerance for the future."""
+
 
 class EndCheck:
     def __init__(
@@ -172,7 +176,9 @@ class EndCheck:
             case Reason.LOST:
                 start_s = query.window.pane_start_us(pane) / MICROS
                 ahead_s = site.truth.ahead_s(query)
-                return any(start_s < born_s + ahead_s for born_s in site.truth.born_s)
+                known_s = [lost_s + LOST_SLACK_S for lost_s in site.truth.lost_s]
+                known_s += [born_s + ahead_s for born_s in site.truth.born_s]
+                return any(start_s < at_s for at_s in known_s)
             case Reason.EXPIRED:
                 has_expired = (str(query.id), ordinal, pane) in self._checkers.expired
                 return has_expired or len(self._sites[query.root].truth.incarnations) > 1

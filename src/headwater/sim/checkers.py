@@ -82,6 +82,8 @@ class Checkers:
             do.KeepState: self._keep_state,
             do.Notice: self._notice,
             do.KeepCommand: self._command,
+            do.LiveAnew: self._live_anew,
+            do.RiseAbove: self._rise_above,
         }
 
     # ---- Watcher
@@ -276,6 +278,12 @@ class Checkers:
     def _command(self, site: SimulatedSite, effect: do.KeepCommand) -> None:
         if not isinstance(effect.command, Install):
             self._transcript.count("a query was removed at a site")
+
+    def _live_anew(self, site: SimulatedSite, effect: do.LiveAnew) -> None:
+        self._transcript.count("a site took an incarnation above a former one")
+
+    def _rise_above(self, site: SimulatedSite, effect: do.RiseAbove) -> None:
+        self._transcript.count("a root took an incarnation above a former one")
 
     # ---- details
 

@@ -34,7 +34,9 @@ Records = Any
 class PaneDisk:
     """One pane of one query in a cube."""
 
-    __slots__ = ("is_acked", "is_dropped", "is_same", "sent", "updates", "waiting", "written_s")
+    __slots__ = (
+        "is_acked", "is_dropped", "is_same", "is_whole", "sent", "updates", "waiting", "written_s",
+    )  # fmt: skip
 
     def __init__(self, nothing: Records) -> None:
         self.updates: list[Records] = []
@@ -44,6 +46,8 @@ class PaneDisk:
         """Retention took the rows of its updates; their number stays known."""
         self.is_same = False
         """Of a state query: its updates are those of the pane before it."""
+        self.is_whole = True
+        """Of a state query: nothing is missing from it."""
         self.waiting = nothing
         self.written_s = 0.0
 
@@ -179,6 +183,7 @@ class CubeDisk:
             return CutDone(cut.query, pane, 1, 0, is_same=before is None, is_whole=is_whole)
         at = panes[pane] = PaneDisk(self.nothing)
         at.updates, at.written_s = bag.split(self._records_max), now_s
+        at.is_whole = is_whole
         if before is not None and before.updates == at.updates:
             at.is_same, at.updates = True, list(before.updates)
         for update in at.updates:
@@ -291,6 +296,7 @@ class CubeDisk:
                 400,
                 at.written_s,
                 at.is_same,
+                at.is_whole,
             )
             for pane, at in sorted(self._panes.get(query, {}).items())
             if pane >= record.done_through

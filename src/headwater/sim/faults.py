@@ -106,6 +106,8 @@ CLOCK_STEPS_S = (1.0, 3.0, 8.0, 30.0, 3_600.0, 86_400.0, 90_000.0)
 CLOCK_BACK_SHARE = 0.5
 """How often a clock that was set is set right again, after a few polls or many."""
 CLOCK_BACK_S = (1.0, 40.0)
+CLOCK_LOST_SHARE = 0.4
+"""How often a machine that loses its disk has another clock afterwards."""
 COUNTED_S = 120.0
 """The time for which numbers of faults are drawn; a longer run has more."""
 ROOT_SHARE = 0.2
@@ -136,6 +138,11 @@ def draw_faults(random: Random, field: Field) -> tuple[Fault, ...]:
     count = round(random.choice((0, 1, 2, 4, 6, 8, 10, 12, 16, 24)) * length_s / COUNTED_S)
     kinds, shares = list(WEIGHTS), [weight.share for weight in WEIGHTS.values()]
     drawn = [_draw(random, field, random.choices(kinds, shares)[0]) for _ in range(count)]
+    drawn += [
+        Fault(Kind.CLOCK_STEP, lost.at_s, 0.0, lost.sites, _draw_step(random))
+        for lost in drawn
+        if lost.kind is Kind.DISK_LOSS and random.random() < CLOCK_LOST_SHARE
+    ]
     return tuple(sorted(drawn, key=lambda fault: fault.at_s))
 
 
@@ -153,10 +160,14 @@ def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     elif kind is Kind.SLOW:
         value = float(random.choice((200, 1000, 5000)))
     elif kind is Kind.CLOCK_STEP:
-        value = random.choice(CLOCK_STEPS_S) * random.choice((-1.0, 1.0))
+        value = _draw_step(random)
     elif kind in (Kind.INSTALL, Kind.REMOVE, Kind.REPLAN, Kind.SLOW_DISK):
         value = random.random()
     return Fault(kind, round(at_s, 3), round(for_s, 3), _struck(random, field, kind), value)
+
+
+def _draw_step(random: Random) -> float:
+    return random.choice(CLOCK_STEPS_S) * random.choice((-1.0, 1.0))
 
 
 def _struck(random: Random, field: Field, kind: Kind) -> tuple[str, ...]:

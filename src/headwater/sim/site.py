@@ -136,11 +136,13 @@ class SimulatedSite:
 
     def _end(self, *, power: bool, loses_disk: bool) -> None:
         assert self.life is not None, "only a life can end"
+        believed_s = self.believed_s()
         self._watcher.crashed(self, loses_disk=loses_disk)
         self.life.end()
         self.life = None
         self._around.network.crash(self.name, power=power)
         if loses_disk:
+            self.truth.lost_s.append(believed_s)
             self.disk = self._make_disk()
 
     # ---- what the world tells the process, if there is one

@@ -37,7 +37,7 @@ class SiteTruth:
 
     __slots__ = (
         "_ahead_s", "_indexes", "_placements", "_poll_highs_s", "_poll_positions", "_standing",
-        "born_s", "incarnations", "log", "ordinal", "renamed", "states", "wrongly_refused",
+        "born_s", "incarnations", "log", "lost_s", "ordinal", "renamed", "states", "wrongly_refused",
     )  # fmt: skip
 
     def __init__(self, ordinal: int, log: Log) -> None:
@@ -46,6 +46,8 @@ class SiteTruth:
         self.incarnations: list[int] = []
         self.born_s: list[float] = []
         """Wall clock when each of them was made."""
+        self.lost_s: list[float] = []
+        """What its node took the time of day to be whenever the disk was lost."""
         self.renamed: dict[int, int] = {}
         """Incarnations under which a disk went on, and what it was called before."""
         self._poll_highs_s: list[float] = []

@@ -157,6 +157,7 @@ class World:
             root_incarnation=disk.root_incarnation,
             root_start=disk.start_count,
             born_s=disk.born_s,
+            made_s=clock.now_s() if disk.start_count == 1 else None,
             admit=lambda query: self._refusal(name, query),
         )
         node.restore(

@@ -81,7 +81,10 @@ class Cube:
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
+        made_s: float | None = None,
     ) -> None:
+        self.made_s = made_s
+        """Steady time at which this process made it; None: it was there before."""
         self._lock = lock
         self.manifest = manifest
         self._merger_of = merger_of
@@ -132,7 +135,8 @@ class Cube:
                 disk.sync_directory(directory)
                 disk.sync_directory(directory.parent)
             manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA)
-            _claim(manifest, site=site, born_s=clock())
+            born_s = clock()
+            is_new = _claim(manifest, site=site, born_s=born_s)
             _rebase(manifest, now_s=clock())
             known = manifest.all("SELECT name FROM segments")
             segments.sweep({name for (name,) in known})
@@ -146,6 +150,7 @@ class Cube:
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
+                made_s=born_s if is_new else None,
             )
         except BaseException:
             lock.release()
@@ -314,8 +319,8 @@ def _rebase(manifest: Manifest, *, now_s: float) -> None:
             manifest.run("UPDATE panes SET written_s = written_s + ?", (now_s - newest_s,))
 
 
-def _claim(manifest: Manifest, *, site: str, born_s: float) -> None:
-    """Name a new cube, or check that an old one is this site's."""
+def _claim(manifest: Manifest, *, site: str, born_s: float) -> bool:
+    """Name a new cube, or check that an old one is this site's. True: it is a new one."""
     with manifest.transaction():
         row = manifest.first("SELECT value FROM meta WHERE key = 'site'")
         if row is None:
@@ -326,3 +331,4 @@ def _claim(manifest: Manifest, *, site: str, born_s: float) -> None:
             raise StoreError(
                 f"{manifest.path}: wanted the cube of site {site!r}, found that of {row[0]!r}"
             )
+        return row is None
