@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"seeds {seeds.start} … {seeds.stop - 1}", flush=True)
     kinds = None if options.kinds is None else _kinds(options.kinds)
     if options.story:
-        return _tell_story(seeds.start, kinds)
+        return _tell_story(seeds.start, kinds, has_calls=options.calls)
     sweep, began_s = Sweep(), time.monotonic()
     for outcome in run_seeds(seeds, kinds=kinds, jobs=options.jobs):
         sweep.add(outcome)
@@ -52,8 +52,8 @@ def _show_counts(sweep: Sweep, *, is_all: bool) -> None:
         print(f"{count:10d}  schedules break {rule!r}: seeds {', '.join(map(str, seeds[:8]))}")
 
 
-def _tell_story(seed: int, kinds: tuple[Kind, ...] | None) -> int:
-    outcome: Outcome = run_schedule(seed, kinds, is_told=True)
+def _tell_story(seed: int, kinds: tuple[Kind, ...] | None, *, has_calls: bool) -> int:
+    outcome: Outcome = run_schedule(seed, kinds, is_told=True, has_calls=has_calls)
     for line in outcome.story:
         print(line)
     print(outcome.report() if not outcome.is_good else "all good")
@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--kinds", help=f"with commas between them, of: {', '.join(Kind)}")
     parser.add_argument("--story", action="store_true", help="print all of the first seed")
+    parser.add_argument("--calls", action="store_true", help="and every call of the disk in it")
     parser.add_argument("--counts", action="store_true", help="print how often things happened")
     parser.add_argument("--failures", type=int, default=FAILURES_MAX, help="to show before it stops")
     parser.add_argument("--all", action="store_true", help="go on after failures")

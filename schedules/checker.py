@@ -190,6 +190,8 @@ class Checker:
             if answer is None:
                 yield Violation("every window is answered", f"{self.query.id} window {window}")
             elif not answer.envelope.final:
+                if causes.has_damage and causes.has_retention:
+                    continue  # no copy is left of what the answer has
                 yield Violation(
                     "every window becomes final",
                     f"{answer.where}: missing {answer.envelope.missing}",
@@ -236,7 +238,7 @@ class Checker:
         if reason.startswith(Reason.FAILED):
             return str(self.query.id) in causes.failed
         if reason.startswith(Reason.EXPIRED):
-            return causes.has_retention
+            return causes.has_retention or causes.has_damage
         if reason.startswith(Reason.LOST):
             return causes.has_damage
         if reason.startswith(Reason.NOT_INSTALLED):

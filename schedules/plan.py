@@ -16,6 +16,8 @@ from schedules.troubled_disk import OPENING, READING, SQL, SQL_WRITING, WRITING,
 ACTIVE_S = (24.0, 48.0)
 """How long the world is troubled; then everything is healed."""
 SWITCH_SHARES = (0.0, 0.02, 0.1, 0.4)
+SLOW_SHARES = (0.0, 0.0, 0.003, 0.02)
+"""Of the calls of the disk: a commit that takes a while is what other threads run into."""
 CACHES = (None, None, 0, 4_096)
 
 
@@ -70,6 +72,7 @@ class Plan(msgspec.Struct, frozen=True):
     kinds: tuple[Kind, ...]
     operations: tuple[Operation, ...]
     switch_share: float
+    slow_share: float
     cache_bytes_max: int | None
     range_s: int
     """Of the first query's windows."""
@@ -86,6 +89,7 @@ def draw_plan(seed: int, kinds: Sequence[Kind] | None = None) -> Plan:
         kinds=chosen,
         operations=tuple(_draw_operations(chance, chosen)),
         switch_share=chance.choice(SWITCH_SHARES),
+        slow_share=chance.choice(SLOW_SHARES),
         cache_bytes_max=chance.choice(CACHES),
         range_s=chance.choice((4, 8)),
         is_small=chance.random() < 0.5,
@@ -103,6 +107,8 @@ def _draw_operations(chance: random.Random, kinds: Sequence[Kind]) -> list[Opera
     operations, now_s = [], 0.0
     weights = {act: weight for kind in kinds for act, weight in ACTS[kind].items()}
     weights = {**COMMON, **weights}
+    # What is damaged in both places is gone, and an answer that has it can't be revised.
+    weights.pop(chance.choice(("damage a segment", "damage the ledger")), None)
     while now_s < active_s:
         pause_s = chance.expovariate(1.4)
         now_s += pause_s

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from headwater.errors import HeadwaterError
 from headwater.plan.query import Query
+from headwater.store.lock import DirectoryLock
 from headwater.store.retention import RetentionConfig
 from schedules.checker import Causes, Checker, Published, Violation
 from schedules.logs import Logs
@@ -86,12 +87,16 @@ class Outcome(msgspec.Struct):
 
 
 def run_schedule(
-    seed: int, kinds: Sequence[Kind] | None = None, *, is_told: bool = False
+    seed: int,
+    kinds: Sequence[Kind] | None = None,
+    *,
+    is_told: bool = False,
+    has_calls: bool = False,
 ) -> Outcome:
     """The schedule of this seed, with the kinds of trouble that it draws, or with these."""
     plan = draw_plan(seed, kinds)
     with arrow_alone(), tempfile.TemporaryDirectory(prefix="schedule-", dir=SCRATCH) as scratch:
-        world = World(plan, Path(scratch), is_told=is_told)
+        world = World(plan, Path(scratch), Story(is_whole=is_told, has_calls=has_calls))
         try:
             return world.run()
         finally:
@@ -99,17 +104,18 @@ def run_schedule(
 
 
 class World:
-    def __init__(self, plan: Plan, directory: Path, *, is_told: bool) -> None:
+    def __init__(self, plan: Plan, directory: Path, story: Story) -> None:
         seed = plan.seed
         self.plan = plan
         self.directory = directory / "site"
         self.data = directory / "data"
-        self.story = Story(is_whole=is_told)
+        self.story = story
         self.turns = Turns(random.Random(f"turns {seed}"), switch_share=plan.switch_share)
         self.story.follow(self.turns)
         self.disk = TroubledDisk(
             self.turns, random.Random(f"disk {seed}"), self.story, self.directory
         )
+        self.disk.slow_share = plan.slow_share
         self.chance = random.Random(f"world {seed}")
         self.logs = {
             source: Logs(
@@ -132,9 +138,13 @@ class World:
         self._is_over = False
         """The troubles are."""
         self._healed_s = 0.0
+        self._began_s = 0.0
+        """Of this life, on the steady clock."""
         self._loses_power = False
         self._damage: list[Callable[[], None]] = []
         self._is_restarting = False
+        self._locks: list[DirectoryLock] = []
+        """Held by the process; the kernel frees them when it dies."""
 
     def close(self) -> None:
         self.turns.close()
@@ -145,7 +155,9 @@ class World:
 
     def run(self) -> Outcome:
         secrets = random.Random(f"secrets {self.plan.seed}")
-        with replaced(self.turns, self.disk, secrets, self.story), parts_replaced(self._polled):
+        with replaced(self.turns, self.disk, secrets, self.story), parts_replaced(
+            self._polled, self._locks
+        ):
             self.turns.start(self._outside, "world", is_outside=True)
             try:
                 self._live_on()
@@ -175,6 +187,7 @@ class World:
 
     def _live(self) -> bool:
         """One life of the process; True: the schedule is over."""
+        self._began_s = self.turns.steady.now_s
         loop = self._loop = VirtualLoop(self.turns)
         asyncio.set_event_loop(loop)
         try:
@@ -220,9 +233,11 @@ class World:
             self.causes.failed.update(self.site.spark.failed_batches)
         site, self.site = self.site, None
         self.turns.is_dead = True
-        self.turns.bury()
         for task in asyncio.all_tasks(loop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with contextlib.suppress(BaseException):
+                task.get_coro().close()
+        self.turns.bury()
         self._loop = None
         asyncio.set_event_loop(None)
         loop.close()
@@ -230,7 +245,9 @@ class World:
             for followed in site.runtime.feeder.followed.values():
                 with contextlib.suppress(BaseException):
                     followed.input.close()
-            site.stores.cube._lock.release()
+        for lock in self._locks:
+            lock.release()
+        self._locks.clear()
         self.disk.abandon(loses_power=self._loses_power)
         self._loses_power = False
         self.disk.dies_in = None
@@ -240,8 +257,11 @@ class World:
         self.story.tell(f"ENDED {why}")
         self.story.count("the agent ended by itself")
         is_of_disk = any(name in why for name in ("StoreError", "DiskFull", "OSError", "SegmentDamaged"))
-        if not is_of_disk or self.turns.steady.now_s - self.disk.failed_s > CALM_S:
+        since_s = self._began_s if "opened anew" in why else self.turns.steady.now_s - CALM_S
+        if not is_of_disk or self.disk.failed_s < since_s:
             self._violated("the agent ends only with its disk", why)
+        elif "stopped: DiskFull" in why:
+            self._violated("a full disk ends nobody", why)
 
     def _retention(self) -> RetentionConfig:
         if Kind.RETENTION not in self.plan.kinds:
@@ -464,14 +484,15 @@ class World:
             return
         with contextlib.closing(sqlite3.connect(path)) as connection, connection:
             rows = connection.execute(
-                "SELECT query, number, pane FROM summaries WHERE has_rows = 1 ORDER BY query, number"
+                "SELECT query, number, pane, data FROM summaries WHERE has_rows = 1 "
+                "ORDER BY query, number"
             ).fetchall()
             if rows:
-                query, number, pane = rows[int(amount * 7919) % len(rows)]
+                query, number, pane, data = rows[int(amount * 7919) % len(rows)]
+                flipped = bytes([*data[:40], data[40] ^ 0x40, *data[41:]])
                 connection.execute(
-                    "UPDATE summaries SET data = substr(data, 1, 40) || x'00' || substr(data, 42) "
-                    "WHERE query = ? AND number = ?",
-                    (query, number),
+                    "UPDATE summaries SET data = ? WHERE query = ? AND number = ?",
+                    (flipped, query, number),
                 )
                 self.story.tell(f"a byte of summary {number} of {query}, pane {pane}, changes")
                 self.story.count("fault: a summary is damaged")

@@ -16,7 +16,6 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.config import EdgeConfig
-from headwater.errors import HeadwaterError, StoreError
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
@@ -29,6 +28,7 @@ from headwater.root.config import RootConfig
 from headwater.spark.root_part import RootSpark
 from headwater.spark.site_host import SiteHost
 from headwater.store.follow import LogFollower
+from headwater.store.lock import DirectoryLock
 from headwater.store.retention import RetentionConfig
 from headwater.store.table_cache import TableCache
 from schedules.queries import SITE, query_of
@@ -37,7 +37,6 @@ from schedules.stand_ins import StandInOffers, StandInRoot, StandInRunner, Stand
 LIFE_S = 7.0
 RETAIN_EVERY_S = 7.0
 """So often that it happens in every schedule."""
-LOOK_EVERY_S = 0.5
 NODE = NodeConfig(
     overlay=OverlayConfig(summary_life_s=LIFE_S),
     edge=EdgeConfig(summary_life_s=LIFE_S, live_for_s=LIFE_S, state_every_s=2.0, seal_every_s=2.0),
@@ -110,9 +109,15 @@ class Site:
 
 
 @contextlib.contextmanager
-def parts_replaced(polled: Callable[[str, Callable[[], Any]], Any]) -> Iterator[None]:
-    """Stand-ins where the host would ask Spark, and an eye on every poll."""
-    real_poll = LogFollower.poll
+def parts_replaced(
+    polled: Callable[[str, Callable[[], Any]], Any], locks: list[DirectoryLock]
+) -> Iterator[None]:
+    """Stand-ins where the host would ask Spark, and an eye on every poll and every lock."""
+    real_poll, real_take = LogFollower.poll, DirectoryLock.take
+
+    def take(directory: Path) -> DirectoryLock:
+        locks.append(real_take(directory))
+        return locks[-1]
 
     def poll(self: LogFollower, *, now_s: float) -> Any:
         return polled(self.source, lambda: real_poll(self, now_s=now_s))
@@ -122,8 +127,9 @@ def parts_replaced(polled: Callable[[str, Callable[[], Any]], Any]) -> Iterator[
         (stream_module, "BatchRunner", StandInRunner),
         (runtime_module, "RETENTION_EVERY_S", RETAIN_EVERY_S),
         (LogFollower, "poll", poll),
+        (DirectoryLock, "take", take),
     ]
-    before = [(where, name, getattr(where, name)) for where, name, _ in places]
+    before = [(where, name, vars(where)[name]) for where, name, _ in places]
     for where, name, stand_in in places:
         setattr(where, name, stand_in)
     try:
@@ -131,11 +137,3 @@ def parts_replaced(polled: Callable[[str, Callable[[], Any]], Any]) -> Iterator[
     finally:
         for where, name, real in before:
             setattr(where, name, real)
-
-
-def is_of_the_disk(error: BaseException | None) -> bool:
-    """Whether an agent may end by this while its disk fails."""
-    return isinstance(error, (StoreError, OSError))
-
-
-__all__ = ["HeadwaterError", "Site", "is_of_the_disk", "parts_replaced"]

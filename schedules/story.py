@@ -17,7 +17,9 @@ TAIL_MAX = 400
 class Story:
     """Lines with the virtual time, and counts of what happened."""
 
-    def __init__(self, *, is_whole: bool = False) -> None:
+    def __init__(self, *, is_whole: bool = False, has_calls: bool = False) -> None:
+        """``has_calls``: every call of the disk is told, too."""
+        self.has_calls = has_calls
         self.counts: Counter[str] = Counter()
         self.lines: deque[str] = deque(maxlen=None if is_whole else TAIL_MAX)
         self._turns: Turns | None = None

@@ -35,6 +35,7 @@ READING = OPENING | {"stat", "stat_open", "read_at", "entry_stat"}
 SQL_WRITING = frozenset({"sql_commit", "sql_change"})
 SQL = SQL_WRITING | {"sql_read", "sql_begin", "sql_open"}
 GRAIN_NS = 2_000_000_000
+SLOW_S_MAX = 0.4
 
 
 @dataclass
@@ -63,6 +64,8 @@ class TroubledDisk(Disk):
         self.troubles: list[Trouble] = []
         self.dies_in: int | None = None
         """Calls until the process dies; None: it does not."""
+        self.slow_share = 0.0
+        """How many calls take their time, in which everybody else goes on."""
         self.call_count = 0
         self.failed_s = float("-inf")
         """When a call failed last, on the steady clock."""
@@ -77,7 +80,12 @@ class TroubledDisk(Disk):
     # What befalls a call
 
     def before(self, verb: str, place: object) -> None:
-        self._turns.pause()
+        if self.slow_share and self._chance.random() < self.slow_share:
+            self._turns.sleep(self._chance.random() * SLOW_S_MAX)
+        else:
+            self._turns.pause()
+        if self._story.has_calls:
+            self._story.tell(f"  {verb} {place}")
         self._step_to_death(verb, place)
         trouble = self._trouble(verb, str(place))
         if trouble is not None:
@@ -113,7 +121,8 @@ class TroubledDisk(Disk):
     # The verbs
 
     def make_directory(self, path: Path) -> None:
-        self.before("make_directory", path)
+        if not path.is_dir():
+            self.before("make_directory", path)
         super().make_directory(path)
 
     def write_new(self, path: Path, pieces: Iterable[bytes | memoryview]) -> None:
