@@ -45,9 +45,11 @@ class Lock:
         self._depth -= 1
         if self._depth <= 0:
             self._owner = None
-            for turn in self._waiting:
-                self._turns.wake(turn)
-            self._waiting.clear()
+            if self._waiting and not self._turns.is_dead:
+                for turn in self._waiting:
+                    self._turns.wake(turn)
+                self._waiting.clear()
+                self._turns.pause(is_likely=True)
 
     def locked(self) -> bool:
         return self._owner is not None

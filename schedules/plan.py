@@ -191,12 +191,19 @@ def sql_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
     pick = _picker(operation)
     verbs = pick((frozenset({"sql_commit"}), frozenset({"sql_commit"}), SQL_WRITING, SQL))
     code = pick((errno.ENOSPC, errno.ENOSPC, errno.EIO))
-    return Trouble(verbs, code, directory, calls=pick((1, 1, 2, 4)), share=pick((1.0, 0.2)))
+    if operation.flag:
+        return Trouble(verbs, code, directory, calls=pick((1, 1, 2, 4)), share=pick((1.0, 0.2)))
+    place = f"{directory}/{pick(('cube', 'cube', 'ledger', 'commands'))}"
+    return Trouble(verbs, errno.ENOSPC, place, share=pick((0.2, 0.5)), until_s=now_s + 8.0)
 
 
 def spark_trouble(operation: Operation) -> SparkTrouble:
     pick = _picker(operation)
-    trouble = SparkTrouble(delay_s=pick((0.0, 0.5, 3.0)), root_delay_s=pick((0.0, 0.0, 1.0)))
+    trouble = SparkTrouble(
+        delay_s=pick((0.0, 0.5, 3.0)),
+        root_delay_s=pick((0.0, 0.0, 1.0)),
+        start_s=pick((0.0, 0.0, 2.0)),
+    )
     for _ in range(2):
         name = pick(("repeats", "dies_before", "dies_after", "fails_query", "fails_batch",
                      "no_start", "stop_raises", "root_fails"))  # fmt: skip

@@ -38,6 +38,8 @@ class SparkTrouble(msgspec.Struct):
     fails_query: float = 0.0
     fails_batch: float = 0.0
     no_start: float = 0.0
+    start_s: float = 0.0
+    """A stream takes so long to start, and the host's thread with it."""
     stop_raises: float = 0.0
     root_fails: float = 0.0
     root_delay_s: float = 0.0
@@ -110,7 +112,10 @@ class StandInOffers:
         return self
 
     def start(self) -> StandInOffers:
+        if self._spark.trouble.start_s:
+            self._spark.turns.sleep(self._spark.chance.random() * self._spark.trouble.start_s)
         self._is_active = True
+        self._spark.story.tell(f"spark: {self._name} starts")
         self._turn = self._spark.turns.start(self._run, f"spark {self._name}")
         return self
 
@@ -129,6 +134,7 @@ class StandInOffers:
     def stop(self) -> None:
         """As Spark does it: the last call of ``foreachBatch`` may still be at work afterwards."""
         self._spark.raise_if_ended()
+        self._spark.story.tell(f"spark: {self._name} is stopped")
         self._is_active = False
         if self._turn is not None:
             self._spark.turns.wake(self._turn)

@@ -304,8 +304,8 @@ def _sql_verb(sql: str) -> str:
     word = sql.split(None, 1)[0].upper()
     if word == "COMMIT":
         return "sql_commit"
-    if word in ("BEGIN", "ROLLBACK"):
-        return "sql_begin"
+    if word in ("BEGIN", "ROLLBACK"):  # SQLite rolls back by itself when it can't write
+        return f"sql_{word.lower()}"
     return "sql_read" if word in ("SELECT", "PRAGMA") else "sql_change"
 
 

@@ -72,13 +72,16 @@ class Turns:
 
     # What scheduled threads call
 
-    def pause(self) -> None:
-        """Perhaps somebody else goes on."""
+    def pause(self, *, is_likely: bool = False) -> None:
+        """Perhaps somebody else goes on; ``is_likely``: somebody waited for just this."""
         self._raise_if_dead()
         self.step += 1
         if self.step > STEPS_MAX:
             raise Stuck(f"more than {STEPS_MAX} turns")
-        if len(self._turns) > 1 and self._chance.random() < self._switch_share:
+        share = self._switch_share
+        if is_likely and share:
+            share = 0.5
+        if len(self._turns) > 1 and self._chance.random() < share:
             others = [turn for turn in self._turns if turn.is_ready and turn is not self.current]
             if others:
                 self._give_to(self._chance.choice(others))
