@@ -6,6 +6,7 @@ import errno
 import random
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from schedules.queries import SOURCES
 from schedules.stand_ins import SparkTrouble
 from schedules.troubled_disk import OPENING, READING, SQL, SQL_WRITING, WRITING, Trouble
 
-ACTIVE_S = (24.0, 48.0)
+ACTIVE_S = (16.0, 40.0)
 """How long the world is troubled; then everything is healed."""
 SWITCH_SHARES = (0.0, 0.02, 0.1, 0.4)
 SLOW_SHARES = (0.0, 0.0, 0.003, 0.02)
@@ -189,12 +190,15 @@ def full_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
 
 def sql_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
     pick = _picker(operation)
-    verbs = pick((frozenset({"sql_commit"}), frozenset({"sql_commit"}), SQL_WRITING, SQL))
+    commit = frozenset({"sql_commit"})
+    verbs: frozenset[str] = pick((commit, commit, SQL_WRITING, SQL))
     code = pick((errno.ENOSPC, errno.ENOSPC, errno.EIO))
+    if code == errno.ENOSPC:
+        verbs &= SQL_WRITING
     if operation.flag:
         return Trouble(verbs, code, directory, calls=pick((1, 1, 2, 4)), share=pick((1.0, 0.2)))
     place = f"{directory}/{pick(('cube', 'cube', 'ledger', 'commands'))}"
-    return Trouble(verbs, errno.ENOSPC, place, share=pick((0.2, 0.5)), until_s=now_s + 8.0)
+    return Trouble(verbs & SQL_WRITING, errno.ENOSPC, place, share=pick((0.2, 0.5)), until_s=now_s + 8.0)
 
 
 def spark_trouble(operation: Operation) -> SparkTrouble:
@@ -211,6 +215,6 @@ def spark_trouble(operation: Operation) -> SparkTrouble:
     return trouble
 
 
-def _picker(operation: Operation) -> Callable[[Sequence], object]:
+def _picker(operation: Operation) -> Callable[[Sequence[Any]], Any]:
     chance = random.Random(f"{operation.amount}")
     return chance.choice

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections import Counter, deque
 from collections.abc import MutableMapping
 from typing import Any, NoReturn
@@ -37,7 +39,15 @@ class Story:
 
     def logged(self, _logger: Any, method: str, event: MutableMapping[str, Any]) -> NoReturn:
         """A processor for structlog: what the agent logs is part of the story, not of our output."""
-        trace = event.pop("exc_info", None)
+        trace = _trace() if event.pop("exc_info", None) else ""
         said = ", ".join(f"{key}={value}" for key, value in event.items() if key != "event")
-        self.tell(f"log {method}: {event.get('event')} {said}{' (with a trace)' if trace else ''}")
+        self.tell(f"log {method}: {event.get('event')} {said}{trace}")
         raise structlog.DropEvent
+
+
+def _trace() -> str:
+    """Where an exception came from, in one line: the functions of ours, outermost first."""
+    error = sys.exc_info()[1]
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    ours = [f"{one.name}:{one.lineno}" for one in frames if "/headwater/" in one.filename]
+    return f"; {error!r} by {' > '.join(ours)}"
