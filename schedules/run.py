@@ -82,7 +82,8 @@ class Outcome(msgspec.Struct):
         return (
             f"seed {self.seed} ({', '.join(self.kinds)}): {len(self.violations)} violations\n{said}"
             + (f"\n  and {more} more" if more > 0 else "")
-            + f"\n  again: python -m schedules --from {self.seed} --seeds 1 --story"
+            + f"\n  again: python -m schedules --kinds {','.join(self.kinds) or ','} "
+            + f"--from {self.seed} --seeds 1 --story"
         )
 
 
