@@ -51,6 +51,10 @@ LOOK_S = 0.2
 """How often an agent's supervisor looks at it."""
 CALM_S = 3.0
 """How long after a failed call an agent may still end of it."""
+OF_THE_DISK = (
+    "StoreError", "StoreBroken", "DiskFull", "DiskTrouble", "OSError", "SegmentDamaged",
+)  # fmt: skip
+"""Errors by which an agent may end while its disk fails."""
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -257,7 +261,7 @@ class World:
         """The agent ended by itself; whoever supervises it starts it anew."""
         self.story.tell(f"ENDED {why}")
         self.story.count("the agent ended by itself")
-        is_of_disk = any(name in why for name in ("StoreError", "DiskFull", "OSError", "SegmentDamaged"))
+        is_of_disk = any(name in why for name in OF_THE_DISK)
         since_s = self._began_s if "opened anew" in why else self.turns.steady.now_s - CALM_S
         if not is_of_disk or self.disk.failed_s < since_s:
             self._violated("the agent ends only with its disk", why)

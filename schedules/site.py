@@ -119,8 +119,8 @@ def parts_replaced(
         locks.append(real_take(directory))
         return locks[-1]
 
-    def poll(self: LogFollower, *, now_s: float) -> Any:
-        return polled(self.source, lambda: real_poll(self, now_s=now_s))
+    def poll(self: LogFollower, **given: Any) -> Any:
+        return polled(self.source, lambda: real_poll(self, **given))
 
     places: list[tuple[Any, str, Any]] = [
         (stream_module, "OfferStream", StandInOffers),

@@ -8,6 +8,7 @@ can't be started at all; a runner fails a query, or the batch as a whole.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,6 +59,10 @@ class StandInSpark:
         self.failed_batches: list[str] = []
         """Queries that failed on a batch, on request."""
 
+    def lease(self) -> StandInLease:
+        """Of whoever keeps the JVM: it is there for the whole life."""
+        return StandInLease(self)
+
     def is_drawn(self, share: float, what: str) -> bool:
         if share and self.chance.random() < share:
             self.story.count(f"spark: {what}")
@@ -68,6 +73,28 @@ class StandInSpark:
     def raise_if_ended(self) -> None:
         if self.is_ended:
             raise Py4JNetworkError("Answer from Java side is empty")
+
+
+class StandInLease:
+    """The right to use the one session."""
+
+    is_over = False
+    generation = 1
+
+    def __init__(self, spark: StandInSpark) -> None:
+        self.session = spark
+
+    def at_work(self, _work: Any) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def end(self) -> None:
+        """Nobody waits for it."""
+
+    def why_over(self) -> str | None:
+        return None
+
+    def condemn(self, waited_s: float) -> None:
+        """There is no JVM to end."""
 
 
 class StandInOffers:
@@ -175,7 +202,7 @@ class StandInRunner:
     def __init__(self, spark: StandInSpark, directory: Path) -> None:
         self._spark = spark
 
-    def close(self) -> None:
+    def close(self, **_: Any) -> None:
         """There is nothing to end."""
 
     def run(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
@@ -268,6 +295,10 @@ class StandInRoot:
 
     def prepare(self, query: Query) -> None:
         """Nothing is compiled here."""
+
+    def judge(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, Any]:
+        """No group of numbers fails by itself."""
+        raise SparkFailed(f"query {query.id}: there is nothing to judge")
 
 
 def _counted(tables: Sequence[pa.Table]) -> pa.Table:

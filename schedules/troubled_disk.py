@@ -180,6 +180,10 @@ class TroubledDisk(Disk):
         self.before("stat", path)
         return self.dated(super().stat(path))
 
+    def stat_link(self, path: Path | str) -> os.stat_result:
+        self.before("stat", path)
+        return self.dated(os.lstat(path))
+
     def open(self, path: Path | str) -> int:
         self.before("open", path)
         return super().open(path)

@@ -26,7 +26,6 @@ from headwater.spark.site_host import SiteHost
 from headwater.store.batch_rows import QueryResult
 from headwater.store.chunk import Chunk
 from headwater.store.cube import Cube
-from headwater.store.disk import Disk
 from headwater.store.finite import FiniteInput
 from headwater.store.follow import LogFollower
 from headwater.store.poll import Poll, Start
@@ -76,7 +75,6 @@ class Feeder:
         begin_late: Callable[[str, float], None],
         future_tolerance_s: float,
         future_keep_s: float,
-        disk: Disk | None = None,
     ) -> None:
         """``future_tolerance_s`` is for sources that don't say it themselves; records that are
         more than ``future_keep_s`` ahead of the clock are refused."""
@@ -93,7 +91,6 @@ class Feeder:
         self._begin_late = begin_late
         self._future_tolerance_s = future_tolerance_s
         self._future_keep_s = future_keep_s
-        self._disk = disk
         self._loop = asyncio.get_running_loop()
         self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
         self.commanded: Mapping[str, int] = {}
@@ -158,14 +155,12 @@ class Feeder:
         directory, pattern = source_directory(source, self._config)
         if query.ends:
             return FiniteInput(
-                self._cube.cuts, source=source.name, directory=directory, pattern=pattern,
-                disk=self._disk,
-            )  # fmt: skip
+                self._cube.cuts, source=source.name, directory=directory, pattern=pattern
+            )
         start = Start.BEGINNING if query.begin_pane is None else Start.END
         return LogFollower(
-            self._cube.cuts, source=source.name, directory=directory, pattern=pattern, start=start,
-            disk=self._disk,
-        )  # fmt: skip
+            self._cube.cuts, source=source.name, directory=directory, pattern=pattern, start=start
+        )
 
     # Polling
 

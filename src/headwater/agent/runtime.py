@@ -107,7 +107,6 @@ class SiteRuntime:
             read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
-            disk=stores.disk,
         )  # fmt: skip
         self._answers = (
             AnswerRunner(

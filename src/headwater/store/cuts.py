@@ -80,6 +80,11 @@ class CutLog:
             raise StoreError(f"no source {name!r} here; sources: {sorted(self._sources)[:20]}")
         return found
 
+    @property
+    def disk(self) -> Disk:
+        """For those who read the sources, too, unless they are given another."""
+        return self._disk
+
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._sources))
 
