@@ -45,6 +45,11 @@ class CutLog:
         self._sources: dict[str, SourceState] = {}
         self._load()
 
+    @property
+    def disk(self) -> Disk:
+        """For those who read the sources, too, unless they are given another."""
+        return self._disk
+
     def _load(self) -> None:
         columns = "id, name, ends, is_begun, epoch, last_cut, committed_cut"
         for id_, name, ends, begun, *rest in self._manifest.all(f"SELECT {columns} FROM sources"):
@@ -79,11 +84,6 @@ class CutLog:
         if found is None:
             raise StoreError(f"no source {name!r} here; sources: {sorted(self._sources)[:20]}")
         return found
-
-    @property
-    def disk(self) -> Disk:
-        """For those who read the sources, too, unless they are given another."""
-        return self._disk
 
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._sources))
