@@ -76,7 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--story", action="store_true", help="print all of the first seed")
     parser.add_argument("--calls", action="store_true", help="and every call of the disk in it")
     parser.add_argument("--counts", action="store_true", help="print how often things happened")
-    parser.add_argument("--failures", type=int, default=FAILURES_MAX, help="to show before it stops")
+    parser.add_argument(
+        "--failures", type=int, default=FAILURES_MAX, help="to show before it stops"
+    )
     parser.add_argument("--all", action="store_true", help="go on after failures")
     return parser
 

@@ -83,7 +83,9 @@ def _answers(directory: Path, seq: int) -> Iterator[Answer]:
     if path.exists():
         table = _table(path).select(("window_start", "id", "n"))
         starts = table.column(0).cast(pa.int64()).to_pylist()
-        for start, number, count in zip(starts, *(table.column(n).to_pylist() for n in (1, 2)), strict=True):
+        for start, number, count in zip(
+            starts, *(table.column(n).to_pylist() for n in (1, 2)), strict=True
+        ):
             counts = rows.setdefault(start, {})
             counts[number] = counts.get(number, 0) + count
     for text in headers.column("envelope").to_pylist():
@@ -156,7 +158,8 @@ class Checker:
             lack = sorted(self._must_have(pane, envelope.answered_at_s) - answer.counts.keys())
             if lack:
                 yield Violation(
-                    "true coverage", f"{answer.where}: pane {pane} is not missing, but {_shown(lack)}"
+                    "true coverage",
+                    f"{answer.where}: pane {pane} is not missing, but {_shown(lack)}",
                 )
 
     def _must_have(self, pane: int, answered_s: float) -> set[int]:

@@ -22,10 +22,12 @@ from schedules.troubled_disk import TroubledDisk
 from schedules.turns import Turns
 
 MAIN = "app.log"
-HEADER = b"".join(b"# %03d a comment that every file of this program begins with\n" % n for n in range(22))
+HEADER = b"".join(b"# %03d a comment that every file begins with\n" % n for n in range(26))
 """More than the 1 KiB by which files are told apart."""
-FOOTER = b"".join(b"# %03d a comment that every file of this program ends with\n" % n for n in range(6))
+FOOTER = b"".join(b"# %03d a comment that every file ends with\n" % n for n in range(8))
 """More than the last 256 bytes, by which they are told apart, too."""
+COPY_BYTES_MIN = 1_200
+"""More than two files of one program have in common by chance."""
 
 
 @dataclass
@@ -107,7 +109,9 @@ class Logs:
         self._unseen.add(number)
         return line
 
-    def append(self, count: int, *, name: str = MAIN, age_s: float = 0.0, in_two: bool = False) -> None:
+    def append(
+        self, count: int, *, name: str = MAIN, age_s: float = 0.0, in_two: bool = False
+    ) -> None:
         """A program writes some lines, perhaps the last one in two goes."""
         if self.away is not None:
             return
@@ -192,8 +196,9 @@ class Logs:
         self._story.tell(f"{self.source}: {MAIN} was replaced by a longer copy, {count} lines more")
 
     def copy(self) -> None:
-        """Somebody keeps a copy under a name that the glob covers."""
-        if not self._has(MAIN):
+        """Somebody keeps a copy under a name that the glob covers. A short one may be read: it
+        can't be told from a new file that begins alike."""
+        if not self._has(MAIN) or (self.directory / MAIN).stat().st_size < COPY_BYTES_MIN:
             return
         new = f"copy-{self._rotated}.log"
         self._rotated += 1

@@ -153,27 +153,34 @@ ACTS: dict[Kind, dict[str, float]] = {
 def input_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
     """Of the directory of a source, for one call or for some seconds."""
     pick = _picker(operation)
-    verbs = pick((READING, OPENING, frozenset({"open"}), frozenset({"read_at"}), frozenset({"scan"}),
-                  frozenset({"entry_stat"})))  # fmt: skip
+    alone = [frozenset({verb}) for verb in ("open", "read_at", "scan", "entry_stat")]
+    verbs = pick((READING, OPENING, *alone))
     code = pick((errno.EIO, errno.EMFILE, errno.EACCES))
     if operation.flag:
         return Trouble(verbs, code, directory, calls=pick((1, 1, 2, 5)))
-    return Trouble(verbs, code, directory, until_s=now_s + pick((2.0, 5.0, 15.0)), share=pick((1.0, 0.5)))
+    return Trouble(
+        verbs, code, directory, until_s=now_s + pick((2.0, 5.0, 15.0)), share=pick((1.0, 0.5))
+    )
 
 
 def scan_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
     pick = _picker(operation)
     code = pick((errno.EIO, errno.EMFILE, errno.EACCES))
     return Trouble(
-        frozenset({"scan"}), code, directory, calls=pick((1, 2, 3)), until_s=now_s + pick((2.0, 10.0))
+        frozenset({"scan"}),
+        code,
+        directory,
+        calls=pick((1, 2, 3)),
+        until_s=now_s + pick((2.0, 10.0)),
     )
 
 
 def disk_trouble(operation: Operation, now_s: float, directory: str, *, once: bool) -> Trouble:
     """Of the site's own directory."""
     pick = _picker(operation)
-    verbs = pick((WRITING | READING, WRITING, READING, frozenset({"rename"}),
-                  frozenset({"sync_file", "sync_directory"}), frozenset({"read_file"}), OPENING))  # fmt: skip
+    syncing, renaming = frozenset({"sync_file", "sync_directory"}), frozenset({"rename"})
+    loading = frozenset({"read_file"})
+    verbs = pick((WRITING | READING, WRITING, READING, renaming, syncing, loading, OPENING))
     code = pick((errno.EIO, errno.ENOSPC, errno.EMFILE, errno.EACCES))
     if once:
         return Trouble(verbs, code, directory, calls=pick((1, 1, 2)), share=pick((1.0, 0.2)))
@@ -198,7 +205,9 @@ def sql_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
     if operation.flag:
         return Trouble(verbs, code, directory, calls=pick((1, 1, 2, 4)), share=pick((1.0, 0.2)))
     place = f"{directory}/{pick(('cube', 'cube', 'ledger', 'commands'))}"
-    return Trouble(verbs & SQL_WRITING, errno.ENOSPC, place, share=pick((0.2, 0.5)), until_s=now_s + 8.0)
+    return Trouble(
+        verbs & SQL_WRITING, errno.ENOSPC, place, share=pick((0.2, 0.5)), until_s=now_s + 8.0
+    )
 
 
 def spark_trouble(operation: Operation) -> SparkTrouble:

@@ -160,8 +160,9 @@ class World:
 
     def run(self) -> Outcome:
         secrets = random.Random(f"secrets {self.plan.seed}")
-        with replaced(self.turns, self.disk, secrets, self.story), parts_replaced(
-            self._polled, self._locks
+        with (
+            replaced(self.turns, self.disk, secrets, self.story),
+            parts_replaced(self._polled, self._locks),
         ):
             self.turns.start(self._outside, "world", is_outside=True)
             try:

@@ -58,9 +58,7 @@ class Site:
         """``cache_bytes_max``: a small one makes the stores read again what they wrote."""
         self.spark = spark
         self.now_s = now_s
-        self.stores = SiteStores(
-            directory, site=SITE, clock=now_s, retention=retention, disk=disk
-        )
+        self.stores = SiteStores(directory, site=SITE, clock=now_s, retention=retention, disk=disk)
         if cache_bytes_max is not None:
             self.stores.ledger._cache = TableCache(cache_bytes_max)
             self.stores.cube._rows.store._cache = TableCache(cache_bytes_max)

@@ -246,7 +246,9 @@ class StandInRunner:
         if counts and self._spark.is_drawn(self._spark.trouble.fails_query, f"{query.id} fails"):
             self._spark.failed_batches.append(str(query.id))
             panes = [pane for pane, _ in counts]
-            return QueryResult(str(query.id), failed="divided by 0", touched=(min(panes), max(panes)))
+            return QueryResult(
+                str(query.id), failed="divided by 0", touched=(min(panes), max(panes))
+            )
         if not counts:
             return QueryResult(str(query.id))
         rows = sorted(counts.items())
@@ -291,7 +293,9 @@ class StandInRoot:
         spark.raise_if_ended()
         if spark.is_drawn(spark.trouble.root_fails, "an answer fails"):
             raise SparkFailed(f"query {query.id}: root part: lost an executor")
-        return {window: _counted([table for _, table in panes]) for window, panes in windows.items()}
+        return {
+            window: _counted([table for _, table in panes]) for window, panes in windows.items()
+        }
 
     def prepare(self, query: Query) -> None:
         """Nothing is compiled here."""

@@ -38,7 +38,7 @@ class Story:
         self.counts[what] += 1
 
     def logged(self, _logger: Any, method: str, event: MutableMapping[str, Any]) -> NoReturn:
-        """A processor for structlog: what the agent logs is part of the story, not of our output."""
+        """A processor for structlog: what the agent logs belongs to the story."""
         trace = _trace() if event.pop("exc_info", None) else ""
         said = ", ".join(f"{key}={value}" for key, value in event.items() if key != "event")
         self.tell(f"log {method}: {event.get('event')} {said}{trace}")

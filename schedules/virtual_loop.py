@@ -46,7 +46,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Where a loop waits for sockets, the others take their turns."""
         if self._turns.is_dead:
             raise Killed
-        if timeout is not None and timeout <= 0 or self._is_woken:
+        if (timeout is not None and timeout <= 0) or self._is_woken:
             self._turns.pause()
         else:
             self._turns.wait(timeout)

@@ -66,7 +66,9 @@ class TroubledSqlite(ModuleType):
 
 
 @contextlib.contextmanager
-def replaced(turns: Turns, disk: TroubledDisk, chance: random.Random, story: Story) -> Iterator[None]:
+def replaced(
+    turns: Turns, disk: TroubledDisk, chance: random.Random, story: Story
+) -> Iterator[None]:
     """Everything that ``headwater`` does inside happens in the schedule's own world."""
     stand_ins: dict[ModuleType, ModuleType] = {
         time: VirtualTime(turns),

@@ -1,4 +1,4 @@
-"""A checker that finds nothing proves nothing: each mistake here must break the rule it is about."""
+"""A checker that finds nothing proves nothing: each mistake here must break a rule."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from schedules.checker import Violation
+from schedules.plan import Kind
+from schedules.run import Outcome, run_schedule
+from schedules.stand_ins import StandInRoot, StandInRunner
+
 from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
 from headwater.store.results import ResultsWriter
 from headwater.store.segments import SegmentStore
 from headwater.store.source_state import SourceState
-from schedules.checker import Violation
-from schedules.plan import Kind
-from schedules.run import Outcome, run_schedule
-from schedules.stand_ins import StandInRoot, StandInRunner
 
 SEEDS = range(1, 25)
 
@@ -41,7 +42,9 @@ def test_a_record_that_a_site_part_leaves_out_is_missed(monkeypatch: pytest.Monk
 def test_a_record_that_is_counted_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., Any] = StandInRunner._result
     monkeypatch.setattr(
-        StandInRunner, "_result", lambda self, query, records: real(self, query, [*records, *records[-1:]])
+        StandInRunner,
+        "_result",
+        lambda self, query, records: real(self, query, [*records, *records[-1:]]),
     )
     assert "no double counting" in rules_broken()
 
