@@ -75,8 +75,6 @@ class SourceStream:
         self._cuts: Mapping[str, int] | None = None
         """The offer that is out."""
         self._life = 0
-        self._batch_done = -1
-        """The number of the newest batch of this life that is settled."""
         self._trouble_until_s: dict[str, float] = {}
         self._restart_at_s = 0.0
         self._restart_wait_s = RESTART_S_MIN
@@ -121,7 +119,6 @@ class SourceStream:
             self._life += 1
             self._offers = offers
             self._cuts = None
-            self._batch_done = -1
             self._epochs.clear()
         life = self._life
         self._stream = (
@@ -180,18 +177,15 @@ class SourceStream:
         """Called by Spark. What escapes from here ends the stream, and the host restarts it.
 
         A stream that was stopped may leave its last call behind, so there is a lock, and a call of
-        a former life commits nothing. A number that comes again has been settled: the offer that is
-        out by then belongs to the next one.
+        a former life commits nothing.
         """
         with self._batch_lock:
             cuts = self._cuts
-            is_again = life == self._life and number <= self._batch_done
-            if life == self._life and cuts is not None and not is_again:
+            if life == self._life and cuts is not None:
                 self._process(life, cuts, number)
             with self._lock:
-                if life == self._life and not is_again:
+                if life == self._life:
                     self._cuts = None
-                    self._batch_done = number
                     self._restart_wait_s = RESTART_S_MIN
         self._offer()
 
