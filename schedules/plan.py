@@ -137,13 +137,13 @@ ACTS: dict[Kind, dict[str, float]] = {
     Kind.EMPTYING: {"truncate": 0.8},
     Kind.COPIES: {"copy": 0.5, "twins": 1.0},
     Kind.DIRECTORIES: {"leave": 1.0, "come back": 1.5, "scan fails": 1.0},
-    Kind.INPUT: {"input fails": 2.5},
-    Kind.DISK: {"disk fails once": 3.0, "disk fails for a while": 0.7},
-    Kind.FULL: {"full": 0.8},
-    Kind.SQL: {"sql fails": 2.0},
+    Kind.INPUT: {"input fails": 5.0},
+    Kind.DISK: {"disk fails once": 5.0, "disk fails for a while": 1.0},
+    Kind.FULL: {"full": 1.5},
+    Kind.SQL: {"sql fails": 4.0},
     Kind.KILL: {"kill soon": 1.2, "restart": 0.4},
     Kind.POWER: {"lose power soon": 1.2},
-    Kind.SPARK: {"spark misbehaves": 2.5, "spark behaves": 1.0},
+    Kind.SPARK: {"spark misbehaves": 4.0, "spark behaves": 0.5},
     Kind.QUERIES: {"install": 1.5, "remove": 0.8, "install again": 1.5},
     Kind.DAMAGE: {"damage a segment": 0.8, "damage the ledger": 0.8},
     Kind.RETENTION: {},
@@ -217,8 +217,8 @@ def spark_trouble(operation: Operation) -> SparkTrouble:
         root_delay_s=pick((0.0, 0.0, 1.0)),
         start_s=pick((0.0, 0.0, 2.0)),
     )
-    for _ in range(2):
-        name = pick(("repeats", "dies_before", "dies_after", "fails_query", "fails_batch",
+    for _ in range(3):
+        name = pick(("repeats", "repeats", "dies_before", "dies_after", "fails_query", "fails_batch",
                      "no_start", "stop_raises", "root_fails"))  # fmt: skip
         setattr(trouble, name, pick((0.2, 0.5)))
     return trouble

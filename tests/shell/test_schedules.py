@@ -14,7 +14,7 @@ from schedules.sweep import Sweep
 MIXED = range(1, 101)
 """Seeds whose kinds of trouble are drawn."""
 BLOCK = 10
-ALONE = range(1, 6)
+ALONE = range(1, 8)
 """Seeds for each kind of trouble alone."""
 
 
