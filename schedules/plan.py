@@ -16,6 +16,10 @@ from schedules.troubled_disk import OPENING, READING, SQL, SQL_WRITING, WRITING,
 
 ACTIVE_S = (16.0, 40.0)
 """How long the world is troubled; then everything is healed."""
+SPARK_TROUBLES = (
+    "repeats", "repeats", "dies_before", "dies_after", "fails_query", "fails_batch", "no_start",
+    "stop_raises", "root_fails",
+)  # fmt: skip
 SWITCH_SHARES = (0.0, 0.02, 0.1, 0.4)
 SLOW_SHARES = (0.0, 0.0, 0.003, 0.02)
 """Of the calls of the disk: a commit that takes a while is what other threads run into."""
@@ -218,8 +222,7 @@ def spark_trouble(operation: Operation) -> SparkTrouble:
         start_s=pick((0.0, 0.0, 2.0)),
     )
     for _ in range(3):
-        name = pick(("repeats", "repeats", "dies_before", "dies_after", "fails_query", "fails_batch",
-                     "no_start", "stop_raises", "root_fails"))  # fmt: skip
+        name = pick(SPARK_TROUBLES)
         setattr(trouble, name, pick((0.2, 0.5)))
     return trouble
 

@@ -14,6 +14,7 @@ from schedules.stand_ins import StandInRoot, StandInRunner
 
 from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
+from headwater.errors import StoreError
 from headwater.store.results import ResultsWriter
 from headwater.store.segments import SegmentStore
 from headwater.store.source_state import SourceState
@@ -81,13 +82,13 @@ def test_a_write_that_is_given_up_on_a_full_disk_is_noticed(
 ) -> None:
     real: Callable[..., Any] = EffectRunner._in_writer
 
-    async def write(self: EffectRunner, call: Callable[[], Any]) -> Any:
+    async def given_up(self: EffectRunner, call: Callable[[], Any]) -> Any:
         try:
             return await real(self, call)
-        except Exception:
+        except StoreError:
             return None
 
-    monkeypatch.setattr(EffectRunner, "_write", write)
+    monkeypatch.setattr(EffectRunner, "_in_writer", given_up)
     assert rules_broken(Kind.FULL)
 
 
