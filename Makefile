@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 SEEDS  ?= 3000
+SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench sim experiments fuzz mutants soak chaos namespaces clean
@@ -32,8 +33,9 @@ format: $(READY) ## Format the code
 bench: $(READY) ## Measure, and compare with plain Spark in the same run
 	$(BIN)/python -m benchmarks
 
-sim: $(READY) ## Thousands of seeded fault schedules in virtual time
+sim: $(READY) ## Thousands of seeded fault schedules in virtual time: machines, then the shell
 	$(BIN)/python -m headwater.sim --seeds $(SEEDS) --jobs $$(nproc)
+	$(BIN)/python -m schedules --seeds $(SCHEDULES) --jobs $$(nproc)
 
 experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence anew (about an hour)
 	$(BIN)/python -m experiments

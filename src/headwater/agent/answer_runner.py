@@ -74,7 +74,7 @@ class AnswerRunner:
         """
         stream = query.id.name
         if stream not in self._writers:
-            writer = ResultsWriter(self._stores.results_directory / stream)
+            writer = ResultsWriter(self._stores.results_directory / stream, disk=self._stores.disk)
             self._stores.ledger.settle_results(stream, writer)
             self._writers[stream] = writer
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from headwater.agent.query_book import QueryBook
 from headwater.store.commands import CommandStore
 from headwater.store.cube import Cube
+from headwater.store.disk import Disk
 from headwater.store.retention import RetentionConfig
 from headwater.store.root_ledger import RootLedger
 from headwater.store.spool import SPOOL_BYTES_MAX
@@ -34,8 +35,11 @@ class SiteStores:
         clock: Callable[[], float],
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
+        disk: Disk | None = None,
     ) -> None:
         self.site = site
+        self.disk = disk or Disk()
+        """For all that this site reads and writes, its logs and results among it."""
         self.directory = directory
         self.results_directory = directory / "results"
         self.book = QueryBook()
@@ -46,12 +50,15 @@ class SiteStores:
             retention=retention,
             spool_bytes_max=spool_bytes_max,
             clock=clock,
+            disk=self.disk,
         )
         try:
-            self.commands = CommandStore(directory / "commands")
+            self.commands = CommandStore(directory / "commands", disk=self.disk)
             for install in self.commands.live():
                 self.book.add(install.query)
-            self.ledger = RootLedger(directory / "ledger", merger_of=self.book.merger, clock=clock)
+            self.ledger = RootLedger(
+                directory / "ledger", merger_of=self.book.merger, clock=clock, disk=self.disk
+            )
         except BaseException:
             self.cube.close()
             raise

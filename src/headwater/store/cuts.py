@@ -53,6 +53,11 @@ class CutLog:
             self._spool_identity = identity_of(disk, spool.directory)
         self._load()
 
+    @property
+    def disk(self) -> Disk:
+        """For those who read the sources, too, unless they are given another."""
+        return self._disk
+
     def _load(self) -> None:
         columns = "id, name, ends, is_begun, epoch, last_cut, committed_cut"
         for id_, name, ends, begun, *rest in self._manifest.all(f"SELECT {columns} FROM sources"):

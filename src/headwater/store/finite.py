@@ -41,7 +41,7 @@ class FiniteInput:
     ) -> None:
         self.source = source
         self._cuts = cuts
-        self._disk = disk or Disk()
+        self._disk = disk or cuts.disk
         self._glob = Glob(directory, pattern, disk=self._disk, compressed=True)
         self._state = cuts.open_source(source, ends=True)
 

@@ -49,7 +49,7 @@ class LogFollower:
         self.source = source
         self._cuts = cuts
         self._config = config or FollowConfig()
-        self._disk = disk or Disk()
+        self._disk = disk or cuts.disk
         self._glob = Glob(directory, pattern, disk=self._disk, compressed=False)
         self._state = cuts.open_source(source)
         self._watch = Watch(

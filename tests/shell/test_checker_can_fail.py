@@ -1,0 +1,138 @@
+"""A checker that finds nothing proves nothing: each mistake here must break a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from schedules.checker import Violation
+from schedules.plan import Kind
+from schedules.run import Outcome, run_schedule
+from schedules.stand_ins import StandInRoot, StandInRunner
+
+from headwater.agent.effects import EffectRunner
+from headwater.agent.feeder import Feeder
+from headwater.errors import StoreError
+from headwater.store.results import ResultsWriter
+from headwater.store.segments import SegmentStore
+from headwater.store.source_state import SourceState
+
+SEEDS = range(1, 25)
+
+
+def rules_broken(*kinds: Kind) -> set[str]:
+    """Over seeds until something breaks: that is what the mistake is found by."""
+    for seed in SEEDS:
+        outcome: Outcome = run_schedule(seed, kinds)
+        broken = {violation.rule for violation in outcome.violations} - {"a full disk ends nobody"}
+        if broken:
+            return broken
+    return set()
+
+
+def test_a_record_that_a_site_part_leaves_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., Any] = StandInRunner._result
+    monkeypatch.setattr(
+        StandInRunner, "_result", lambda self, query, records: real(self, query, records[1:])
+    )
+    assert {"true coverage", "no silent loss"} <= rules_broken()
+
+
+def test_a_record_that_is_counted_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., Any] = StandInRunner._result
+    monkeypatch.setattr(
+        StandInRunner,
+        "_result",
+        lambda self, query, records: real(self, query, [*records, *records[-1:]]),
+    )
+    assert "no double counting" in rules_broken()
+
+
+def test_an_answer_of_another_window_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., Any] = StandInRoot.finish
+
+    def finish(self: StandInRoot, query: Any, windows: Any) -> Any:
+        rows = real(self, query, windows)
+        return dict.fromkeys(rows, next(iter(rows.values()))) if rows else rows
+
+    monkeypatch.setattr(StandInRoot, "finish", finish)
+    assert "no strangers" in rules_broken(Kind.SPARK)
+
+
+def test_a_poll_that_is_called_clean_without_reading_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real: Callable[..., Any] = SourceState.polled
+    monkeypatch.setattr(
+        SourceState, "polled",
+        lambda self, *, started_s, is_clean: real(self, started_s=started_s + 60.0, is_clean=True),
+    )  # fmt: skip
+    assert "true coverage" in rules_broken()
+
+
+def test_a_feeder_that_never_tells_spark_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Feeder, "sources", lambda self: [])
+    assert "every window becomes final" in rules_broken()
+
+
+def test_a_write_that_is_given_up_on_a_full_disk_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real: Callable[..., Any] = EffectRunner._in_writer
+
+    async def given_up(self: EffectRunner, call: Callable[[], Any]) -> Any:
+        try:
+            return await real(self, call)
+        except StoreError:
+            return None
+
+    monkeypatch.setattr(EffectRunner, "_in_writer", given_up)
+    assert rules_broken(Kind.FULL)
+
+
+def test_segments_that_are_not_synced_are_missed_after_a_power_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real: Callable[..., Any] = SegmentStore._write_durably
+
+    def write(self: SegmentStore, segments: Any, images: Any) -> None:
+        disk, self._disk = self._disk, Unsyncing(self._disk)
+        try:
+            real(self, segments, images)
+        finally:
+            self._disk = disk
+
+    monkeypatch.setattr(SegmentStore, "_write_durably", write)
+    assert rules_broken(Kind.POWER)
+
+
+def test_a_publication_that_is_settled_wrongly_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real: Callable[..., Any] = ResultsWriter.settle
+    monkeypatch.setattr(ResultsWriter, "settle", lambda self, seq=None: real(self, None))
+    assert rules_broken(Kind.KILL)
+
+
+class Unsyncing:
+    """A disk on which nothing is ever synced."""
+
+    def __init__(self, disk: Any) -> None:
+        self._disk = disk
+
+    def sync_file(self, path: Any) -> None: ...
+
+    def sync_files(self, paths: Any) -> None: ...
+
+    def sync_directory(self, path: Any) -> None: ...
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._disk, name)
+
+
+def test_the_outcome_of_a_bad_schedule_says_how_to_see_it_again() -> None:
+    outcome = run_schedule(3, ())
+    bad = msgspec.structs.replace(outcome, violations=[Violation("a rule", "a text")])
+    assert "--from 3 --seeds 1 --story" in bad.report()

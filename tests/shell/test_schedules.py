@@ -1,0 +1,56 @@
+"""The real shell under faults: seeded schedules of threads, disk, kills, logs and Spark.
+
+A failure names its seed; ``python -m schedules --from SEED --seeds 1 --story`` tells what happened.
+``make sim`` runs thousands.
+"""
+
+from __future__ import annotations
+
+import pytest
+from schedules.plan import Kind
+from schedules.run import run_schedule
+from schedules.sweep import Sweep
+
+MIXED = range(1, 101)
+"""Seeds whose kinds of trouble are drawn."""
+BLOCK = 10
+ALONE = range(1, 7)
+"""Seeds for each kind of trouble alone."""
+
+
+@pytest.mark.parametrize("first", MIXED[::BLOCK])
+def test_no_schedule_breaks_a_promise(first: int) -> None:
+    sweep = Sweep()
+    for seed in range(first, first + BLOCK):
+        sweep.add(run_schedule(seed))
+    assert not sweep.failures, "\n".join(one.report() for one in sweep.failures)
+    assert sweep.answers > BLOCK, sweep.summary()
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_one_kind_of_trouble_breaks_no_promise(kind: Kind) -> None:
+    for seed in ALONE:
+        outcome = run_schedule(seed, (kind,))
+        assert outcome.is_good, outcome.report()
+
+
+def test_without_trouble_every_answer_is_exact() -> None:
+    for seed in ALONE:
+        outcome = run_schedule(seed, (), is_told=True)
+        assert outcome.is_good, outcome.report()
+        assert outcome.lives == 1
+        assert outcome.answers > 5
+        assert not outcome.faults
+
+
+def test_a_seed_tells_the_same_story_again() -> None:
+    kinds = (Kind.DISK, Kind.KILL, Kind.SPARK)
+    first, second = (run_schedule(7, kinds, is_told=True) for _ in range(2))
+    assert [_plain(line) for line in first.story] == [_plain(line) for line in second.story]
+    assert first.calls == second.calls
+    assert first.lives > 1, "a story with several lives"
+
+
+def _plain(line: str) -> str:
+    """Without the name of the scratch directory."""
+    return " ".join(word for word in line.split() if "schedule-" not in word)
