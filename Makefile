@@ -41,7 +41,7 @@ experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence 
 fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz
 
-chaos: $(READY) ## Kill, cut and fill the disks of real agents
+chaos: $(READY) ## Kill, cut, stop, fill and mislead real agents (four minutes; root for some)
 	$(BIN)/python -m pytest tests/processes/test_chaos.py
 	$(BIN)/python -m chaos
 

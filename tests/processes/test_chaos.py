@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from chaos.nemesis import Act, Fault, Kind
+from chaos.acts import Act, Fault, Kind
 from chaos.places import RELAY, ROOT, SITE
 from chaos.run import Plan, run
 
@@ -19,7 +19,7 @@ ACTS = (
 @pytest.mark.processes
 @pytest.mark.timeout(600)
 def test_every_record_is_answered_once_whatever_is_killed_or_cut(tmp_path: Path) -> None:
-    plan = Plan(acts=lambda _: ACTS, seed=1, wants_small_disks=False)
+    plan = Plan(acts=lambda _: ACTS, seed=1, wants=())
     said: list[str] = []
     outcome = run(plan, tmp_path / "federation", say=said.append)
     report = "\n".join([*said, outcome.text()])
