@@ -2,8 +2,8 @@
 
 An act strikes, holds, heals and pauses. A *patient* act first waits until all agents are at work;
 the others strike whatever they meet, which may well be an agent that is still starting. Kinds of
-faults come in groups, which can be chosen; groups take turns, and so do the kinds of a group and
-their targets, so that a few acts meet many of them.
+faults come in groups, which can be chosen; groups take turns. Kinds, targets, steps and troubles
+are dealt like cards, all before any comes again, so that a few acts meet many of them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from chaos.failing_disk import Trouble
 from chaos.places import AGENTS, CHURNED, DATA_SITES, LINKS, MACHINE, ROOT
 from chaos.steps import ROOT_STEPS, SITE_STEPS, Snare, Step, Victim
+
+T = TypeVar("T")
 
 
 class Kind(StrEnum):
@@ -136,16 +139,16 @@ def draw_acts(
 
 
 class _Turn:
-    """Draws faults of one group: kinds, targets, steps and troubles take turns from anywhere on."""
+    """Draws faults of one group."""
 
     def __init__(self, chance: random.Random, kinds: Sequence[Kind]) -> None:
         self._chance = chance
-        self._kinds = _around(chance, kinds)
-        self._agents = _around(chance, AGENTS)
-        self._data_sites = _around(chance, DATA_SITES)
-        self._links = _around(chance, LINKS)
-        self._steps = _around(chance, (*SITE_STEPS, *ROOT_STEPS))
-        self._troubles = _around(chance, tuple(Trouble))
+        self._kinds = _dealt(chance, kinds)
+        self._agents = _dealt(chance, AGENTS)
+        self._data_sites = _dealt(chance, DATA_SITES)
+        self._links = _dealt(chance, LINKS)
+        self._steps = _dealt(chance, (*SITE_STEPS, *ROOT_STEPS))
+        self._troubles = _dealt(chance, tuple(Trouble))
 
     def draw(self) -> Fault:
         kind, chance = next(self._kinds), self._chance
@@ -175,12 +178,10 @@ class _Turn:
         return Fault(Kind.KILL_AT_STEP, target, snare=snare)
 
 
-def _around(chance: random.Random, things: Sequence) -> Iterator:  # type: ignore[type-arg]
-    """One after the other for ever, from any of them on."""
-    first = chance.randrange(len(things))
+def _dealt(chance: random.Random, things: Sequence[T]) -> Iterator[T]:
+    """All of them in some order, then all of them in another one, and so on."""
     while True:
-        yield things[first % len(things)]
-        first += 1
+        yield from chance.sample(things, len(things))
 
 
 def _draw_evenly_by_size(chance: random.Random, bounds: tuple[float, float]) -> float:

@@ -55,6 +55,12 @@ def test_kills_and_clocks_meet_every_agent(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_every_kind_of_wrong_clock_comes_to_every_agent(seed: int) -> None:
+    found = {(fault.kind, fault.target) for fault in firsts(seed, "clock", count=200)}
+    assert found == {(kind, agent) for kind in CLOCK_TROUBLES for agent in AGENTS}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_what_needs_a_jvm_meets_only_those_who_have_one(seed: int) -> None:
     found = [fault for fault in firsts(seed, *ALL, count=200) if fault.kind in OF_JVM]
     assert {fault.target for fault in found} == set(DATA_SITES)
