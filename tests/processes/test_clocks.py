@@ -18,9 +18,11 @@ CODE = "import sys, time\nfor _ in sys.stdin: print(time.time(), time.monotonic(
 
 @pytest.fixture
 def clocks(tmp_path: Path) -> Clocks:
+    """Skipped where there is no library; one that is there must do what is wanted."""
     found = Clocks.find(tmp_path / "clocks")
-    if isinstance(found, str):
+    if isinstance(found, str) and ("not installed" in found or "no library" in found):
         pytest.skip(found)
+    assert isinstance(found, Clocks), found
     return found
 
 
