@@ -80,6 +80,10 @@ class Agents:
         self.links = Links()
         self.lives = dict.fromkeys(AGENTS, 0)
         """How often each was started."""
+        self.may_end: set[str] = set()
+        """Agents that may end by themselves now: what they can't do without was taken from them."""
+        self.ended: list[str] = []
+        """Agents that ended by themselves all the same."""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._sessions: set[int] = set()
         self._ports: dict[str, int] = {}
@@ -117,6 +121,7 @@ class Agents:
     def close(self) -> list[str]:
         """End everything that was started; returns what outlived its agent."""
         for name, process in self._processes.items():
+            self._note_end(name)
             self.unpause(name)
             process.terminate()
         for process in self._processes.values():
@@ -140,10 +145,23 @@ class Agents:
 
     def start(self, name: str) -> None:
         assert not self.is_running(name), f"{name} runs already"
+        self._note_end(name)
         process = self._spawn(name)
         self._processes[name] = process
         self._sessions.add(process.pid)
         self.lives[name] += 1
+
+    def _note_end(self, name: str) -> None:
+        """Of a process that ended and was not killed: a supervisor hides it, so we must not."""
+        process = self._processes.get(name)
+        code = None if process is None else process.poll()
+        if code is None or code == -signal.SIGKILL:
+            return
+        if name in self.may_end:
+            self.may_end.discard(name)
+        else:
+            words = self.log_tail(name, lines=1)
+            self.ended.append(f"{name} ended by itself (exit {code}): {words}")
 
     def _spawn(self, name: str) -> subprocess.Popen[bytes]:
         """As ``up`` does it, with a clock of its own and traps on its way."""

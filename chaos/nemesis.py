@@ -50,6 +50,7 @@ class Nemesis:
             for number, act in enumerate(acts, start=1):
                 if act.is_patient:
                     self.agents.await_all_ready()
+                    self.agents.may_end.clear()
                 self.say(f"{number} of {len(acts)}: {act}")
                 self._perform(act)
                 between()
@@ -126,6 +127,7 @@ class Nemesis:
         self._await_another_jvm(target, before)
 
     def _await_another_jvm(self, target: str, before: Sequence[int]) -> None:
+        self.agents.may_end.add(target)
         if not self.agents.await_another_jvm(target, before):
             self.failures.append(f"{target} went on without its JVM: no other one, and no end")
             self.agents.kill(target)
@@ -165,6 +167,7 @@ class Nemesis:
             self.say(found)
             return False
         self._failing[fault.target] = found
+        self.agents.may_end.add(fault.target)
         return True
 
     def _heal(self, fault: Fault) -> None:

@@ -80,7 +80,7 @@ def run(plan: Plan, directory: Path, *, say: Callable[[str], None] = print) -> O
                 outcome.evidence = "\n".join(
                     f"--- {name}\n{agents.log_tail(name)}" for name in AGENTS
                 )
-            outcome.failures += agents.close()
+            outcome.failures += [*agents.close(), *agents.ended]
     return outcome
 
 

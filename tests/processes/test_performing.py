@@ -44,6 +44,7 @@ class Agents:
         self.clocks = Clocks(self.done)
         self.links = self
         self.down: set[str] = set()
+        self.may_end: set[str] = set()
         self.has_another_jvm = True
         self.walks_into_traps = True
 
@@ -174,6 +175,15 @@ def test_an_agent_that_stays_without_a_jvm_is_a_failure_and_started_again(
     perform(nemesis, fault)
     assert "without its JVM" in nemesis.failures[0]
     assert agents.done[-2:] == [f"kill {SITE}", f"start {SITE}"]
+
+
+def test_who_loses_its_jvm_may_end_until_all_are_at_work_again(
+    nemesis: Nemesis, agents: Agents
+) -> None:
+    perform(nemesis, Fault(Kind.KILL_JVM, SITE))
+    assert agents.may_end == {SITE}
+    perform(nemesis, Fault(Kind.SET_CLOCK, ROOT, by_s=9.0), Fault(Kind.PAUSE, RELAY))
+    assert agents.may_end == set()
 
 
 def test_an_agent_that_was_killed_at_a_step_is_started_again(
