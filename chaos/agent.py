@@ -24,6 +24,8 @@ from chaos.steps import Snare, Step, Trap, Victim
 GONE_S_MAX = 2.0
 """A JVM that was sent SIGKILL is gone within milliseconds; the step goes on without it."""
 LOOK_EVERY_S = 0.002
+AMBUSH = "ambush"
+"""The name of the threads that wait within a step."""
 
 
 def lay_hooks(trap: Trap) -> None:
@@ -65,7 +67,9 @@ class Hooks:
             returned = threading.Event()
             snare = self._laid(within)
             if snare is not None:
-                threading.Thread(target=self._ambush, args=(snare, returned), daemon=True).start()
+                threading.Thread(
+                    target=self._ambush, args=(snare, returned), name=AMBUSH, daemon=True
+                ).start()
             try:
                 result = method(*arguments, **named)
             finally:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from chaos.agent import Hooks
+from chaos.agent import AMBUSH, Hooks
 from chaos.steps import Snare, Step, Trap, Victim
 
 CHAOS = Path(__file__).parents[2]
@@ -87,9 +87,13 @@ def test_a_trap_springs_once(trap: Trap, batch: Batch, struck: list[tuple[Victim
 def test_a_trap_within_the_work_waits_for_work_that_is_long_enough(
     trap: Trap, batch: Batch, struck: list[tuple[Victim, str]]
 ) -> None:
-    trap.lay(Snare(Step.IN_SPARK, Victim.JVM, wait_s=0.2))
+    trap.lay(Snare(Step.IN_SPARK, Victim.JVM, wait_s=LONG_S))
     batch.run(1)
+    for thread in threading.enumerate():
+        if thread.name == AMBUSH:
+            thread.join()
     assert struck == []
+    trap.lay(Snare(Step.IN_SPARK, Victim.JVM, wait_s=0.01))
     batch.may_return.clear()
     batch.run(2)
     assert struck == [(Victim.JVM, "within")]
