@@ -161,14 +161,16 @@ class _Turn:
             return Fault(kind, next(self._links))
         if kind is Kind.KILL_AT_STEP:
             return self._at_step(next(self._steps))
-        if kind in (*OF_JVM, Kind.FILL_DISK):
+        if kind in OF_JVM:
             return Fault(kind, next(self._data_sites))
+        if kind in GROUPS["disk"]:  # not a relay's, which has next to nothing on it
+            trouble = next(self._troubles) if kind is Kind.FAIL_DISK else None
+            return Fault(kind, next(self._data_sites), trouble=trouble)
         target = next(self._agents)
         if kind in CLOCK_TROUBLES:
             by_s = _draw_evenly_by_size(chance, CLOCK_STEP_S)
             return Fault(kind, target, by_s=by_s * chance.choice((-1, 1)))
-        trouble = next(self._troubles) if kind is Kind.FAIL_DISK else None
-        return Fault(kind, target, trouble=trouble)
+        return Fault(kind, target)
 
     def _at_step(self, step: Step) -> Fault:
         target = ROOT if step in ROOT_STEPS else next(self._data_sites)

@@ -85,8 +85,10 @@ def test_clocks_are_set_ahead_and_back_by_seconds_and_by_hours_up_to_a_day(seed:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_trouble_of_a_disk_is_drawn(seed: int) -> None:
-    assert {fault.trouble for fault in firsts(seed, "disk")} == {*Trouble, None}
+def test_every_trouble_of_a_disk_comes_to_those_who_have_data(seed: int) -> None:
+    found = firsts(seed, "disk", count=60)
+    assert {fault.trouble for fault in found} == {*Trouble, None}
+    assert {fault.target for fault in found} == set(DATA_SITES)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
