@@ -1,8 +1,9 @@
 """A disk that fails under a running agent: strace makes some of its system calls return errors.
 
 Nothing of the agent is changed, and what SQLite and Arrow call in C fails like what Python calls.
-Only some calls of a kind fail, so that what was begun is also left half done. ``write`` is not
-among them: it is the agent's log as well, and what it has to say is wanted.
+Only some calls of a kind fail, so that what was begun is also left half done; but a directory that
+can't be listed stays so, for whoever looks twice would hardly meet it. ``write`` never fails: it is
+the agent's log as well, and what it has to say is wanted.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Trouble(Enum):
     SYNC = ("syncs fail", "fsync,fdatasync", "EIO", "1+2")
     WRITE = ("no room for SQLite", "pwrite64", "ENOSPC", "2+3")
     READ = ("reads fail", "pread64", "EIO", "2+5")
-    LIST = ("directories can't be listed", "getdents64", "EIO", "1+3")
+    LIST = ("directories can't be listed", "getdents64", "EIO", "1+")
     OPEN = ("too many open files", "openat", "EMFILE", "3+7")
     RENAME = ("files can't be renamed or linked", "rename,link,linkat", "EIO", "1+2")
 
