@@ -19,8 +19,9 @@ from chaos.steps import Step, Victim
 if TYPE_CHECKING:
     from chaos.federation import Agents
 
-SPRUNG_S_MAX = 20.0
-"""How long a trap waits for its step: a batch comes every second or two."""
+SPRUNG_S_MAX = 45.0
+"""How long a trap waits for its step. A batch comes every second or two, but the first one of a
+Spark that has just started can take half a minute on a busy machine."""
 LOOK_EVERY_S = 0.02
 WAYS = {Kind.STALL: (), Kind.STALL_IN: (Way.IN,), Kind.STALL_OUT: (Way.OUT,)}
 
