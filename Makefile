@@ -49,7 +49,7 @@ mutants: $(READY) ## Plant small mistakes, one at a time: each must make a test 
 soak: $(READY) ## Thousands of installs, batches, failures and removals on one JVM (some 20 minutes)
 	$(BIN)/python -m soak
 
-chaos: $(READY) ## Kill, cut and fill the disks of real agents
+chaos: $(READY) ## Kill, cut, stop, fill and mislead real agents (four minutes; root for some)
 	$(BIN)/python -m pytest tests/processes/test_chaos.py
 	$(BIN)/python -m chaos
 

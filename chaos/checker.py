@@ -6,6 +6,12 @@ calls unknown. A site that it does not call missing has closed the window, and a
 read that began ``disorder`` after the window's end: whatever was in the file by then must be in.
 Later lines may still be under way, so only a final revision must have every number. Numbers that
 were in stay in.
+
+A site whose clock was set ahead closes and seals panes before their time, and one whose clock was
+set back takes what is written now for the future. That may cost lateness, and records that come
+too late or are refused: they are *given up*, as long as they are counted and no answer without them
+says that it is exact and final, be it published before they were written. It excuses nothing else:
+no record twice, no final answer that changes, no revision with less than the one before.
 """
 
 from __future__ import annotations
@@ -23,6 +29,19 @@ CLOCK_TOLERANCE_S = 0.5
 NUMBERS_SHOWN = 12
 ABSENT = (PaneState.UNKNOWN, PaneState.DEFERRED)
 """States in which nothing of a site is in the answer."""
+
+
+@dataclass
+class ClockSteps:
+    """Whose clocks have been wrong, and how far ahead at most; filled while checkers look."""
+
+    ahead_s: dict[str, float] = field(default_factory=dict)
+
+    def note(self, name: str, by_s: float) -> None:
+        self.ahead_s[name] = max(self.ahead_s.get(name, 0.0), by_s)
+
+    def were_wrong_at(self, name: str) -> bool:
+        return name in self.ahead_s
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,8 @@ class Verdict:
     """What answers said of themselves and was not so."""
     unsettled: list[str] = field(default_factory=list)
     """Windows that were not final and exact in time: a failure of liveness, not of safety."""
+    given_up: set[int] = field(default_factory=set)
+    """Numbers that a final answer lacks and does not claim, of sites whose clock was wrong."""
     revisions: int = 0
     windows: int = 0
     partial: int = 0
@@ -65,6 +86,7 @@ class Verdict:
             f"{self.grown} with more than the one before",
             f"lost {_some(self.lost)}; duplicated {_some(self.duplicated)}; "
             f"unexpected {_some(self.unexpected)}",
+            *([f"given up to wrong clocks {_some(self.given_up)}"] if self.given_up else []),
         ]
         lines += [f"untrue: {text}" for text in self.untrue]
         lines += [f"unsettled: {text}" for text in self.unsettled]
@@ -74,11 +96,27 @@ class Verdict:
 class Checker:
     """Hears every publication once, in order; ``settle`` says what is wanted in the end."""
 
-    def __init__(self, truth: Truth, sites: Iterable[str], *, disorder_s: float) -> None:
-        self.verdict = Verdict()
+    def __init__(
+        self,
+        truth: Truth,
+        sites: Iterable[str],
+        *,
+        disorder_s: float,
+        root: str = "",
+        clocks: ClockSteps | None = None,
+        verdict: Verdict | None = None,
+    ) -> None:
+        """``clocks`` says whose clocks were wrong; ``verdict`` is given where checkers of several
+        queries have one in common."""
+        self.verdict = verdict if verdict is not None else Verdict()
         self._truth = truth
         self._sites = tuple(sites)
         self._disorder_s = disorder_s
+        self._root = root
+        self._clocks = clocks if clocks is not None else ClockSteps()
+        self._given_up: set[int] = set()
+        self._counted = 0
+        """Records that the answers say were too late or refused."""
         self._newest: dict[int, tuple[Envelope, frozenset[int]]] = {}
 
     def hear(self, answer: Answer) -> None:
@@ -90,8 +128,9 @@ class Checker:
         self._check_numbers(answer, numbers, born)
         self._check_claims(envelope, numbers, born)
         self._check_revision(envelope, numbers)
+        self.verdict.windows += envelope.start_us not in self._newest
         self._newest[envelope.start_us] = (envelope, numbers)
-        self.verdict.windows = len(self._newest)
+        self._counted = max(self._counted, envelope.tally.too_late + envelope.tally.refused)
 
     def is_settled(self, *, first_us: int, until_us: int) -> bool:
         """Whether every window of the span has a final answer."""
@@ -102,11 +141,29 @@ class Checker:
 
     def settle(self, *, first_us: int, until_us: int) -> Verdict:
         """The verdict when the faults are over and the time to recover is up."""
-        for start_us in self._windows(first_us, until_us):
-            trouble = self._unsettled(start_us)
-            if trouble:
-                self.verdict.unsettled.append(f"window {start_us}: {trouble}")
+        self.end()
+        self.verdict.unsettled += [
+            f"window {start_us}: {trouble}"
+            for start_us, trouble in self.unsettled(first_us=first_us, until_us=until_us).items()
+        ]
         return self.verdict
+
+    def end(self) -> None:
+        """No record is written any more: what is final is held against all there are."""
+        for start_us, (envelope, numbers) in self._newest.items():
+            if envelope.final:
+                self._check_claims(envelope, numbers, self._truth.window(start_us))
+        if len(self._given_up) > self._counted:
+            self._note_untrue(
+                f"{len(self._given_up)} records were given up, but {self._counted} were counted "
+                f"as too late or refused: {_some(self._given_up)}"
+            )
+
+    def unsettled(self, *, first_us: int, until_us: int) -> dict[int, str]:
+        """By the start of the window: why it is not done."""
+        windows = self._windows(first_us, until_us)
+        found = {start_us: self._unsettled(start_us) for start_us in windows}
+        return {start_us: trouble for start_us, trouble in found.items() if trouble}
 
     def _windows(self, first_us: int, until_us: int) -> range:
         """The starts of the windows from ``first_us`` on that end by ``until_us``."""
@@ -121,8 +178,12 @@ class Checker:
             return f"not final at revision {envelope.revision}; missing {envelope.missing}"
         lacking = self._truth.window(start_us).keys() - numbers
         if lacking:
+            if lacking <= self._given_up:
+                return ""
             return f"final without {_some(lacking)}; missing {envelope.missing}"
-        return "" if envelope.exact else f"final, not exact; missing {envelope.missing}"
+        if envelope.exact or any(map(self._clocks.were_wrong_at, self._sites)):
+            return ""
+        return f"final, not exact; missing {envelope.missing}"
 
     def _check_numbers(
         self, answer: Answer, numbers: frozenset[int], born: Mapping[int, Record]
@@ -130,9 +191,12 @@ class Checker:
         times = Counter(number for number, _ in answer.rows)
         self.verdict.duplicated |= {number for number, count in answer.rows if count != 1}
         self.verdict.duplicated |= {number for number, count in times.items() if count > 1}
+        self.verdict.unexpected |= {number for number in numbers if number not in born}
+        if self._clocks.were_wrong_at(self._root):
+            return
         answered_s = answer.envelope.answered_at_s + CLOCK_TOLERANCE_S
         self.verdict.unexpected |= {
-            number for number in numbers if number not in born or born[number].born_s > answered_s
+            number for number in numbers & born.keys() if born[number].born_s > answered_s
         }
 
     def _check_claims(
@@ -154,12 +218,21 @@ class Checker:
     ) -> None:
         """The site is not missing: it has closed this window, and all of it is in."""
         if envelope.final:
-            self.verdict.lost |= own.keys() - numbers
+            self._lack(envelope, site, own.keys() - numbers)
             return
-        closed_s = envelope.end_us / 1e6 + self._disorder_s - CLOCK_TOLERANCE_S
+        ahead_s = self._clocks.ahead_s.get(site, 0.0)
+        closed_s = envelope.end_us / 1e6 + self._disorder_s - CLOCK_TOLERANCE_S - ahead_s
         due = {number for number, record in own.items() if record.written_s <= closed_s}
         if due - numbers:
             self._untrue(envelope, f"{site} is not missing, but lacks {_some(due - numbers)}")
+
+    def _lack(self, envelope: Envelope, site: str, lacking: Iterable[int]) -> None:
+        """A final answer goes without these for ever."""
+        if envelope.exact or not self._clocks.were_wrong_at(site):
+            self.verdict.lost |= set(lacking)
+        else:
+            self._given_up |= set(lacking)
+            self.verdict.given_up |= set(lacking)
 
     def _check_counts(self, envelope: Envelope, states: Mapping[str, PaneState]) -> None:
         """A site that lacks a late update is missing and stays covered; an absent one is not."""
@@ -187,8 +260,13 @@ class Checker:
             self._untrue(envelope, f"covers {envelope.covered} sites after {last.covered}")
 
     def _untrue(self, envelope: Envelope, text: str) -> None:
-        where = f"window {envelope.start_us} revision {envelope.revision}"
-        self.verdict.untrue.append(f"{where}: {text}")
+        where = f"{envelope.query} window {envelope.start_us} revision {envelope.revision}"
+        self._note_untrue(f"{where}: {text}")
+
+    def _note_untrue(self, text: str) -> None:
+        """Once: final answers are looked at again in the end."""
+        if text not in self.verdict.untrue:
+            self.verdict.untrue.append(text)
 
 
 def _some(numbers: Iterable[int]) -> str:

@@ -1,8 +1,9 @@
 """The agents of a run: laid out, started, killed and started again, and gone at the end.
 
 The layout is that of ``headwater up``, but for the roster, which names the proxies' ports and puts
-the relay between the root and the other site, and for periods that are short enough to see repairs
-within a minute.
+the relay between the root and the other site, for periods that are short enough to see repairs
+within a minute, and for certificates that were issued days ago, as they were in the field: a clock
+that is set back a day must find them valid.
 """
 
 from __future__ import annotations
@@ -13,19 +14,27 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 
+from chaos.clocks import Clocks
 from chaos.links import Links
 from chaos.places import AGENTS, ROOT
+from chaos.processes import java_children, session_members
+from chaos.steps import Trap
 from headwater.agent import control_api as api
 from headwater.agent.config import roster_toml
 from headwater.agent.process import JVM
-from headwater.agent.up import OPERATOR, is_ready, lay_out, spawn_agent
+from headwater.agent.up import OPERATOR, is_ready, lay_out
+from headwater.errors import ConfigurationError
+from headwater.net import certs
 from headwater.net.certs import CertFiles
 from headwater.net.control_client import ControlClient
 from headwater.plan.roster import Roster, Site
@@ -34,6 +43,7 @@ from headwater.spark.jvm import JvmIdentity, started_ticks
 READY_S_MAX = 240.0
 END_S_MAX = 30.0
 LOOK_EVERY_S = 0.1
+ISSUED_BEFORE = timedelta(days=3)
 
 TUNING = """poll_s = 0.5
 
@@ -41,6 +51,7 @@ TUNING = """poll_s = 0.5
 summary_life_s = 6.0
 seal_every_s = 2.0
 state_every_s = 2.0
+tally_every_s = 2.0
 
 [overlay]
 summary_life_s = 6.0
@@ -62,11 +73,17 @@ class LivenessFailure(Exception):
 class Agents:
     """The processes of one run, and the links between them."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, clocks: Clocks | None = None) -> None:
+        """Without ``clocks`` all agents have the machine's."""
         self.directory = directory
+        self.clocks = clocks
         self.links = Links()
         self.lives = dict.fromkeys(AGENTS, 0)
         """How often each was started."""
+        self.may_end: set[str] = set()
+        """Agents that may end by themselves now: what they can't do without was taken from them."""
+        self.ended: list[str] = []
+        """Agents that ended by themselves all the same."""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._sessions: set[int] = set()
         self._ports: dict[str, int] = {}
@@ -74,7 +91,8 @@ class Agents:
     # Their life as a whole
 
     def lay_out(self) -> None:
-        roster = lay_out(self.directory, site_count=2, relays=1)
+        with mock.patch.object(certs, "BACKDATED", ISSUED_BEFORE):
+            roster = lay_out(self.directory, site_count=2, relays=1)
         self._ports = {site.name: site.port for site in roster.sites}
         sites = tuple(
             self._behind_proxy(roster.site(name), ordinal) for ordinal, name in enumerate(AGENTS)
@@ -102,8 +120,9 @@ class Agents:
 
     def close(self) -> list[str]:
         """End everything that was started; returns what outlived its agent."""
-        for process in self._processes.values():
-            process.send_signal(signal.SIGCONT)
+        for name, process in self._processes.items():
+            self._note_end(name)
+            self.unpause(name)
             process.terminate()
         for process in self._processes.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -116,21 +135,51 @@ class Agents:
     def _end_left_behind(self) -> Iterator[str]:
         """A JVM ends soon after its agent, by itself; whoever does not is named and ended."""
         deadline_s = time.monotonic() + END_S_MAX
-        while (left := _members(self._sessions)) and time.monotonic() < deadline_s:
+        while (left := session_members(self._sessions)) and time.monotonic() < deadline_s:
             time.sleep(LOOK_EVERY_S)
         for pid, command in left.items():
             yield f"process {pid} was left behind: {command[:200]}"
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            _signal(pid, signal.SIGKILL)
 
     # One of them
 
     def start(self, name: str) -> None:
         assert not self.is_running(name), f"{name} runs already"
-        process = spawn_agent(self.directory, name)
+        self._note_end(name)
+        process = self._spawn(name)
         self._processes[name] = process
         self._sessions.add(process.pid)
         self.lives[name] += 1
+
+    def _note_end(self, name: str) -> None:
+        """Of a process that ended and was not killed: a supervisor hides it, so we must not."""
+        process = self._processes.get(name)
+        code = None if process is None else process.poll()
+        if code is None or code == -signal.SIGKILL:
+            return
+        if name in self.may_end:
+            self.may_end.discard(name)
+        else:
+            words = self.log_tail(name, lines=1)
+            self.ended.append(f"{name} ended by itself (exit {code}): {words}")
+
+    def _spawn(self, name: str) -> subprocess.Popen[bytes]:
+        """As ``up`` does it, with a clock of its own and traps on its way."""
+        here = Path(__file__).parents[1]
+        clock = {} if self.clocks is None else self.clocks.environment(name)
+        paths = (str(here), os.environ.get("PYTHONPATH", ""))
+        with (self.directory / name / "agent.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "chaos.agent", str(self.directory / name / "agent.toml")],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **clock},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+
+    def pid(self, name: str) -> int:
+        return self._processes[name].pid
+
+    def trap(self, name: str) -> Trap:
+        return Trap(self.directory / name)
 
     def is_running(self, name: str) -> bool:
         return name in self._processes and self._processes[name].poll() is None
@@ -172,10 +221,29 @@ class Agents:
             return False
         return True
 
-    def pause(self, name: str) -> None:
-        self._processes[name].send_signal(signal.SIGSTOP)
+    def jvms(self, name: str) -> list[int]:
+        """The JVM that it has now, if any."""
+        return java_children(self.pid(name))
+
+    def await_another_jvm(self, name: str, before: Sequence[int]) -> bool:
+        """Whether the agent has another JVM than before, or has ended, within ``END_S_MAX``."""
+        deadline_s = time.monotonic() + END_S_MAX
+        while self.is_running(name) and not set(self.jvms(name)) - set(before):
+            if time.monotonic() > deadline_s:
+                return False
+            time.sleep(LOOK_EVERY_S)
+        return True
+
+    def pause(self, name: str, *, is_agent: bool = True, is_jvm: bool = False) -> None:
+        """The agent first: it shall not see its JVM stand still."""
+        if is_agent:
+            self._processes[name].send_signal(signal.SIGSTOP)
+        for pid in self.jvms(name) if is_jvm else ():
+            _signal(pid, signal.SIGSTOP)
 
     def unpause(self, name: str) -> None:
+        for pid in self.jvms(name):
+            _signal(pid, signal.SIGCONT)
         self._processes[name].send_signal(signal.SIGCONT)
 
     def forget_checkpoint(self, name: str) -> None:
@@ -203,6 +271,17 @@ class Agents:
         reply = asyncio.run(self._ask(ROOT, api.RUN, {"text": sql}))
         return msgspec.convert(reply, api.RunReply)
 
+    def reinstall(self, stream: str, sql: str, *, gap_s: float) -> api.RunReply:
+        """Remove a stream and install it again after so long, over one connection."""
+        return asyncio.run(self._reinstall(stream, sql, gap_s))
+
+    async def _reinstall(self, stream: str, sql: str, gap_s: float) -> api.RunReply:
+        async with self._client(ROOT) as client:
+            with contextlib.suppress(ConfigurationError):  # an earlier try may have removed it
+                await client.request(api.REMOVE, {"stream": stream})
+            await asyncio.sleep(gap_s)
+            return msgspec.convert(await client.request(api.RUN, {"text": sql}), api.RunReply)
+
     def why(self, stream: str, window: str) -> str:
         """What the root says of a window, for the report of a failure."""
         request = {"stream": stream, "window": window}
@@ -212,28 +291,23 @@ class Agents:
             return f"no word from the root: {error!r}"
 
     async def _ask(self, name: str, request: str, payload: dict[str, Any]) -> Any:
-        """Past the proxy, so that a cut link is no obstacle."""
-        certs = self.directory / "certs"
-        files = CertFiles(certs / "ca.pem", certs / f"{OPERATOR}.pem", certs / f"{OPERATOR}.key")
-        async with ControlClient("127.0.0.1", self._ports[name], files, site=name) as client:
+        async with self._client(name) as client:
             return await client.request(request, payload)
+
+    def _client(self, name: str) -> ControlClient:
+        """Past the proxy, so that a cut link is no obstacle."""
+        held = self.directory / "certs"
+        files = CertFiles(held / "ca.pem", held / f"{OPERATOR}.pem", held / f"{OPERATOR}.key")
+        return ControlClient("127.0.0.1", self._ports[name], files, site=name)
 
 
 def _kill_jvm(jvm: JvmIdentity) -> bool:
     if started_ticks(jvm.pid) != jvm.started_ticks:
         return False
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(jvm.pid, signal.SIGKILL)
+    _signal(jvm.pid, signal.SIGKILL)
     return True
 
 
-def _members(sessions: set[int]) -> dict[int, str]:
-    """Processes of these sessions: agents and JVMs lead one each, and their children stay in it."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            if int(fields[3]) in sessions and fields[0] not in "ZX":
-                command = (path / "cmdline").read_bytes().replace(b"\0", b" ")
-                found[int(path.name)] = command.decode(errors="replace")
-    return found
+def _signal(pid: int, which: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, which)

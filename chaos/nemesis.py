@@ -1,140 +1,70 @@
-"""What goes wrong, drawn from a seed: acts of one or two faults, each with its end.
-
-An act strikes, holds, heals and pauses. A *patient* act first waits until all agents are at work;
-the others strike whatever they meet, which may well be an agent that is still starting.
-"""
+"""Performs acts on real agents, and counts what really struck."""
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from chaos.acts import CLOCK_TROUBLES, GROUPS, KILLS, LINK_TROUBLES, Act, Fault, Kind
+from chaos.failing_disk import FailingDisk
 from chaos.links import Way
-from chaos.places import AGENTS, DATA_SITES, LINKS
+from chaos.overload import Hogs
+from chaos.places import AGENTS, ROOT
 from chaos.small_disk import SmallDisk
+from chaos.steps import Step, Victim
 
 if TYPE_CHECKING:
     from chaos.federation import Agents
 
-
-class Kind(StrEnum):
-    KILL = "kill"
-    """The agent alone; its JVM notices and ends."""
-    KILL_WITH_JVM = "kill with JVM"
-    KILL_JVM = "kill JVM"
-    """The agent shall notice and end, to be started again."""
-    FORGET_CHECKPOINT = "kill and delete checkpoint"
-    PAUSE = "pause"
-    CUT = "cut"
-    STALL = "stall"
-    STALL_IN = "stall in"
-    STALL_OUT = "stall out"
-    FILL_DISK = "fill disk"
-
-
-KILLS = (Kind.KILL, Kind.KILL_WITH_JVM, Kind.KILL_JVM, Kind.FORGET_CHECKPOINT)
-LINK_TROUBLES = (Kind.CUT, Kind.STALL, Kind.STALL_IN, Kind.STALL_OUT)
-HOLD_S, PAUSE_S = (1.0, 8.0), (2.0, 12.0)
-FULL_HOLD_S = (6.0, 15.0)
-"""A disk stays full long enough for every store to run into it."""
-SECOND_CHANCE = 0.3
-"""That an act has a second fault, elsewhere."""
-PATIENT_CHANCE = 0.7
-
-
-@dataclass(frozen=True)
-class Fault:
-    kind: Kind
-    target: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.target}"
-
-
-@dataclass(frozen=True)
-class Act:
-    faults: tuple[Fault, ...]
-    hold_s: float
-    pause_s: float
-    is_patient: bool = True
-    """Strikes only when all agents are ready."""
-
-    def __str__(self) -> str:
-        return " and ".join(map(str, self.faults)) + f" for {self.hold_s:.1f} s"
-
-
-def draw_acts(*, kills: int, seed: int, disks: Sequence[str]) -> tuple[Act, ...]:
-    """Acts with exactly so many kills; the same seed gives the same acts.
-
-    ``disks`` are the agents whose disks can be filled.
-    """
-    chance = random.Random(seed)
-    firsts = [_draw_kill(chance, number) for number in range(kills)]
-    others = [_draw_trouble(chance, number, disks) for number in range(kills // 2)]
-    first_faults = firsts + others
-    chance.shuffle(first_faults)
-    return tuple(_draw_act(chance, fault) for fault in first_faults)
-
-
-def _draw_kill(chance: random.Random, number: int) -> Fault:
-    """Each agent in turn, so that a few kills meet all of them."""
-    target = AGENTS[number % len(AGENTS)]
-    kinds = KILLS if target in DATA_SITES else (Kind.KILL,)
-    return Fault(chance.choice(kinds), target)
-
-
-def _draw_trouble(chance: random.Random, number: int, disks: Sequence[str]) -> Fault:
-    kinds = [*([Kind.FILL_DISK] if disks else []), *LINK_TROUBLES, Kind.PAUSE]
-    kind = kinds[number % len(kinds)]
-    if kind is Kind.FILL_DISK:
-        return Fault(kind, chance.choice(disks))
-    return Fault(kind, chance.choice(LINKS if kind in LINK_TROUBLES else AGENTS))
-
-
-def _draw_act(chance: random.Random, fault: Fault) -> Act:
-    faults = [fault]
-    if chance.random() < SECOND_CHANCE:
-        link = chance.choice([name for name in LINKS if name != fault.target])
-        faults.append(Fault(chance.choice(LINK_TROUBLES), link))
-    return Act(
-        tuple(faults),
-        hold_s=chance.uniform(*(FULL_HOLD_S if fault.kind is Kind.FILL_DISK else HOLD_S)),
-        pause_s=chance.uniform(*PAUSE_S),
-        is_patient=chance.random() < PATIENT_CHANCE,
-    )
+SPRUNG_S_MAX = 45.0
+"""How long a trap waits for its step. A batch comes every second or two, but the first one of a
+Spark that has just started can take half a minute on a busy machine."""
+LOOK_EVERY_S = 0.02
+WAYS = {Kind.STALL: (), Kind.STALL_IN: (Way.IN,), Kind.STALL_OUT: (Way.OUT,)}
 
 
 @dataclass
 class Nemesis:
-    """Performs acts, and counts what really struck."""
-
     agents: Agents
     disks: Mapping[str, SmallDisk]
     say: Callable[[str], None]
+    reinstall: Callable[[float], None] = lambda gap_s: None
+    """Removes and installs the stream that comes and goes."""
     struck: Counter[Kind] = field(default_factory=Counter)
+    steps: Counter[Step] = field(default_factory=Counter)
+    """At which steps a trap was sprung."""
     killed_at_work: int = 0
     """Kills that met an agent that was ready."""
     failures: list[str] = field(default_factory=list)
     """Agents that did not do what they should have done by themselves."""
+    missed: list[str] = field(default_factory=list)
+    """Faults that met nothing."""
+    _failing: dict[str, FailingDisk] = field(default_factory=dict)
+    _hogs: Hogs | None = None
 
     def perform(self, acts: Sequence[Act], *, between: Callable[[], None]) -> None:
         """``between`` is called after each act, to look at the answers so far."""
-        for number, act in enumerate(acts, start=1):
-            if act.is_patient:
-                self.agents.await_all_ready()
-            self.say(f"{number} of {len(acts)}: {act}")
-            for fault in act.faults:
-                self._strike(fault)
-            time.sleep(act.hold_s)
-            for fault in act.faults:
-                self._heal(fault)
-            time.sleep(act.pause_s)
-            between()
+        try:
+            for number, act in enumerate(acts, start=1):
+                if act.is_patient:
+                    self.agents.await_all_ready()
+                    self.agents.may_end.clear()
+                self.say(f"{number} of {len(acts)}: {act}")
+                self._perform(act)
+                between()
+        finally:
+            self._end_all()
+
+    def _perform(self, act: Act) -> None:
+        for fault in act.faults:
+            self._strike(fault)
+        time.sleep(act.hold_s)
+        for fault in act.faults:
+            self._heal(fault)
+        time.sleep(act.pause_s)
 
     @property
     def kill_count(self) -> int:
@@ -145,41 +75,140 @@ class Nemesis:
         if fault.kind is Kind.CUT:
             agents.links.cut(target)
         elif fault.kind in LINK_TROUBLES:
-            ways = {Kind.STALL_IN: (Way.IN,), Kind.STALL_OUT: (Way.OUT,)}
-            agents.links.stall(target, *ways.get(fault.kind, ()))
+            agents.links.stall(target, *WAYS[fault.kind])
         elif fault.kind is Kind.FILL_DISK:
             self.disks[target].fill()
-        else:
-            self._strike_agent(fault)
+        elif fault.kind is Kind.HOG:
+            self._hogs = Hogs()
+        elif fault.kind is Kind.REINSTALL:
+            self._strike_stream(fault)
+        elif not self._strike_agent(fault):
+            self.missed.append(str(fault))
+            return
         self.struck[fault.kind] += 1
 
-    def _strike_agent(self, fault: Fault) -> None:
+    def _strike_stream(self, fault: Fault) -> None:
+        """With a right clock at the root, for the begin of a query is told by it."""
+        if self.agents.clocks is not None:
+            self.agents.clocks.set(ROOT, 0.0)
+        self.agents.await_all_ready()
+        for _ in range(fault.times):
+            self.reinstall(fault.by_s)
+
+    def _strike_agent(self, fault: Fault) -> bool:
+        """Whether the fault met its target."""
         agents, target = self.agents, fault.target
         if not agents.is_running(target):
             agents.start(target)
         self.killed_at_work += fault.kind in KILLS and agents.is_ready(target)
-        if fault.kind is Kind.PAUSE:
-            agents.pause(target)
-        elif fault.kind is Kind.KILL_JVM:
+        if fault.kind is Kind.KILL_AT_STEP:
+            return self._strike_at_step(fault)
+        if fault.kind is Kind.KILL_JVM:
             self._strike_jvm(target)
+        elif fault.kind in CLOCK_TROUBLES:
+            self._strike_clock(fault)
+        elif fault.kind is Kind.FAIL_DISK:
+            return self._strike_disk(fault)
+        elif fault.kind in GROUPS["overload"]:
+            agents.pause(
+                target,
+                is_agent=fault.kind is not Kind.PAUSE_JVM,
+                is_jvm=fault.kind is not Kind.PAUSE,
+            )
         else:
             agents.kill(target, with_jvm=fault.kind is not Kind.KILL)
             if fault.kind is Kind.FORGET_CHECKPOINT:
                 agents.forget_checkpoint(target)
+        return True
 
     def _strike_jvm(self, target: str) -> None:
         self.agents.await_ready(target)
+        before = self.agents.jvms(target)
         self.agents.kill_jvm(target)
-        if not self.agents.await_end(target):
-            self.failures.append(f"{target} went on without its JVM and did not end")
+        self._await_another_jvm(target, before)
+
+    def _await_another_jvm(self, target: str, before: Sequence[int]) -> None:
+        self.agents.may_end.add(target)
+        if not self.agents.await_another_jvm(target, before):
+            self.failures.append(f"{target} went on without its JVM: no other one, and no end")
             self.agents.kill(target)
 
+    def _strike_at_step(self, fault: Fault) -> bool:
+        """The agent strikes itself; we wait for that, and for what must follow from it."""
+        target, snare = fault.target, fault.snare
+        assert snare is not None, "drawn with the kind"
+        self.agents.await_all_ready()
+        before, trap = self.agents.jvms(target), self.agents.trap(target)
+        trap.lay(snare)
+        deadline_s = time.monotonic() + SPRUNG_S_MAX
+        while not trap.is_sprung and time.monotonic() < deadline_s:
+            time.sleep(LOOK_EVERY_S)
+        trap.take_away()
+        if not trap.is_sprung:
+            return False
+        self.steps[snare.step] += 1
+        if snare.victim is Victim.JVM:
+            self._await_another_jvm(target, before)
+        elif not self.agents.await_end(target):
+            self.failures.append(f"{target} outlived its own SIGKILL")
+        return True
+
+    def _strike_clock(self, fault: Fault) -> None:
+        clocks = self.agents.clocks
+        assert clocks is not None, "drawn only where there are clocks to step"
+        if fault.kind is Kind.RESTART_AT_OTHER_TIME:
+            self.agents.kill(fault.target, with_jvm=True)
+        clocks.set(fault.target, fault.by_s)
+
+    def _strike_disk(self, fault: Fault) -> bool:
+        assert fault.trouble is not None, "drawn with the kind"
+        record = self.agents.directory / fault.target / "failed-calls"
+        found = FailingDisk.begin(self.agents.pid(fault.target), fault.trouble, record)
+        if isinstance(found, str):
+            self.say(found)
+            return False
+        self._failing[fault.target] = found
+        self.agents.may_end.add(fault.target)
+        return True
+
     def _heal(self, fault: Fault) -> None:
+        target = fault.target
         if fault.kind in LINK_TROUBLES:
-            self.agents.links.heal(fault.target)
+            self.agents.links.heal(target)
         elif fault.kind is Kind.FILL_DISK:
-            self.disks[fault.target].free()
-        elif fault.kind is Kind.PAUSE:
-            self.agents.unpause(fault.target)
-        if not self.agents.is_running(fault.target):
-            self.agents.start(fault.target)
+            self.disks[target].free()
+        elif fault.kind is Kind.FAIL_DISK:
+            self._mend_disk(fault)
+        elif fault.kind is Kind.HOG:
+            self._end_hogs()
+        elif fault.kind is Kind.STEP_CLOCK and self.agents.clocks is not None:
+            self.agents.clocks.set(target, 0.0)
+        elif fault.kind in GROUPS["overload"]:
+            self.agents.unpause(target)
+        if target in AGENTS and not self.agents.is_running(target):
+            self.agents.start(target)
+
+    def _mend_disk(self, fault: Fault) -> None:
+        failing = self._failing.pop(fault.target, None)
+        if failing is None:
+            return
+        failed = failing.end()
+        self.say(f"{fault}: {failed} calls failed")
+        if not failed:
+            self.struck[fault.kind] -= 1
+            self.missed.append(str(fault))
+
+    def _end_hogs(self) -> None:
+        if self._hogs is not None:
+            self._hogs.end()
+            self._hogs = None
+
+    def _end_all(self) -> None:
+        """Also after a failure in the middle of an act; clocks that stay wrong are set right."""
+        self._end_hogs()
+        for failing in self._failing.values():
+            failing.end()
+        self._failing.clear()
+        if self.agents.clocks is not None:
+            for name in self.agents.clocks.set_right():
+                self.say(f"the clock of {name} is set right")

@@ -6,3 +6,7 @@ AGENTS = (ROOT, RELAY, SITE)
 DATA_SITES = (ROOT, SITE)
 LINKS = (ROOT, RELAY)
 """Those that others dial; the proxy of each is the link below it."""
+CHURNED = "churned"
+"""The stream that is removed and installed again, on a source of its own."""
+MACHINE = "machine"
+"""What an overload strikes: all agents at once."""

@@ -4,95 +4,73 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from chaos.checker import Answer, Checker, Verdict
+from chaos import failing_disk
+from chaos.acts import CLOCK_TROUBLES, Act, Kind
+from chaos.checker import Checker, ClockSteps
+from chaos.clocks import Clocks
 from chaos.federation import Agents, LivenessFailure
-from chaos.nemesis import Act, Nemesis
-from chaos.places import AGENTS, DATA_SITES, ROOT
+from chaos.listener import Listener
+from chaos.nemesis import Nemesis
+from chaos.outcome import Outcome
+from chaos.places import AGENTS, CHURNED, DATA_SITES, ROOT
 from chaos.small_disk import SmallDisk
 from chaos.truth import WINDOW_US, Truth
 from chaos.workload import LOG, Writer
-from headwater.store.results import ResultsReader
+from headwater.agent import control_api as api
+from headwater.errors import HeadwaterError
 
 DISORDER_S, LATENESS_S = 2.0, 20.0
 STREAM = "numbered"
-SQL = f"""
-CREATE SOURCE log (id BIGINT, ts TIMESTAMP, site STRING)
-  WITH (format = 'csv', path = '{LOG}*', time = 'ts');
+STATEMENTS = """
+CREATE SOURCE {source} (id BIGINT, ts TIMESTAMP, site STRING)
+  WITH (format = 'csv', path = '{log}*', time = 'ts');
 
-CREATE STREAM {STREAM} WITH (
-  deadline = '4s', disorder = '{DISORDER_S:g}s', lateness = '{LATENESS_S:g}s', revise_every = '1s'
-) AS SELECT id, count(*) AS n FROM log GROUP BY window(ts, '{WINDOW_US // 1_000_000} seconds'), id;
+CREATE STREAM {stream} WITH (
+  deadline = '4s', disorder = '{disorder_s:g}s', lateness = '{lateness_s:g}s', revise_every = '1s'
+) AS SELECT id, count(*) AS n FROM {source} GROUP BY window(ts, '{window_s} seconds'), id;
 """
 """The answer's rows are the set of the window's records."""
 GRACE_S = 120.0
 """After the last fault every window must be final within this time, and ``LATENESS_S``."""
 LOOK_EVERY_S = 1.0
+EXPLAINED_MAX = 3
+"""Unsettled windows of which the root is asked why."""
 FIRST_ANSWER_S_MAX = 120.0
+INSTALL_TRIES_MAX = 5
+BEGIN_S_MAX = 60.0
+"""A stream that is installed now begins within this time."""
+CHURNED_WINDOWS = 2
+"""Windows that the stream which comes and goes must have in the end."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a run does."""
 
-    acts: Callable[[Sequence[str]], Sequence[Act]]
-    """The nemesis' acts, told whose disks can be filled."""
+    acts: Callable[[Collection[Kind]], Sequence[Act]]
+    """The nemesis' acts, told which kinds this machine can't have."""
     seed: int
     lines_per_s: float = 20.0
     """At each site."""
-    wants_small_disks: bool = True
+    wants: Collection[Kind] = tuple(Kind)
+    """Kinds that may be among the acts; what they need is made ready."""
     keeps_state: bool = False
     """Small disks are copied before they are gone."""
-
-
-@dataclass
-class Outcome:
-    verdict: Verdict = field(default_factory=Verdict)
-    kills: int = 0
-    killed_at_work: int = 0
-    """Kills that met an agent that was ready."""
-    faults: dict[str, int] = field(default_factory=dict)
-    records: int = 0
-    lives: dict[str, int] = field(default_factory=dict)
-    recovered_s: float | None = None
-    """From the last fault to the last window's final answer; the lateness is part of it."""
-    failures: list[str] = field(default_factory=list)
-    """Beyond the verdict: agents that did not end or come up, processes left behind."""
-    skipped: str = ""
-    """Faults that this machine can't have, and why."""
-    evidence: str = ""
-    """What the root and the agents said, where something failed."""
-
-    @property
-    def is_good(self) -> bool:
-        return self.verdict.is_safe and self.verdict.is_live and not self.failures
-
-    def text(self) -> str:
-        faults = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.items()))
-        took = "never" if self.recovered_s is None else f"{self.recovered_s:.0f} s"
-        lines = [
-            f"{self.records} records; {self.kills} kills, {self.killed_at_work} of agents at work",
-            f"faults: {faults}; agents started: {self.lives}",
-            f"all final after the last fault: {took}",
-            self.verdict.text(),
-            *(f"failure: {text}" for text in self.failures),
-            *([f"skipped: {self.skipped}"] if self.skipped else []),
-            *([self.evidence] if self.evidence else []),
-        ]
-        return "\n".join(lines)
 
 
 def run(plan: Plan, directory: Path, *, say: Callable[[str], None] = print) -> Outcome:
     """Everything that was started has ended when this returns."""
     outcome = Outcome()
-    agents = Agents(directory)
+    agents = Agents(directory, _clocks(plan, directory, outcome))
     agents.lay_out()
     with _small_disks(plan, agents, outcome) as disks:
+        _look_for_strace(plan, outcome)
         try:
             _Run(plan, agents, disks, outcome, say).perform()
         except LivenessFailure as failure:
@@ -102,8 +80,24 @@ def run(plan: Plan, directory: Path, *, say: Callable[[str], None] = print) -> O
                 outcome.evidence = "\n".join(
                     f"--- {name}\n{agents.log_tail(name)}" for name in AGENTS
                 )
-            outcome.failures += agents.close()
+            outcome.failures += [*agents.close(), *agents.ended]
     return outcome
+
+
+def _clocks(plan: Plan, directory: Path, outcome: Outcome) -> Clocks | None:
+    if not set(CLOCK_TROUBLES) & set(plan.wants):
+        return None
+    clocks = Clocks.find(directory / "clocks")
+    if isinstance(clocks, str):
+        outcome.skipped.update(dict.fromkeys(CLOCK_TROUBLES, clocks))
+        return None
+    return clocks
+
+
+def _look_for_strace(plan: Plan, outcome: Outcome) -> None:
+    trouble = failing_disk.why_not() if Kind.FAIL_DISK in plan.wants else ""
+    if trouble:
+        outcome.skipped[Kind.FAIL_DISK] = trouble
 
 
 @contextmanager
@@ -111,10 +105,10 @@ def _small_disks(plan: Plan, agents: Agents, outcome: Outcome) -> Iterator[dict[
     """Under the state of each site with data, where this machine lets us."""
     disks: dict[str, SmallDisk] = {}
     try:
-        for name in DATA_SITES if plan.wants_small_disks else ():
+        for name in DATA_SITES if Kind.FILL_DISK in plan.wants else ():
             disk = SmallDisk.mount(agents.state(name))
             if isinstance(disk, str):
-                outcome.skipped = f"filling a disk: {disk}"
+                outcome.skipped[Kind.FILL_DISK] = disk
             else:
                 disks[name] = disk
         yield disks
@@ -139,13 +133,23 @@ class _Run:
         self._outcome = outcome
         self._say = say
         self._truth = Truth()
-        self._checker = Checker(self._truth, DATA_SITES, disorder_s=DISORDER_S)
-        self._reader = ResultsReader(agents.state(ROOT) / "results" / STREAM)
-        self._heard = 0
-        self._first_us = 0
+        self._clocks = ClockSteps()
+        if agents.clocks is not None:
+            agents.clocks.heard = self._clocks.note
+        self._streams = {name: self._listener(name) for name in (STREAM, CHURNED)}
+        self._installed: dict[str, api.Installed] = {}
+
+    def _listener(self, stream: str) -> Listener:
+        def new_checker() -> Checker:
+            return Checker(
+                self._truth, DATA_SITES, disorder_s=DISORDER_S, root=ROOT, clocks=self._clocks,
+                verdict=self._outcome.verdict,
+            )  # fmt: skip
+
+        return Listener(self._agents.state(ROOT) / "results" / stream, new_checker)
 
     def perform(self) -> None:
-        self._outcome.verdict = self._checker.verdict
+        acts = self._plan.acts(tuple(self._outcome.skipped))
         self._agents.start_all()
         self._say("all agents are ready")
         writers = [
@@ -158,60 +162,114 @@ class _Run:
         for writer in writers:
             writer.start()
         try:
-            self._install()
-            self._trouble()
+            self._install(STREAM)
+            if any(fault.kind is Kind.REINSTALL for act in acts for fault in act.faults):
+                self._install(CHURNED)
+            self._await_first_answer()
+            self._trouble(acts)
+            self._await_churned()
         finally:
             for writer in writers:
                 writer.stop()
         self._outcome.records = len(self._truth.records)
         self._settle(until_us=int(time.time() * 1e6) // WINDOW_US * WINDOW_US)
 
-    def _install(self) -> None:
-        """And wait for the first answer, so that the faults meet a stream at work."""
-        begin = self._agents.run(SQL).installed[0].begin
-        self._first_us = round(datetime.fromisoformat(begin).timestamp() * 1e6)
-        self._say(f"installed; the first window begins at {begin}")
+    def _install(self, stream: str) -> None:
+        self._note_installed(self._agents.run(_sql(stream)))
+
+    def _note_installed(self, reply: api.RunReply) -> None:
+        (installed,) = reply.installed
+        self._installed[installed.stream] = installed
+        self._say(f"installed {installed.id}; the first window begins at {installed.begin}")
+
+    def _await_first_answer(self) -> None:
+        """So that the faults meet streams at work."""
         deadline_s = time.monotonic() + FIRST_ANSWER_S_MAX
-        while not self._heard:
+        while not all(self._streams[name].heard for name in self._installed):
             if time.monotonic() > deadline_s:
                 raise LivenessFailure(f"no answer within {FIRST_ANSWER_S_MAX:.0f} s")
             time.sleep(LOOK_EVERY_S)
             self._hear()
 
-    def _trouble(self) -> None:
-        nemesis = Nemesis(self._agents, self._disks, self._say)
-        acts = self._plan.acts(sorted(self._disks))
+    def _trouble(self, acts: Sequence[Act]) -> None:
+        nemesis = Nemesis(self._agents, self._disks, self._say, self._reinstall)
         try:
             nemesis.perform(acts, between=self._hear)
         finally:
             self._outcome.kills = nemesis.kill_count
             self._outcome.killed_at_work = nemesis.killed_at_work
-            self._outcome.faults = {str(kind): n for kind, n in nemesis.struck.items()}
+            self._outcome.faults = {str(kind): n for kind, n in nemesis.struck.items() if n}
+            self._outcome.steps = {str(step): n for step, n in nemesis.steps.items()}
+            self._outcome.missed = nemesis.missed
             self._outcome.failures += nemesis.failures
             self._outcome.lives = self._agents.lives
         self._agents.await_all_ready()
         self._say("the faults are over, all agents are ready")
 
+    def _reinstall(self, gap_s: float) -> None:
+        """Tried again where the root is in trouble, as an operator would."""
+        for _ in range(INSTALL_TRIES_MAX):
+            try:
+                reply = self._agents.reinstall(CHURNED, _sql(CHURNED), gap_s=gap_s)
+            except HeadwaterError as error:
+                self._say(f"not installed: {error}")
+                time.sleep(LOOK_EVERY_S)
+                self._agents.await_all_ready()
+            else:
+                self._note_installed(reply)
+                return
+        raise LivenessFailure(f"{CHURNED} can't be installed")
+
+    def _await_churned(self) -> None:
+        """Records go on until its last query has some windows, so that it can be seen at work."""
+        if CHURNED not in self._installed:
+            return
+        enough_s = _begin_us(self._installed[CHURNED]) / 1e6 + CHURNED_WINDOWS * WINDOW_US / 1e6
+        deadline_s = time.monotonic() + BEGIN_S_MAX
+        while time.time() < enough_s:
+            if time.monotonic() > deadline_s:
+                begin = self._installed[CHURNED].begin
+                raise LivenessFailure(f"{CHURNED} begins at {begin}: too far from now")
+            time.sleep(LOOK_EVERY_S)
+            self._hear()
+
     def _settle(self, *, until_us: int) -> None:
         healed_s = time.monotonic()
-        span = {"first_us": self._first_us, "until_us": until_us}
         while time.monotonic() < healed_s + LATENESS_S + GRACE_S:
             self._hear()
-            if self._checker.is_settled(**span):
+            if all(
+                self._checker(one).is_settled(first_us=_begin_us(one), until_us=until_us)
+                for one in self._installed.values()
+            ):
                 self._outcome.recovered_s = time.monotonic() - healed_s
                 break
             time.sleep(LOOK_EVERY_S)
-        verdict = self._checker.settle(**span)
-        for text in verdict.unsettled[:3]:
-            start_us = int(text.split()[1].rstrip(":"))
-            self._say(self._agents.why(STREAM, str(start_us // WINDOW_US)))
+        for one in self._installed.values():
+            self._judge(one, until_us)
+        for listener in self._streams.values():
+            listener.end()
+
+    def _checker(self, installed: api.Installed) -> Checker:
+        return self._streams[installed.stream].checker(installed.id)
+
+    def _judge(self, installed: api.Installed, until_us: int) -> None:
+        checker, first_us = self._checker(installed), _begin_us(installed)
+        checker.settle(first_us=first_us, until_us=until_us)
+        unsettled = checker.unsettled(first_us=first_us, until_us=until_us)
+        for start_us in list(unsettled)[:EXPLAINED_MAX]:
+            self._say(self._agents.why(installed.stream, str(start_us // WINDOW_US)))
 
     def _hear(self) -> None:
-        """What was published since the last look."""
-        for seq in self._reader.publications(after=self._heard):
-            for envelope in self._reader.envelopes(seq):
-                rows = self._reader.answer(seq, envelope)
-                numbers = [] if rows is None else rows.select(["id", "n"]).to_pylist()
-                found = [(row["id"], row["n"]) for row in numbers]
-                self._checker.hear(Answer(envelope, found))
-            self._heard = seq
+        for listener in self._streams.values():
+            listener.hear()
+
+
+def _sql(stream: str) -> str:
+    return STATEMENTS.format(
+        source=f"log_of_{stream}", log=LOG, stream=stream, disorder_s=DISORDER_S,
+        lateness_s=LATENESS_S, window_s=WINDOW_US // 1_000_000,
+    )  # fmt: skip
+
+
+def _begin_us(installed: api.Installed) -> int:
+    return round(datetime.fromisoformat(installed.begin).timestamp() * 1e6)

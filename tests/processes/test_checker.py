@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from chaos.checker import Answer, Checker
+from chaos.checker import Answer, Checker, ClockSteps, Verdict
 from chaos.truth import WINDOW_US, Record, Truth
 
-from headwater.algebra.site_state import PaneState
+from headwater.algebra.site_state import PaneState, Tally
 from headwater.root.envelope import Envelope, MissingSite, Trigger
 
 FIRST_US = 1_000 * WINDOW_US
@@ -35,8 +35,13 @@ def truth() -> Truth:
 
 
 @pytest.fixture
-def checker(truth: Truth) -> Checker:
-    return Checker(truth, SITES, disorder_s=DISORDER_S)
+def clocks() -> ClockSteps:
+    return ClockSteps()
+
+
+@pytest.fixture
+def checker(truth: Truth, clocks: ClockSteps) -> Checker:
+    return Checker(truth, SITES, disorder_s=DISORDER_S, root="a", clocks=clocks)
 
 
 def envelope(revision: int = 1, *, without: tuple[MissingSite, ...] = (), **changes: object):  # type: ignore[no-untyped-def]
@@ -182,3 +187,126 @@ def test_a_window_that_stays_open_is_unsettled(checker: Checker) -> None:
     assert "not final at revision 1" in settle(checker)[0]
     assert checker.verdict.is_safe
     assert not checker.verdict.is_live
+
+
+# Wrong clocks: what they may cost, and what they may not
+
+COUNTED = Tally(too_late=1)
+
+
+def test_what_came_too_late_by_a_wrong_clock_is_given_up_and_not_lost(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("b", 3_600.0)
+    hear(checker, envelope(final=True, exact=False, tally=COUNTED), A, B)
+    assert settle(checker) == []
+    assert checker.verdict.is_safe, checker.verdict.text()
+    assert checker.verdict.given_up == {LATE}
+
+
+def test_an_answer_that_says_it_is_exact_gives_nothing_up(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("b", 3_600.0)
+    hear(checker, envelope(final=True, exact=True, tally=COUNTED), A, B)
+    assert checker.verdict.lost == {LATE}
+
+
+def test_a_wrong_clock_of_another_site_excuses_nothing(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("a", 3_600.0)
+    hear(checker, envelope(final=True, exact=False, tally=COUNTED), A, B)
+    assert checker.verdict.lost == {LATE}
+
+
+def test_what_was_given_up_must_be_counted(checker: Checker, clocks: ClockSteps) -> None:
+    clocks.note("b", 3_600.0)
+    hear(checker, envelope(final=True, exact=False), A, B)
+    settle(checker)
+    assert "1 records were given up, but 0 were counted" in checker.verdict.untrue[0]
+
+
+@pytest.mark.parametrize("tally", [Tally(too_late=1), Tally(refused=1)], ids=["late", "ahead"])
+def test_too_late_and_too_far_ahead_both_count(
+    checker: Checker, clocks: ClockSteps, tally: Tally
+) -> None:
+    clocks.note("b", -3_600.0)
+    hear(checker, envelope(final=True, exact=False, tally=tally), A, B)
+    settle(checker)
+    assert checker.verdict.is_safe, checker.verdict.text()
+
+
+def test_a_record_that_is_written_after_the_final_and_exact_answer_is_lost(
+    truth: Truth, checker: Checker, clocks: ClockSteps
+) -> None:
+    """A site whose clock is ahead has sealed a window before its records were born."""
+    clocks.note("b", 86_400.0)
+    hear(checker, envelope(final=True), A, B, LATE)
+    assert checker.verdict.is_safe, checker.verdict.text()
+    number = truth.bear(Record("b", FIRST_US + 1, born_s=END_S, written_s=END_S))
+    settle(checker)
+    assert checker.verdict.lost == {number}
+
+
+def test_a_site_ahead_closes_early_and_what_is_written_then_may_lack(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("b", 6.0)
+    hear(checker, envelope(), A)
+    assert checker.verdict.is_safe, checker.verdict.text()
+
+
+def test_what_was_written_before_the_earliest_close_may_not_lack(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("b", 3.0)
+    hear(checker, envelope(), A)
+    assert "b is not missing, but lacks 1 (2)" in checker.verdict.untrue[0]
+
+
+def test_a_clock_that_was_behind_excuses_no_early_close(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("b", -6.0)
+    hear(checker, envelope(), A)
+    assert "b is not missing, but lacks 1 (2)" in checker.verdict.untrue[0]
+
+
+def test_a_root_whose_clock_is_wrong_does_not_know_when_it_answered(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("a", -3_600.0)
+    hear(checker, envelope(answered_at_s=END_S - 3_000.0), A, B, LATE)
+    assert checker.verdict.is_safe, checker.verdict.text()
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_a_wrong_clock_never_excuses_a_duplicate_or_a_change_of_what_was_final(
+    checker: Checker, clocks: ClockSteps, site: str
+) -> None:
+    clocks.note(site, 86_400.0)
+    hear(checker, envelope(1, final=True, exact=False, tally=COUNTED), A, B)
+    hear(checker, envelope(2, final=True, exact=False, tally=COUNTED), A, B, B)
+    assert checker.verdict.duplicated == {B}
+    assert "revision 1 was final" in checker.verdict.untrue[0]
+
+
+def test_a_wrong_clock_never_excuses_a_number_that_was_dropped(
+    checker: Checker, clocks: ClockSteps
+) -> None:
+    clocks.note("b", 86_400.0)
+    hear(checker, envelope(1), A, B, LATE)
+    hear(checker, envelope(2, final=True, exact=False, tally=COUNTED), A, B)
+    assert checker.verdict.lost == {LATE}
+
+
+def test_two_queries_on_the_same_records_have_one_verdict(truth: Truth) -> None:
+    verdict = Verdict()
+    first, second = (
+        Checker(truth, SITES, disorder_s=DISORDER_S, verdict=verdict) for _ in range(2)
+    )
+    hear(first, envelope(final=True), A, B, LATE)
+    hear(second, envelope(final=True, query="numbered@a#2"), A, B)
+    assert verdict.lost == {LATE}
+    assert (verdict.windows, verdict.revisions) == (2, 2)
