@@ -54,8 +54,7 @@ async def _run(spark: RunningSpark, tmp_path: Path) -> None:
         data=folders,
         now_s=time.time,
         clocks={
-            site: lambda ahead_s=ahead_s: time.time() + ahead_s
-            for site, ahead_s in AHEAD_S.items()
+            site: lambda ahead_s=ahead_s: time.time() + ahead_s for site, ahead_s in AHEAD_S.items()
         },
     )
     await federation.start()
