@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import os
 import random
 import sqlite3
@@ -241,8 +242,7 @@ class World:
         self.turns.is_dead = True
         for task in asyncio.all_tasks(loop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
-            with contextlib.suppress(BaseException):
-                task.get_coro().close()
+            _close(task.get_coro())
         self.turns.bury()
         self._loop = None
         asyncio.set_event_loop(None)
@@ -502,6 +502,17 @@ class World:
                 )
                 self.story.tell(f"a byte of summary {number} of {query}, pane {pane}, changes")
                 self.story.count("fault: a summary is damaged")
+
+
+def _close(coroutine: Any) -> None:
+    """Also what was handed to one that never began: nobody will await it."""
+    frame = coroutine.cr_frame
+    if frame is not None and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+        for value in list(frame.f_locals.values()):
+            if inspect.iscoroutine(value):
+                _close(value)
+    with contextlib.suppress(BaseException):
+        coroutine.close()
 
 
 @contextlib.contextmanager
