@@ -211,6 +211,8 @@ class SiteRuntime:
         found = {f"source {name}": why for name, why in self.feeder.troubles().items()}
         if self._runner.trouble:
             found["writing"] = self._runner.trouble
+        if self._runner.load_trouble:
+            found["reading rows"] = self._runner.load_trouble
         return found
 
     def next_counter(self) -> int:
