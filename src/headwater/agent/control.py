@@ -154,7 +154,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
 
 def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     """What keeps this site from its part in the query."""
-    concern = ("writing", f"source {query.source.name}")
+    concern = ("writing", "reading rows", f"source {query.source.name}")
     found = runtime.troubles()
     return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
 
