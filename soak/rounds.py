@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from headwater.errors import AnswerOverflow, HeadwaterError
+from headwater.errors import GroupFailed, HeadwaterError
 from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query
 from headwater.spark.keeper import Spark
@@ -110,7 +110,7 @@ class Soak:
         try:
             self._root.finish(query, {window: [(0, table.drop_columns("pane"))]})
             self.answers += 1
-        except AnswerOverflow:
+        except GroupFailed:
             self.failures += 1
 
     def _visit(self, number: int) -> None:

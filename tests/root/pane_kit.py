@@ -368,6 +368,7 @@ class RootDisk:
     def __init__(self, incarnation: int = 50) -> None:
         self.incarnation = incarnation
         self.last_number = 0
+        self.lost: list[KeptSummary] = []
         self.starts = 0
         self.kept: dict[int, KeptSummary] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
@@ -412,6 +413,7 @@ class RootDisk:
             ),
             self.done_through,
             self.last_number,
+            tuple(msgspec.structs.replace(kept, rows=None) for kept in self.lost),
         )
 
 

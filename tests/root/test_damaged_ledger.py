@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pane_kit import RootDesk, SiteDesk, make_query, make_roster
+from pane_kit import SOURCE, RootDesk, SiteDesk, SiteDisk, make_query, make_roster
 
 from headwater.edge.config import EdgeConfig
+from headwater.edge.report import BatchReport, QueryBatch
 
 
 class World:
@@ -111,3 +112,61 @@ def test_unanswered_windows_are_answered_with_what_is_there_and_then_revised():
     first, last = world.root.published[0][0], world.root.newest(0)
     assert first.rows == ()
     assert (last.rows, last.envelope.covered) == ((1,), 1)
+
+
+class PartlySent(World):
+    """Site 0 has two updates of pane 0, of which the root gets the first and answers at the
+    deadline; then a batch fails, and the site declines what it has not read of the pane."""
+
+    def __init__(self) -> None:
+        super().__init__(deadline_s=5.0)
+        self.sites[0] = SiteDesk(
+            0, [self.query], disk=SiteDisk(1000, records_max=1), config=EdgeConfig(seal_every_s=1.0)
+        )
+        self.sites[0].commit({0: [1, 2]}, now_s=5.0)
+        self.sites[0].commit(now_s=11.0, read_through_s=11.0)
+        first, _lost_on_the_way = self.sites[0].take_said()
+        self.root.receive(first, now_s=11.5)
+        batch = QueryBatch(str(self.query.id), failed="[DIVIDE_BY_ZERO]", touched=(0, 0), failure=1)
+        self.sites[0].report(BatchReport(SOURCE.name, (batch,)), now_s=12.0)
+        self.run(from_s=13, to_s=25)
+        answer = self.root.newest(0)
+        assert (answer.rows, answer.envelope.covered) == ((1,), 1)
+
+    def lose_the_first(self, *, now_s: float) -> None:
+        (number,) = self.numbers_of(0)
+        self.root.disk.lost = [self.root.disk.kept[number]]
+        self.lose(number, now_s=now_s)
+
+
+def test_what_was_sent_of_a_pane_whose_rest_is_declined_is_awaited_again():
+    world = PartlySent()
+    world.lose_the_first(now_s=25.0)
+    world.run(from_s=25, to_s=100)
+    assert all(1 in one.rows for one in world.root.published[0])
+    assert world.root.newest(0).rows == (1, 2)
+
+
+def test_after_a_restart_a_window_is_still_not_revised_to_less_than_it_had():
+    world = PartlySent()
+    world.lose_the_first(now_s=25.0)
+    world.root.start(now_s=25.5)
+    world.sites[1].commit({0: [3]}, now_s=26.0)
+    world.run(from_s=27, to_s=40)
+    assert all(1 in one.rows for one in world.root.published[0])
+    world.run(from_s=40, to_s=100)
+    assert world.root.newest(0).rows == (1, 2, 3)
+
+
+def test_a_declined_site_is_asked_for_what_it_had_sent_wholly():
+    """An acknowledgement names who declines as held, lest it be asked for what never comes."""
+    world = World()
+    world.sites[0].commit({0: [1, 2]}, now_s=5.0)
+    world.run(from_s=10, to_s=20)
+    batch = QueryBatch(str(world.query.id), failed="[DIVIDE_BY_ZERO]", touched=(0, 0), failure=1)
+    world.sites[0].report(BatchReport(SOURCE.name, (batch,)), now_s=20.0)
+    world.run(from_s=20, to_s=60)
+    world.lose(*world.numbers_of(0), now_s=60.0)
+    world.sites[1].commit({0: [3]}, now_s=60.0)
+    world.run(from_s=61, to_s=120)
+    assert world.root.newest(0).rows == (1, 2, 3)

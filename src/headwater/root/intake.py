@@ -108,16 +108,26 @@ class Intake:
         for one in newest_states(kept):
             self._open_awaited(one.state, former_through=-FOREVER, now_s=now_s)
         self._hear_sums(now_s=now_s)
+        self.await_again(kept.lost, now_s=now_s)
 
-    def await_again(self, lost: Sequence[KeptSummary]) -> None:
+    def await_again(self, lost: Sequence[KeptSummary], *, now_s: float) -> None:
         """These were held and are gone: they are let in again, also where a window that has the
         pane is final, and windows are not revised to less than they had."""
-        for one in lost:
-            if one.pane >= self.windows.done_through:
-                self.scoreboard.open(one.pane).is_frozen = False
-                self.answers.mend(one)
-        panes = sorted({one.pane for one in lost})
-        self.notice("ledger damaged", f"panes {panes[:8]} are asked for again", count=len(panes))
+        wanted = [one for one in lost if self._is_lacking(one)]
+        for one in wanted:
+            board = self.scoreboard.owe(one.pane, one.coverage)
+            board.is_frozen = False
+            self.answers.mend(one)
+            self.touch(board, now_s=now_s)
+        if wanted:
+            panes = sorted({one.pane for one in wanted})
+            text = f"panes {panes[:8]} are asked for again"
+            self.notice("ledger damaged", text, count=len(panes))
+
+    def _is_lacking(self, lost: KeptSummary) -> bool:
+        """Whether it is still of use, and has not come again."""
+        is_held = self.scoreboard.judge(lost.pane, lost.coverage) is Verdict.CONTAINED
+        return lost.pane >= self.windows.done_through and not is_held
 
     # What the overlay delivers
 

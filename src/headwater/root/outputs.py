@@ -98,6 +98,8 @@ class RootKept(msgspec.Struct, frozen=True):
     """Of the last ``Trim``; None: there was none."""
     last_number: int = 0
     """The newest number that a kept summary ever had, also one that is gone: none is used again."""
+    lost: tuple[KeptSummary, ...] = ()
+    """What was set aside as damaged and has not come again: answers may have had it in them."""
 
 
 class Acknowledge(msgspec.Struct, frozen=True):

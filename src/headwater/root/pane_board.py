@@ -46,8 +46,8 @@ class PaneBoard:
     """All bitmaps are over roster ordinals."""
 
     __slots__ = (
-        "covered", "damaged", "declined", "empty", "is_frozen", "is_settled", "lacking", "pane",
-        "rows_number", "shares", "whole",
+        "_owed_updates", "covered", "damaged", "declined", "empty", "is_frozen", "is_settled",
+        "lacking", "owed", "pane", "rows_number", "shares", "whole",
     )  # fmt: skip
 
     def __init__(self, pane: int) -> None:
@@ -67,6 +67,10 @@ class PaneBoard:
         """Nothing more is awaited; kept up to date by the scoreboard."""
         self.is_frozen = False
         """A final answer has been made of it."""
+        self.owed = 0
+        """Sites that have what the ledger lost after it was in answers. Though they decline the
+        rest of the pane, that much of it is awaited."""
+        self._owed_updates: dict[int, Ranges] = {}
 
     @property
     def in_whole(self) -> int:
@@ -75,7 +79,7 @@ class PaneBoard:
 
     @property
     def settled(self) -> int:
-        return self.in_whole | self.declined
+        return self.in_whole | (self.declined & ~self.owed)
 
     @property
     def known(self) -> bool:
@@ -134,6 +138,17 @@ class PaneBoard:
         """What is here came from a life of the site that is over: no more of it comes."""
         self._set_declined(1 << ordinal)
 
+    def owe(self, ordinal: int, updates: Ranges) -> None:
+        """The ledger has lost these updates of the site's present life."""
+        self.owed |= 1 << ordinal
+        self._owed_updates[ordinal] = ranges.union(self._owed_updates.get(ordinal, ()), updates)
+
+    def owe_nothing(self, ordinal: int) -> bool:
+        """It is here again, or can't come again."""
+        before, self.owed = self.owed, self.owed & ~(1 << ordinal)
+        self._owed_updates.pop(ordinal, None)
+        return self.owed != before
+
     def damage(self, ordinal: int) -> bool:
         before, self.damaged = self.damaged, self.damaged | 1 << ordinal
         return self.damaged != before
@@ -145,6 +160,7 @@ class PaneBoard:
         been lost with its cube, also of a pane that was closed.
         """
         bit = 1 << ordinal
+        self.owe_nothing(ordinal)
         share = self.share_of(ordinal, former)
         if share is None or share.incarnation != former:
             return False
@@ -177,6 +193,8 @@ class PaneBoard:
 
     def _put(self, ordinal: int, share: Share, present: int | None) -> None:
         bit = 1 << ordinal
+        if self.owed & bit and not ranges.difference(self._owed_updates[ordinal], share.updates):
+            self.owe_nothing(ordinal)
         self.whole &= ~bit
         self.empty &= ~bit
         self.shares.pop(ordinal, None)
@@ -203,7 +221,7 @@ class PaneBoard:
                 held |= 1 << ordinal
             elif share.closed_at:
                 awaited |= 1 << ordinal
-        return held | (self.declined & ~awaited)
+        return held | (self.declined & ~awaited & ~self.owed)
 
     def extras(self) -> Iterator[ExtraHeld]:
         for ordinal, share in self.shares.items():

@@ -77,7 +77,8 @@ class Root:
         self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self._intake.counters = counters
         self._intake.restore(kept, now_s=now_s)
-        self._intake.await_again(lost)
+        known = {one.number for one in kept.lost}
+        self._intake.await_again([one for one in lost if one.number not in known], now_s=now_s)
 
     def set_clock(self, ahead_s: float) -> None:
         """The wall clock is so far ahead of the steady one from now on."""

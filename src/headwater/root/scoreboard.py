@@ -17,7 +17,7 @@ from headwater.algebra.acknowledgement import Greeting
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.ranges import Range
 from headwater.algebra.site_state import FOREVER, SiteState
-from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.pane_board import FIRST, PaneBoard, Share
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 
 FORMER_LIVES_MAX = 10_000
@@ -152,6 +152,18 @@ class Scoreboard:
             self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), (), 0))
         for part in coverage.parts:
             self._add(board, part.ordinal, part)
+
+    def owe(self, pane: int, coverage: Coverage) -> PaneBoard:
+        """The ledger has lost a summary: its updates are owed by the sites that still have them."""
+        board = self.open(pane)
+        lost = [(p.ordinal, p.incarnation, p.updates) for p in coverage.parts if p.updates]
+        for ordinal in bitset.members(coverage.whole):
+            lost.append((ordinal, self.table.present(ordinal) or 0, FIRST))
+        for ordinal, incarnation, updates in lost:
+            view = self.table.views.get(ordinal)
+            if view is not None and view.has_rows_of(pane, incarnation=incarnation):
+                board.owe(ordinal, updates)
+        return board
 
     def news_of(self, pane: int, coverage: Coverage) -> Coverage:
         """The closes in it, without the rows: what is new in a summary whose rows are held."""
@@ -319,6 +331,8 @@ class Scoreboard:
             changed |= board.add_part(ordinal, share, incarnation)
         if pane in view.declined:
             changed |= board.decline(ordinal, incarnation)
+            if not view.has_rows_of(pane, incarnation=incarnation):
+                changed |= board.owe_nothing(ordinal)
         if pane in view.damaged:
             changed |= board.damage(ordinal)
         return changed

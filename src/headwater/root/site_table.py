@@ -21,6 +21,9 @@ from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 
+ROWS_GONE = (Reason.LOST, Reason.EXPIRED)
+"""Of what a site declines for one of these it has no rows any more."""
+
 
 class SiteView:
     """The newest state of one site, with its ranges ready to be asked."""
@@ -42,6 +45,13 @@ class SiteView:
     def reason(self, pane: int) -> Reason:
         found = (reason for first, last, reason in self._declined if first <= pane <= last)
         return next(found, Reason.NOT_INSTALLED)
+
+    def has_rows_of(self, pane: int, *, incarnation: int) -> bool:
+        """Whether the site may still have what this life of it has sent of the pane."""
+        first = self.state.first_pane
+        is_gone = pane in self.declined and self.reason(pane) in ROWS_GONE
+        is_its_own = first is not None and pane >= first and self.state.incarnation == incarnation
+        return is_its_own and not is_gone
 
     def is_plain(self, begin: int) -> bool:
         """It says nothing about any pane from ``begin`` on."""

@@ -370,6 +370,10 @@ class RootLedger:
             )
             done = self._manifest.first("SELECT through FROM done WHERE query = ?", (query,))
             last_number = self._last_number(query)
+            lost = self._manifest.all(
+                "SELECT number, pane, coverage FROM damaged WHERE query = ? ORDER BY number",
+                (query,),
+            )
         return RootKept(
             query,
             tuple(
@@ -383,6 +387,7 @@ class RootLedger:
             tuple(msgspec.msgpack.decode(one, type=WindowAnswered) for (one,) in answers),
             int(done[0]) if done is not None else None,
             last_number,
+            tuple(KeptSummary(n, p, decode_coverage(c), None, True) for n, p, c in lost),
         )
 
     def queries(self) -> tuple[str, ...]:
