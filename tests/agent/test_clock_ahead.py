@@ -14,7 +14,9 @@ from headwater.agent.control import _sites
 from headwater.agent.federation import Federation
 from headwater.agent.install import install
 from headwater.agent.settings import RuntimeSettings
+from headwater.edge.config import EdgeConfig
 from headwater.net.memory_network import MemoryWorld
+from headwater.node.config import NodeConfig
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.root.envelope import Envelope
@@ -78,7 +80,7 @@ async def _run(spark: RunningSpark, tmp_path: Path) -> None:
         Roster(1, sites, "home"),
         spark=spark,
         world=MemoryWorld(),
-        settings=RuntimeSettings(),
+        settings=RuntimeSettings(node=NodeConfig(edge=EdgeConfig(clock_settle_s=1.0))),
         data=logs.folders,
         now_s=clock.now_s,
     )

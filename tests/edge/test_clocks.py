@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from pane_kit import SiteDesk, SiteDisk, make_query
+from pane_kit import SiteDesk, make_query
 
 from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
 from headwater.algebra.incarnation import INCARNATION_MAX
-from headwater.algebra.site_state import FOREVER
+from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Expire, Outlived
 from headwater.plan.query import TimeKind
@@ -237,8 +237,58 @@ def test_panes_that_the_root_holds_from_a_former_life_are_no_alarm():
     assert notice.kind == "alarm"
 
 
-def test_a_disk_that_is_made_anew_keeps_a_clock_that_nobody_doubts():
-    """A new query, on a new disk: there is nothing that a wrong clock could have left."""
-    site = desk(disk=SiteDisk(ME))
-    poll(site, 11.0)
-    assert record(site).closed_through == 1
+# A cube that was made just now
+
+
+def made_anew(*, now_s=100.0) -> SiteDesk:
+    """A site that lost its disk; its clock was set back before it came back."""
+    site = desk(query=make_query(lateness_s=20.0, begin_pane=0), now_s=now_s)
+    site.edge = type(site.edge)(
+        ordinal=0, incarnation=ME, config=CONFIG, retention_s=1e6, born_s=now_s, made_s=now_s
+    )
+    site.disk.records.clear()
+    site.told.clear()
+    site.edge.install(QUERY, now_s=now_s)
+    site.work(now_s=now_s)
+    return site
+
+
+def test_a_new_cube_closes_nothing_until_the_root_has_said_whether_there_was_another():
+    site = made_anew()
+    poll(site, 140.0)
+    assert record(site).closed_through == 11, "its first pane begins when the clock is sure"
+    assert record(site).awaits_greeting
+    site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=141.0)
+    poll(site, 142.0)
+    assert record(site).closed_through == 14
+    assert not record(site).awaits_greeting
+
+
+def test_what_a_former_life_had_stamped_is_lost_though_the_clock_is_an_earlier_one():
+    """Its clock would show 1141 now; the cube was made 41 s ago, and stamps may be 5 s ahead."""
+    site = made_anew()
+    hail = greeted(site.told[-1].number, former_clock_s=1_140.0)
+    site.hear(ack(greetings=hail, age_s=1.0), now_s=141.0)
+    site.work(now_s=141.0)
+    told = site.told[-1]
+    assert told.first_pane == 111
+    assert Declined(11, 110, Reason.LOST) in told.declined
+
+
+def test_a_former_life_with_the_same_clock_takes_nothing_from_the_new_one():
+    site = made_anew()
+    hail = greeted(site.told[-1].number, former_clock_s=141.0)
+    site.hear(ack(greetings=hail), now_s=141.0)
+    site.work(now_s=141.0)
+    assert record(site).first_pane == 11
+
+
+def test_a_restart_before_the_greeting_still_awaits_it():
+    site = made_anew()
+    site.start(now_s=150.0)
+    poll(site, 200.0)
+    assert record(site).closed_through == 11
+    hail = greeted(site.told[-1].number, former_clock_s=1_200.0)
+    site.hear(ack(greetings=hail), now_s=200.0)
+    site.work(now_s=200.0)
+    assert record(site).first_pane == 121, "when the cube was made nobody knows any more"

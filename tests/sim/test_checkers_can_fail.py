@@ -139,15 +139,17 @@ def _without_marks(cut_pane: Callable[..., object]) -> Callable[..., object]:
 
 
 def site_closes_by_its_clock(patch: Patch) -> None:
-    def closable(query: Query, clock: SourceClock, *, now_s: float) -> int:
-        return query.window.pane_at(round(now_s * 1e6))
+    def closable(query: Query, clock: SourceClock, *, now_s: float | None) -> int:
+        return -FOREVER if now_s is None else query.window.pane_at(round(now_s * 1e6))
 
     patch.setattr(query_edge, "closable_through", closable)
 
 
 def site_seals_at_the_close(patch: Patch) -> None:
-    def sealable(query: Query, clock: SourceClock, *, lateness_s: float, now_s: float) -> int:
-        return query.window.pane_at(round(now_s * 1e6))
+    def sealable(
+        query: Query, clock: SourceClock, *, lateness_s: float, now_s: float | None
+    ) -> int:
+        return -FOREVER if now_s is None else query.window.pane_at(round(now_s * 1e6))
 
     patch.setattr(query_edge, "sealable_through", sealable)
 

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.columns import Column, Partial
+from headwater.algebra.incarnation import INCARNATION_MAX, incarnation_above
 from headwater.algebra.site_state import SiteState
 from headwater.root.ack_cutter import LIFE_BITS
 from headwater.root.outputs import KeepState
@@ -38,6 +41,12 @@ def test_a_cube_made_after_a_lost_one_has_the_higher_incarnation(tmp_path: Path)
 
 def test_a_ledger_made_after_a_lost_one_has_the_higher_incarnation(tmp_path: Path):
     assert ledger_incarnation(tmp_path / "a", 1e9) < ledger_incarnation(tmp_path / "b", 1e9 + 1)
+
+
+@pytest.mark.parametrize("former", [0, 1, (1 << 20) - 1, (5 << 20) | 7, INCARNATION_MAX])
+@pytest.mark.parametrize("chance", [0, (1 << 20) - 1, 1 << 40])
+def test_an_incarnation_above_is_above_whatever_chance_says(former: int, chance: int):
+    assert former < incarnation_above(former, chance=chance) < 1 << 63
 
 
 def test_a_ledger_counts_its_starts_whatever_the_clock_shows(tmp_path: Path):

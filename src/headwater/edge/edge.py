@@ -56,7 +56,8 @@ class Edge:
 
     __slots__ = (
         "_ahead_s", "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation",
-        "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs", "_retention_s", "_sent_s",
+        "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs", "_retention_s",
+        "_sent_s",
     )  # fmt: skip
 
     def __init__(

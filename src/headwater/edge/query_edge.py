@@ -43,11 +43,11 @@ class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
     __slots__ = (
-        "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_lateness_s", "_reading_s", "_retention_s",
-        "_sealed_s", "_told_offset_s", "ack_number", "awaits_greeting", "belief", "book", "closed_through", "config",
-        "cutting", "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures",
-        "former_through", "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
-        "root_incarnation", "time", "word",
+        "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_lateness_s", "_reading_s",
+        "_retention_s", "_sealed_s", "_told_offset_s", "ack_number", "awaits_greeting", "belief",
+        "book", "closed_through", "config", "cutting", "cutting_sent", "doubtful", "doubtful_s",
+        "failure_heard", "failures", "former_through", "has_work", "id", "loss_heard", "query",
+        "record_changed", "reopened", "root_incarnation", "time", "word",
     )  # fmt: skip
 
     def __init__(

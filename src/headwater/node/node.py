@@ -68,7 +68,8 @@ class Node:
         admit: Callable[[Query], str | None] = lambda _: None,
     ) -> None:
         """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady
-        time of that, if this process made it. ``admit`` is the site's policy: a reason to refuse a query, or None."""
+        time of that, if this process made it. ``admit`` is the site's policy: a reason to refuse a
+        query, or None."""
         self.site = site
         self._clock = WallClock(settle_s=config.edge.clock_settle_s)
         self._machines = Machines(

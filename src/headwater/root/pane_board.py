@@ -221,7 +221,7 @@ class PaneBoard:
                 held |= 1 << ordinal
             elif share.closed_at:
                 awaited |= 1 << ordinal
-        return held | (self.declined & ~awaited & ~self.owed)
+        return held | (self.declined & ~awaited)
 
     def extras(self) -> Iterator[ExtraHeld]:
         for ordinal, share in self.shares.items():

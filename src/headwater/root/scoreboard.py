@@ -157,8 +157,7 @@ class Scoreboard:
         """The ledger has lost a summary: its updates are owed by the sites that still have them."""
         board = self.open(pane)
         lost = [(p.ordinal, p.incarnation, p.updates) for p in coverage.parts if p.updates]
-        for ordinal in bitset.members(coverage.whole):
-            lost.append((ordinal, self.table.present(ordinal) or 0, FIRST))
+        lost += [(o, self.table.present(o) or 0, FIRST) for o in bitset.members(coverage.whole)]
         for ordinal, incarnation, updates in lost:
             view = self.table.views.get(ordinal)
             if view is not None and view.has_rows_of(pane, incarnation=incarnation):

@@ -37,7 +37,8 @@ class SiteTruth:
 
     __slots__ = (
         "_ahead_s", "_indexes", "_placements", "_poll_highs_s", "_poll_positions", "_standing",
-        "born_s", "incarnations", "log", "lost_s", "ordinal", "renamed", "states", "wrongly_refused",
+        "born_s", "incarnations", "log", "lost_s", "ordinal", "renamed", "states",
+        "wrongly_refused",
     )  # fmt: skip
 
     def __init__(self, ordinal: int, log: Log) -> None:
