@@ -126,9 +126,14 @@ class SparkHouse:
         return self._log().read_text(errors="replace")[-WORDS_SHOWN:]
 
 
+HOUSE = pytest.StashKey[SparkHouse]()
+
+
 @pytest.fixture(scope="session")
-def spark_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkHouse]:
-    house = SparkHouse(tmp_path_factory.mktemp("spark"))
+def spark_house(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[SparkHouse]:
+    house = pytestconfig.stash[HOUSE] = SparkHouse(tmp_path_factory.mktemp("spark"))
     yield house
     house.stop()
 
@@ -151,9 +156,9 @@ def _house(item: pytest.Item) -> SparkHouse | None:
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[Any]:
     """What a fixture does with the JVM is watched like the test itself."""
-    if fixturedef.argname == "spark_house" or "spark_house" not in request.fixturenames:
+    house = request.config.stash.get(HOUSE, None)
+    if house is None or "spark_house" not in request.fixturenames:
         return (yield)
-    house = request.getfixturevalue("spark_house")
     house.enter(request.node.nodeid.partition("::")[0])
     house.arm(True)
     try:
