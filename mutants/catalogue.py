@@ -23,7 +23,9 @@ class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def package(self) -> str:
-        return Path(self.file).parts[2]
+        """Of the system, or the test bed's own."""
+        parts = Path(self.file).parts
+        return parts[2] if parts[0] == "src" else parts[0]
 
     def applied(self, text: str) -> str:
         count = text.count(self.old)
