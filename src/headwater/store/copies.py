@@ -21,28 +21,14 @@ ordinary polls.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, first_line, is_like
+from headwater.store.content import Content
+from headwater.store.identity import HEAD_BYTES, common_length, first_line, is_like
 
 INDEX_BYTES = 16
 """Files are looked up by so many first bytes; shorter ones are compared one by one."""
 ALIKE_MAX = 16
 """Originals with which a new file is compared in full: the likeliest ones."""
-
-
-@dataclass
-class Content:
-    """A file as far as it can be compared: ``head`` may be shorter than the file's own."""
-
-    file: int
-    path: str
-    size: int
-    head: bytes
-    read_at: ReadAt
-    print: Print
-    is_orphan: bool = False
-    """No directory has it any more; whoever has its path now has replaced it."""
 
 
 class Suspects:

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from headwater.store.comparison import holds_end
-from headwater.store.copy_search import CopySearch
+from headwater.store.copy_search import CopySearch, continuation
 from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
 from headwater.store.disk import Disk
@@ -160,7 +160,8 @@ class Watch:
             self.open_files.orphans.discard(key)
             self._away_s.pop(file.id, None)
             if self._quiet.get(file.id) != _signature(found) or file.path != found.path:
-                look = self._examine(file, found, listing, round_)
+                is_sure = self._is_alive(file)
+                look = self._examine(file, found, listing, round_, is_sure=is_sure)
                 if look is None and number is None and self._is_old(found, listing, places):
                     self._keep_for_later(file, found, round_)
                     round_.tell(found.path, _begun_old(found.size))
@@ -179,7 +180,7 @@ class Watch:
             file = self._files[number]
             found = listing.matching.get(file.key)
             if found is not None and number not in round_.looks:
-                self._examine(file, found, listing, round_)
+                self._examine(file, found, listing, round_, is_sure=self._is_alive(file))
 
     def _settle(self, listing: Listing, places: Places, round_: Round) -> None:
         def begin_old(going_on: list[Look], others: list[Look]) -> list[Look]:
@@ -243,15 +244,20 @@ class Watch:
         return Look(file, found, self.open_files.reader(file.key, path), settled)
 
     def _examine(
-        self, file: Followed, listed: Found, listing: Listing, round_: Round
+        self,
+        file: Followed,
+        listed: Found,
+        listing: Listing,
+        round_: Round,
+        *,
+        is_sure: bool,
     ) -> Look | None:
-        """``listed`` says where it is and, if its size is known, how much there is to read."""
+        """``listed`` says where it is and, if its size is known, how much there is to read;
+        ``is_sure``: the inode has been the file's all the time."""
         path = listed.path
-        is_sure = self._is_alive(file)
         look = self._open(file, listed, round_)
         if look is None:
-            is_read = file.checked and listed.size <= file.position
-            round_.is_clean &= is_read and listed.modified_ns in (0, file.modified_ns)
+            round_.is_clean &= _is_known_read(file, listed)
             return None
         size = look.found.size
         if size != file.size_seen or file.id not in self._moved_s:
@@ -287,16 +293,18 @@ class Watch:
                 return known
             begun = _at_end(known, look.read_at, file.start_at)
             round_.tell(look.found.path, _begun_old(file.start_at))
-            return msgspec.structs.replace(begun, checked=True)
-        if file.position == 0 and not is_sure:
+            return begun
+        if file.position == 0 and not (is_sure and size == file.size_seen):
+            # Nothing of it was read, so what it is may be asked again: a copy may have been.
             return msgspec.structs.replace(file, checked=False)
         if file.print.is_in(look.read_at, size):
             is_moved = look.found.path != file.path and not is_sure
             # Its inode may have been given to a file that begins like it.
             return msgspec.structs.replace(file, checked=False) if is_moved else file
+        anew = self._begun_anew(file, look, round_)
         round_.departed.append(file)
         self._copies.clear(file.id)
-        return self._begun_anew(file, look, round_)
+        return anew
 
     def _begun_anew(self, file: Followed, look: Look, round_: Round) -> Followed:
         anew = begun_anew(file, look.read_at, size=look.found.size)
@@ -336,12 +344,14 @@ class Watch:
         beside = listing.neighbours.get(file.inode)
         reason = whereabouts.why_unknown(file)
         look: Look | None = None
+        is_alive = self._is_alive(file)
         try:
             if beside is not None and self._is_beside(file, beside):
                 self._away_s.pop(file.id, None)
-                self._examine(file, _unlisted(file, beside), listing, round_)
+                found = _unlisted(file, beside)
+                self._examine(file, found, listing, round_, is_sure=is_alive)
                 return
-            if self._is_alive(file):
+            if is_alive:
                 look = self._look_at_rest(file, listing, round_)
         except OSError as error:
             reason = reason or reason_of(error)
@@ -366,7 +376,7 @@ class Watch:
         """What only a handle or our own link still leads to; raises ``OSError`` if it can't be
         looked at now, and is None if it is not there."""
         path = str(self.held_path(file.id)) if file.held else file.path
-        look = self._examine(file, _unlisted(file, path), listing, round_)
+        look = self._examine(file, _unlisted(file, path), listing, round_, is_sure=True)
         if look is not None:
             look.file = msgspec.structs.replace(look.file, path=file.path, place=file.place)
         elif path in round_.refused:
@@ -398,10 +408,11 @@ class Watch:
         file = self._meet(found, listing)
         look = self._open(file, found, Round(round_.now_s))
         try:
-            is_continued = look is not None and self._copies.is_continued(look, formers, round_)
+            verdict = None if look is None else continuation(look, formers)
         except OSError:
-            is_continued = False
-        if look is not None and is_continued:
+            verdict = None
+        if look is not None and verdict is not None:
+            verdict.enter(look, formers, round_)
             look.file = msgspec.structs.replace(look.file, size_seen=look.found.size)
             self._moved_s[file.id] = round_.now_s
             round_.looks[file.id] = look
@@ -452,6 +463,7 @@ class Watch:
         file = self._files[look.file.id]
         file = msgspec.structs.replace(file, path=look.file.path, held=is_held)
         self._files[file.id] = file
+        self._quiet.pop(file.id, None)
         return file
 
     def give_up_orphans(self, round_: Round) -> None:
@@ -479,6 +491,16 @@ class Watch:
 
 def _signature(found: Found) -> tuple[int, int, int]:
     return (found.size, found.modified_ns, found.changed_ns)
+
+
+def _is_known_read(file: Followed, listed: Found) -> bool:
+    """Whether a file that can't be opened is the one that was read to its end. Times have a grain:
+    another file in its inode may have the same ones, for a while."""
+    if not listed.modified_ns:
+        return file.checked
+    seen = (file.path, file.position, file.modified_ns)
+    is_settled = listed.modified_ns < time.time_ns() - SETTLE_NS
+    return file.checked and is_settled and (listed.path, listed.size, listed.modified_ns) == seen
 
 
 def _begun_old(size: int) -> str:
