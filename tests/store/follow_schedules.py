@@ -426,9 +426,12 @@ class Schedule:
     def note_volume(self, poll: Poll | None) -> None:
         if self.disk.is_mounted:
             self.volume_away_s = None
-            if poll is not None and poll.is_clean:
-                mine = [p for p in self.present() if p.startswith(self.disk.mount_point)]
-                self.volume_had_files = any(self.present()[path] for path in mine)
+            present = self.present()
+            has_files = any(present[p] for p in present if p.startswith(self.disk.mount_point))
+            # Files that a poll surely saw must be missed; those that are gone while the volume is
+            # there need not be: also a poll that was not clean may have seen that.
+            is_seen = poll is not None and poll.is_clean
+            self.volume_had_files = has_files and (is_seen or self.volume_had_files)
         elif self.volume_away_s is None:
             self.volume_away_s = self.now_s
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from headwater.store.comparison import OtherUnreadable
 from headwater.store.directories import reason_of
@@ -11,7 +12,7 @@ from headwater.store.identity import HEAD_BYTES, Print, ReadAt
 from headwater.store.poll_round import Look
 
 
-@dataclass
+@dataclass(frozen=True)
 class Content:
     """``head`` may be shorter than the file's own."""
 
@@ -24,35 +25,48 @@ class Content:
     is_orphan: bool = False
     """No directory has it any more; whoever has its path now has replaced it."""
 
+    @property
+    def is_unknown(self) -> bool:
+        """It can't be read now, and nothing of it was: any other file may be like it."""
+        return self.size > 0 and not self.head
+
 
 def content_of(look: Look) -> Content:
     """Of a file that is to be compared with others. Raises ``OSError``."""
-    return _content(look, look.read_at)
+    size, file = look.found.size, look.file
+    head = look.read_at(min(size, HEAD_BYTES), 0)
+    return Content(file.id, file.path, size, head, look.read_at, file.print, look.is_orphan)
+
+
+def as_original(content: Content, print_: Print) -> Content:
+    """One that is decided, with which others are compared; ``print_`` is where it goes on."""
+    read_at = _of_other(content.read_at, content.path)
+    return replace(content, read_at=read_at, print=print_)
 
 
 def original_of(look: Look) -> Content:
     """Of one with which others are compared. What can't be read now is known by its print, as far
     as that goes."""
-    read_at = _of_other(look.read_at, look.file.path)
     try:
-        return _content(look, read_at)
-    except OtherUnreadable:
-        return _remembered(look.file, look.found.size, read_at)
+        return as_original(content_of(look), look.file.print)
+    except OSError:
+        return _remembered(look.file, look.found.size, look.read_at)
 
 
 def unopened(file: Followed, read_at: ReadAt) -> Content:
     """Of one that has not been opened in this poll."""
-    return _remembered(file, file.size_seen, _of_other(read_at, file.path))
-
-
-def _content(look: Look, read_at: ReadAt) -> Content:
-    size, file = look.found.size, look.file
-    head = read_at(min(size, HEAD_BYTES), 0)
-    return Content(file.id, file.path, size, head, read_at, file.print, look.is_orphan)
+    remembered = _remembered(file, file.size_seen, read_at)
+    if not remembered.is_unknown:
+        return remembered
+    with suppress(OtherUnreadable):
+        head = remembered.read_at(min(file.size_seen, HEAD_BYTES), 0)
+        return replace(remembered, head=head)
+    return remembered
 
 
 def _remembered(file: Followed, size: int, read_at: ReadAt) -> Content:
-    return Content(file.id, file.path, size, file.print.head, read_at, file.print)
+    other = _of_other(read_at, file.path)
+    return Content(file.id, file.path, size, file.print.head, other, file.print)
 
 
 def _of_other(read_at: ReadAt, path: str) -> ReadAt:

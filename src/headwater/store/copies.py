@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headwater.store.comparison import OtherUnreadable
 from headwater.store.content import Content
 from headwater.store.identity import HEAD_BYTES, common_length, first_line, is_like
 
@@ -58,10 +59,13 @@ class Originals:
         self._by_line: dict[bytes, list[Content]] = {}
         self._short: list[Content] = []
         self._all: list[Content] = []
+        self._unknown: list[Content] = []
         for content in contents:
             self.add(content)
 
     def add(self, content: Content) -> None:
+        if content.is_unknown:
+            self._unknown.append(content)
         if not content.head:
             return
         self._all.append(content)
@@ -78,7 +82,12 @@ class Originals:
         return [one for one in self._all if one.is_orphan and one.path == new.path]
 
     def like(self, new: Content) -> list[Content]:
-        """The likeliest files that the new one is a copy of, or goes on from."""
+        """The likeliest files that the new one is a copy of, or goes on from.
+
+        Raises ``OtherUnreadable`` while there is one of which not even the beginning is known.
+        """
+        for one in self._unknown:
+            raise OtherUnreadable(f"{one.path} can't be read")
         alike = [
             original
             for original in self._candidates(new.head)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 from headwater.store.comparison import Comparisons, OtherUnreadable
-from headwater.store.content import Content, content_of, original_of, unopened
+from headwater.store.content import Content, as_original, content_of, original_of, unopened
 from headwater.store.copies import Originals, Suspects
 from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
@@ -68,14 +70,8 @@ class CopySearch:
         and gives back which of the others are new. Of two that are new, the one with the shorter
         name is the original: rotation appends.
         """
-        unchecked = [
-            look
-            for look in round_.looks.values()
-            if not look.file.checked and look.file.id not in round_.unknown
-        ]
-        if not unchecked:
-            return
         formers = Formers(round_, self._departed)
+        unchecked = _unchecked(formers, round_)
         for look in unchecked:
             if 0 < look.found.size <= look.file.position:
                 self._enter(look, read_from(look, look.file.print), formers, round_)
@@ -90,9 +86,10 @@ class CopySearch:
         for look in undecided:
             with _Refusing(look, round_):
                 verdict = self._verdict(look, originals, formers, round_)
+                content = content_of(look)
                 if verdict is not None:
                     self._enter(look, verdict, formers, round_)
-                    originals.add(original_of(look))
+                    originals.add(as_original(content, look.file.print))
 
     def _enter(self, look: Look, verdict: Verdict, formers: Formers, round_: Round) -> None:
         verdict.enter(look, formers, round_)
@@ -235,6 +232,22 @@ def continuation(look: Look, formers: Formers) -> Verdict | None:
     if former is None or former.where is not Where.LEFT or former.end == 0:
         return None
     return taken_over(look, former)
+
+
+def _unchecked(formers: Formers, round_: Round) -> list[Look]:
+    """Those that may be something else than what they are remembered as. An inode that was given to
+    another file may hold what begins like the first one, and was read further elsewhere."""
+    found = []
+    for look in list(round_.looks.values()):
+        if look.file.id in round_.unknown:
+            continue
+        if look.file.checked and not look.is_sure and look.found.size > look.file.position:
+            with _Refusing(look, round_):
+                if formers.find(look) is not None:
+                    look.file = msgspec.structs.replace(look.file, checked=False)
+        if not look.file.checked and look.file.id in round_.looks:
+            found.append(look)
+    return found
 
 
 def _divided(new: list[Look], formers: Formers, round_: Round) -> tuple[list[Look], list[Look]]:

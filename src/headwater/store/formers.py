@@ -138,7 +138,8 @@ class Formers:
         for old in self._round.unknown.values():
             if not is_comparable(old):
                 continue
-            is_in_place = old.path == look.file.path and old.place in (0, look.file.place)
+            is_elsewhere = 0 != old.place != look.file.place != 0
+            is_in_place = old.path == look.file.path and not is_elsewhere
             is_shorter = size < old.position and head == old.print.head[:size]
             if is_in_place or is_shorter:
                 return old

@@ -10,6 +10,7 @@ the manifest has it; a poll that could not be registered leaves the watch as it 
 
 from __future__ import annotations
 
+import contextlib
 import os.path
 import time
 from collections.abc import Iterable
@@ -259,6 +260,7 @@ class Watch:
         if look is None:
             round_.is_clean &= _is_known_read(file, listed)
             return None
+        look.is_sure = is_sure
         size = look.found.size
         if size != file.size_seen or file.id not in self._moved_s:
             self._moved_s[file.id] = round_.now_s
@@ -267,7 +269,7 @@ class Watch:
         if size == 0:
             self._copies.clear(file.id)
         try:
-            look.file = self._recognised(file, look, round_, is_sure=is_sure)
+            look.file = self._recognised(file, look, round_)
         except OSError as error:
             round_.refuse(path, reason_of(error))
             return None
@@ -285,7 +287,7 @@ class Watch:
         """While we hold a handle or a link, nobody else can get the file's inode."""
         return file.held or file.key in self.open_files
 
-    def _recognised(self, file: Followed, look: Look, round_: Round, *, is_sure: bool) -> Followed:
+    def _recognised(self, file: Followed, look: Look, round_: Round) -> Followed:
         size = look.found.size
         if file.start_at is not None:
             known = msgspec.structs.replace(file, start_at=None)
@@ -294,11 +296,11 @@ class Watch:
             begun = _at_end(known, look.read_at, file.start_at)
             round_.tell(look.found.path, _begun_old(file.start_at))
             return begun
-        if file.position == 0 and not (is_sure and size == file.size_seen):
+        if file.position == 0 and not (look.is_sure and size == file.size_seen):
             # Nothing of it was read, so what it is may be asked again: a copy may have been.
             return msgspec.structs.replace(file, checked=False)
         if file.print.is_in(look.read_at, size):
-            is_moved = look.found.path != file.path and not is_sure
+            is_moved = look.found.path != file.path and not look.is_sure
             # Its inode may have been given to a file that begins like it.
             return msgspec.structs.replace(file, checked=False) if is_moved else file
         anew = self._begun_anew(file, look, round_)
@@ -316,11 +318,18 @@ class Watch:
             round_.tell(look.found.path, what, twice_bytes=twice)
         return anew
 
-    def _is_beside(self, file: Followed, path: str) -> bool:
-        """Whether a file that the glob does not cover is this one, not another in its inode.
+    def _beside(self, file: Followed, listing: Listing) -> str | None:
+        """The path that the glob does not cover under which the file is, not another in its inode.
         Raises ``OSError`` if that can't be found out now."""
-        if self._is_alive(file):
-            return True
+        for path in listing.neighbours.get(file.inode, ()):
+            with contextlib.suppress(FileNotFoundError):
+                status = self._disk.stat(path)
+                is_there = (status.st_dev, status.st_ino) == file.key
+                if is_there and (self._is_alive(file) or self._is_same(file, path)):
+                    return path
+        return None
+
+    def _is_same(self, file: Followed, path: str) -> bool:
         try:
             size = self.open_files.look(file.key, path).st_size
             read_at = self.open_files.reader(file.key, path)
@@ -341,12 +350,12 @@ class Watch:
     ) -> None:
         """The file is in no listing: it is out of sight, for one of the ``reasons``, or was renamed
         out of the glob, moved away, or removed."""
-        beside = listing.neighbours.get(file.inode)
         reason = whereabouts.why_unknown(file)
         look: Look | None = None
         is_alive = self._is_alive(file)
         try:
-            if beside is not None and self._is_beside(file, beside):
+            beside = self._beside(file, listing)
+            if beside is not None:
                 self._away_s.pop(file.id, None)
                 found = _unlisted(file, beside)
                 self._examine(file, found, listing, round_, is_sure=is_alive)
@@ -387,7 +396,8 @@ class Watch:
         """A copy may have been made under a name that the glob does not cover."""
         departed = [file for file in round_.departed if is_comparable(file)]
         places = {os.path.dirname(file.path) for file in departed}
-        beside = [path for path in listing.neighbours.values() if os.path.dirname(path) in places]
+        neighbours = (path for paths in listing.neighbours.values() for path in paths)
+        beside = [path for path in neighbours if os.path.dirname(path) in places]
         formers = Formers(round_, self._departed)
         for path in beside[:NEIGHBOURS_MAX]:
             try:
