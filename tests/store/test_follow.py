@@ -13,7 +13,7 @@ import pytest
 from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
 
 from headwater.errors import ConfigurationError
-from headwater.store import comparison, watch
+from headwater.store import comparison, recognition
 from headwater.store.follow import LogFollower
 from headwater.store.listing import Listing
 from headwater.store.poll import FollowConfig, Poll, Start
@@ -108,7 +108,7 @@ def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(
 def test_a_line_that_stays_unfinished_stays_counted(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
     one = follow()
     one.write("a.log", "1\nhalf")
     assert [one.poll().pending_bytes for _ in range(4)] == [4, 4, 4, 4]
@@ -544,7 +544,7 @@ def test_a_path_that_leaves_the_directory_is_refused(
 def test_polling_thousands_of_quiet_files_opens_none_of_them(
     follow: Callable[..., Follow], faulty_disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
     one = follow(disk=faulty_disk, start=Start.END)
     for n in range(3000):
         (one.logs / f"{n}.log").write_bytes(b"old\n")
@@ -1020,7 +1020,7 @@ def test_a_held_file_that_can_not_be_opened_now_is_not_lost(
 def test_a_copy_whose_original_was_emptied_is_followed_in_its_place(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
     one = follow()
     path = one.write("a.log", "line\n" * 300)
     one.poll()

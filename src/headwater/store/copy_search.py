@@ -70,6 +70,9 @@ class CopySearch:
         and gives back which of the others are new. Of two that are new, the one with the shorter
         name is the original: rotation appends.
         """
+        for file in round_.departed:
+            if file.id not in round_.gone:
+                self.clear(file.id)  # Its inode holds something else.
         formers = Formers(round_, self._departed)
         unchecked = _unchecked(formers, round_)
         for look in unchecked:
