@@ -1155,3 +1155,33 @@ def test_a_line_that_is_stepped_over_still_is_when_its_file_was_renamed(
     one.write("b.log", "lf\n2\n")
     one.poll()
     assert one.text() == "2\n"
+
+
+def test_what_was_compared_of_a_file_is_not_believed_once_it_is_another(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    begin = "line\n" * 220
+    path = one.write("a.log", begin + "old\n")
+    one.poll()
+    copy = one.logs / "b.log"
+    shutil.copyfile(path, copy)
+    assert one.poll().copies == 1
+    copy.write_text(begin + "new\n")
+    assert one.poll().is_clean
+    assert one.text() == begin + "old\nnew\n"
+
+
+def test_a_file_that_begins_like_one_out_of_sight_is_said_to(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, pattern="*/*.log")
+    for name in ("x", "y"):
+        (one.logs / name).mkdir()
+    one.write("x/a.log", "1\n2\n3\n")
+    one.poll()
+    one.restart()
+    disk.closed = {"x"}
+    one.write("y/b.log", "1\n2\n4\n")
+    assert one.poll().twice_bytes >= 4
