@@ -14,6 +14,10 @@ What is checked, after each poll:
 
 At the end the trouble stops, and after a while the polls must be clean.
 
+A seed gives the same schedule everywhere. So the disk shows neither the inode numbers nor the times
+of the file system that the test happens to run on: numbers are drawn, those of removed files again
+and again, and on each file system on its own; times are counted.
+
     python tests/store/follow_schedules.py 1 5000
 """
 
@@ -33,7 +37,6 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import StoreError
-from headwater.store import watch
 from headwater.store.cube_schema import CUBE_SCHEMA
 from headwater.store.cuts import CutLog
 from headwater.store.disk import Disk
@@ -48,7 +51,15 @@ SETTLING_POLLS_MAX = 30
 LINE_BYTES_MAX = 150
 CODES = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.EACCES)
 LONG_AGO_NS = 1_000_000_000 * 1_000_000_000
+FAR_AHEAD_NS = 4_000_000_000 * 1_000_000_000
+"""Files of this time never count as settled, however long the test takes."""
+TICK_NS = 1_000_000
+COARSE_GRAIN_TICKS = 8
+"""So many changes in a row may leave the same time, where files do not settle."""
+HOME_DEVICE = 1
 VOLUME_DEVICE = 1 << 40
+INODE_AGAIN_RATE = 0.6
+"""How often a new file gets the number of one that was removed, if there is any."""
 CONFIG = FollowConfig(
     cut_bytes_max=400, line_bytes_max=LINE_BYTES_MAX, poll_bytes_max=6_000, held_files_max=4
 )
@@ -59,15 +70,66 @@ class Killed(BaseException):
 
 
 class Status:
-    """A stat result whose device and times are those of the simulated world."""
+    """A stat result whose device, inode and times are those of the simulated world."""
 
-    def __init__(self, real: os.stat_result, device: int) -> None:
+    def __init__(self, real: os.stat_result, device: int, inode: int) -> None:
         self.st_dev = device
-        self.st_ino = real.st_ino
+        self.st_ino = inode
         self.st_size = real.st_size
         self.st_mode = real.st_mode
         self.st_mtime_ns = real.st_mtime_ns
         self.st_ctime_ns = real.st_mtime_ns
+
+
+class Entry:
+    """An entry of a directory, with the inode number of the simulated world."""
+
+    def __init__(self, real: os.DirEntry[str], inode: int) -> None:
+        self.name, self.path = real.name, real.path
+        self.is_symlink, self.is_dir, self.is_file = real.is_symlink, real.is_dir, real.is_file
+        self._inode = inode
+
+    def inode(self) -> int:
+        return self._inode
+
+
+class Inodes:
+    """The inode numbers of the simulated world.
+
+    A hard link keeps every file that ever had a number, so the real file system gives out no inode
+    twice, and a file is known by its real one. A number is free again once that link is the only
+    one, and nobody has the file open.
+    """
+
+    def __init__(self, chance: random.Random, kept: Path) -> None:
+        self._chance = chance
+        self._kept = kept
+        self._numbers: dict[int, tuple[bool, int]] = {}
+        """By real inode: whether it is on the volume, and its number there."""
+        self._others: dict[str, int] = {}
+        kept.mkdir()
+
+    def born(self, path: Path, *, on_volume: bool, opened: set[int]) -> None:
+        """A writer has made the file, or written to one that has its number already."""
+        real = os.stat(path).st_ino
+        if real in self._numbers:
+            return
+        mine = {ino: n for ino, (volume, n) in self._numbers.items() if volume == on_volume}
+        taken = {n for ino, n in mine.items() if self._is_alive(ino, opened)}
+        free = sorted(set(mine.values()) - taken)
+        again = bool(free) and self._chance.random() < INODE_AGAIN_RATE
+        number = self._chance.choice(free) if again else max(mine.values(), default=100) + 1
+        self._numbers[real] = (on_volume, number)
+        os.link(path, self._kept / str(real))
+
+    def _is_alive(self, real: int, opened: set[int]) -> bool:
+        return real in opened or os.stat(self._kept / str(real)).st_nlink > 1
+
+    def number(self, path: str, real: int) -> int:
+        """Directories, and what no writer of logs has made, are known by their paths."""
+        if real in self._numbers:
+            return self._numbers[real][1]
+        return self._others.setdefault(path, 1_000_000 + len(self._others))
 
 
 class ScheduleDisk(Disk):
@@ -88,6 +150,7 @@ class ScheduleDisk(Disk):
         self.is_mounted = False
         self.handles: set[int] = set()
         self._chance = chance
+        self._inodes = Inodes(chance, top / "kept")
 
     def step(self, path: object = "") -> None:
         if self.calls_left is not None:
@@ -99,10 +162,19 @@ class ScheduleDisk(Disk):
             code = self._chance.choice(CODES)
             raise OSError(code, os.strerror(code), str(path))
 
-    def _status(self, path: str, real: os.stat_result) -> Any:
+    def born(self, path: Path) -> None:
+        """Called by writers for what they have made."""
+        opened = {os.fstat(handle).st_ino for handle in self.handles}
+        on_volume = self._is_on_volume(os.path.realpath(path))
+        self._inodes.born(path, on_volume=on_volume, opened=opened)
+
+    def _is_on_volume(self, path: str) -> bool:
         inside = self.mount_point if self.is_mounted else self.parked
-        is_inside = path == inside or path.startswith((inside + "/", self.parked + "/"))
-        return Status(real, self.device if is_inside else real.st_dev)
+        return path == inside or path.startswith((inside + "/", self.parked + "/"))
+
+    def _status(self, path: str, real: os.stat_result) -> Any:
+        device = self.device if self._is_on_volume(path) else HOME_DEVICE
+        return Status(real, device, self._inodes.number(path, real.st_ino))
 
     def stat(self, path: Path | str) -> os.stat_result:
         self.step(path)
@@ -121,7 +193,11 @@ class ScheduleDisk(Disk):
         self.step(directory)
         if str(directory) in self.broken:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(directory))
-        return sorted(super().scan(directory), key=lambda entry: entry.name)
+        entries = sorted(super().scan(directory), key=lambda entry: entry.name)
+        return [
+            Entry(entry, self._inodes.number(entry.path, entry.inode()))  # type: ignore[misc]
+            for entry in entries
+        ]
 
     def open(self, path: Path | str) -> int:
         self.step(path)
@@ -350,9 +426,12 @@ class Schedule:
     def note_volume(self, poll: Poll | None) -> None:
         if self.disk.is_mounted:
             self.volume_away_s = None
-            if poll is not None and poll.is_clean:
-                mine = [p for p in self.present() if p.startswith(self.disk.mount_point)]
-                self.volume_had_files = any(self.present()[path] for path in mine)
+            present = self.present()
+            has_files = any(present[p] for p in present if p.startswith(self.disk.mount_point))
+            # Files that a poll surely saw must be missed; those that are gone while the volume is
+            # there need not be: also a poll that was not clean may have seen that.
+            is_seen = poll is not None and poll.is_clean
+            self.volume_had_files = has_files and (is_seen or self.volume_had_files)
         elif self.volume_away_s is None:
             self.volume_away_s = self.now_s
 
@@ -397,9 +476,11 @@ class Schedule:
     def stamp(self, path: Path) -> None:
         """The time of a change, in the past where files are to be taken for settled."""
         self.tick += 1
-        if self.is_settled:
-            at_ns = LONG_AGO_NS + self.tick * 1_000_000
-            os.utime(path, ns=(at_ns, at_ns))
+        at_ns = LONG_AGO_NS + self.tick * TICK_NS
+        if not self.is_settled:
+            at_ns = FAR_AHEAD_NS + self.tick // COARSE_GRAIN_TICKS * TICK_NS
+        os.utime(path, ns=(at_ns, at_ns))
+        self.disk.born(path)
 
     def some_file(self) -> Path | None:
         files = self.files()
@@ -660,8 +741,8 @@ class Schedule:
 
     def __str__(self) -> str:
         options = (self.pattern, str(self.start), self.is_settled, self.has_edits)
-        shown = "\n  ".join(self.steps)
-        return f"seed {self.seed} {options} in {self.top}\n  {shown}"
+        shown = "\n  ".join(self.steps).replace(f"{self.top}/", "")
+        return f"seed {self.seed} {options}\n  {shown}"
 
 
 WEIGHTS = {
@@ -685,14 +766,11 @@ def whole_lines(data: bytes) -> Iterator[bytes]:
 def run_schedule(seed: int) -> Schedule:
     """Raises ``AssertionError`` with all steps when something that must hold does not."""
     schedule = Schedule(seed)
-    grain = watch.SETTLE_NS
     try:
-        watch.SETTLE_NS = 2_000_000_000 if schedule.is_settled else grain
         schedule.run()
     except AssertionError as error:
         raise AssertionError(f"{error}\n{schedule}") from error
     finally:
-        watch.SETTLE_NS = grain
         schedule.close()
     return schedule
 

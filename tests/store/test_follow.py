@@ -13,10 +13,14 @@ import pytest
 from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
 
 from headwater.errors import ConfigurationError
-from headwater.store import comparison, watch
+from headwater.store import comparison, recognition
 from headwater.store.follow import LogFollower
 from headwater.store.listing import Listing
 from headwater.store.poll import FollowConfig, Poll, Start
+
+LONG_AGO_NS = 1_000_000_000 * 1_000_000_000
+FAR_AHEAD_NS = 4_000_000_000 * 1_000_000_000
+"""A file of this time never counts as settled."""
 
 
 class Follow:
@@ -104,7 +108,7 @@ def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(
 def test_a_line_that_stays_unfinished_stays_counted(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
     one = follow()
     one.write("a.log", "1\nhalf")
     assert [one.poll().pending_bytes for _ in range(4)] == [4, 4, 4, 4]
@@ -540,7 +544,7 @@ def test_a_path_that_leaves_the_directory_is_refused(
 def test_polling_thousands_of_quiet_files_opens_none_of_them(
     follow: Callable[..., Follow], faulty_disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
     one = follow(disk=faulty_disk, start=Start.END)
     for n in range(3000):
         (one.logs / f"{n}.log").write_bytes(b"old\n")
@@ -935,11 +939,31 @@ def test_a_file_that_was_read_to_its_end_and_then_closed_to_us_is_no_trouble(
     follow: Callable[..., Follow], faulty_disk: FaultyDisk
 ) -> None:
     one = follow(disk=faulty_disk)
-    one.write("a.log", "1\n")
+    path = one.write("a.log", "1\n")
+    os.utime(path, ns=(0, LONG_AGO_NS))
     one.poll()
     one.restart()
     faulty_disk.fail["open"] = errno.EACCES
     assert one.poll().is_clean
+
+
+@pytest.mark.parametrize(
+    ("text", "changed_ns"), [("2\n3\n", FAR_AHEAD_NS), ("2\n", LONG_AGO_NS)], ids=["new", "cut"]
+)
+def test_a_file_that_is_closed_to_us_is_not_taken_for_read_by_its_inode_and_time_alone(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, text: str, changed_ns: int
+) -> None:
+    one = follow(disk=faulty_disk)
+    path = one.write("a.log", "1\n1\n")
+    os.utime(path, ns=(0, changed_ns))
+    one.poll()
+    one.restart()
+    path.write_text(text)
+    os.utime(path, ns=(0, changed_ns))
+    faulty_disk.fail["open"] = errno.EACCES
+    assert not one.poll().is_clean
+    faulty_disk.fail.clear()
+    assert (one.poll().is_clean, one.text()) == (True, "1\n1\n" + text)
 
 
 def test_the_unread_bytes_of_a_symlinked_log_are_kept_alive(
@@ -996,7 +1020,7 @@ def test_a_held_file_that_can_not_be_opened_now_is_not_lost(
 def test_a_copy_whose_original_was_emptied_is_followed_in_its_place(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
     one = follow()
     path = one.write("a.log", "line\n" * 300)
     one.poll()
@@ -1006,3 +1030,158 @@ def test_a_copy_whose_original_was_emptied_is_followed_in_its_place(
     poll = one.poll()
     assert (poll.copies, poll.refused, poll.is_clean) == (0, (), True)
     assert one.text() == "line\n" * 300
+
+
+class ClosedDisk(FaultyDisk):
+    """Files of these names can't be opened, looked at or read, though handles of them are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed: set[str] = set()
+
+    def _refuse(self, path: str) -> None:
+        if os.path.basename(path) in self.closed:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    def scan(self, directory: Path) -> list[os.DirEntry[str]]:
+        self._refuse(str(directory))
+        return super().scan(directory)
+
+    def open(self, path: Path | str) -> int:
+        self._refuse(str(path))
+        return super().open(path)
+
+    def stat_open(self, handle: int) -> os.stat_result:
+        self._refuse(os.readlink(f"/proc/self/fd/{handle}"))
+        return super().stat_open(handle)
+
+
+def test_a_held_file_that_goes_on_elsewhere_is_let_go(follow: Callable[..., Follow]) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, pattern="*/*.log", cube={"spool_bytes_max": 1_200})
+    for name in ("x", "y"):
+        (one.logs / name).mkdir()
+    path = one.write("x/a.log", "line\n" * 220)
+    one.poll()
+    one.write("x/a.log", "more\n" * 40)
+    assert one.poll().stalled
+    spool = one.user.cube.cuts.spool.directory
+    (held,) = [path for path in spool.iterdir() if "held" in path.name]
+    disk.closed = {"x", "a.log", held.name}
+    shutil.copyfile(path, one.logs / "y" / "b.log")
+    one.poll()
+    assert not held.exists()
+
+
+@pytest.mark.parametrize("reads", range(30))
+def test_a_file_of_which_not_all_can_be_read_leaves_what_it_goes_on_from_remembered(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, reads: int
+) -> None:
+    one = follow(disk=faulty_disk)
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    one.restart()
+    new = one.write(".new", "1\n2\n3\n")
+    new.rename(path)
+    faulty_disk.fail_after["read_at"] = reads
+    one.poll()
+    faulty_disk.fail_after.clear()
+    one.restart()
+    one.poll()
+    assert one.text() == "1\n2\n3\n"
+
+
+def test_an_inode_that_another_file_got_is_not_read_on_in_beside_the_glob(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    aside = tmp_path / "aside"
+    os.link(path, aside)
+    new = one.write(".new", "1\n2\n3\n")
+    new.rename(path)
+    one.poll()
+    one.restart()
+    # As if the former inode had been given to a copy of the later file, which is gone.
+    with aside.open("a") as file:
+        file.write("3\n4\n")
+    aside.rename(one.logs / "old-1")
+    path.unlink()
+    one.poll()
+    assert one.text() == "1\n2\n3\n4\n"
+
+
+def test_a_file_that_could_not_be_opened_at_the_begin_is_not_read_after_its_copy(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, start=Start.END)
+    path = one.write("a.log", "1\n")
+    disk.closed = {"a.log"}
+    one.poll()
+    one.write("a.log", "2\n")
+    shutil.copyfile(path, one.logs / "b.log")
+    one.poll()
+    disk.closed = set()
+    poll = one.poll()
+    assert (one.text(), poll.is_clean) == ("1\n2\n", False)
+
+
+def test_a_file_of_which_nothing_was_read_is_compared_anew_when_it_has_grown(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1")
+    one.poll()
+    one.write("a.log", "\n2\n")
+    shutil.copyfile(path, one.logs / "b.log")
+    disk.closed = {"a.log"}
+    one.poll()
+    disk.closed = set()
+    poll = one.poll()
+    assert (one.text(), poll.is_clean) == ("1\n2\n", False)
+
+
+def test_a_line_that_is_stepped_over_still_is_when_its_file_was_renamed(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(start=Start.END)
+    path = one.write("a.log", "1\nha")
+    one.poll()
+    one.restart()
+    path.rename(one.logs / "b.log")
+    one.write("b.log", "lf\n2\n")
+    one.poll()
+    assert one.text() == "2\n"
+
+
+def test_what_was_compared_of_a_file_is_not_believed_once_it_is_another(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    begin = "line\n" * 220
+    path = one.write("a.log", begin + "old\n")
+    one.poll()
+    copy = one.logs / "b.log"
+    shutil.copyfile(path, copy)
+    assert one.poll().copies == 1
+    copy.write_text(begin + "new\n")
+    assert one.poll().is_clean
+    assert one.text() == begin + "old\nnew\n"
+
+
+def test_a_file_that_begins_like_one_out_of_sight_is_said_to(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, pattern="*/*.log")
+    for name in ("x", "y"):
+        (one.logs / name).mkdir()
+    one.write("x/a.log", "1\n2\n3\n")
+    one.poll()
+    one.restart()
+    disk.closed = {"x"}
+    one.write("y/b.log", "1\n2\n4\n")
+    assert one.poll().twice_bytes >= 4

@@ -6,7 +6,7 @@ alike are read side by side, once: how far that went is remembered, and the next
 
 from __future__ import annotations
 
-from headwater.store.identity import Print, ReadAt, common_length
+from headwater.store.identity import Print, ReadAt, common_length, take_print
 
 BLOCK_BYTES = 256 << 10
 SEARCH_BYTES_MAX = 64 << 20
@@ -38,8 +38,9 @@ class Comparisons:
     def __init__(self, *, poll_bytes_max: int) -> None:
         self._poll_bytes_max = poll_bytes_max
         self._bytes_left = poll_bytes_max
-        self._same: dict[int, dict[int, int]] = {}
-        """By new file and old file: how many first bytes are known to be the same."""
+        self._same: dict[int, dict[int, Print]] = {}
+        """By new file and old file: the print of how many first bytes were the same. Either may
+        have been rewritten since, of which nothing else tells while nothing was read."""
 
     def begin_poll(self) -> None:
         self._bytes_left = self._poll_bytes_max
@@ -55,7 +56,9 @@ class Comparisons:
     ) -> int | None:
         """How many of the first ``through`` bytes are the same; None: not known in this poll."""
         known = self._same.setdefault(files[0], {})
-        same = min(known.get(files[1], 0), through)
+        before = known.pop(files[1], Print())
+        is_valid = before.is_in(new, through) and before.is_in(old, through)
+        same = before.position if is_valid else 0
         while same < through and self._bytes_left > 0:
             count = min(BLOCK_BYTES, through - same)
             left, right = new(count, same), old(count, same)
@@ -66,5 +69,5 @@ class Comparisons:
             same += alike
             if alike < count:
                 return same
-            known[files[1]] = same
+        known[files[1]] = take_print(new, same)
         return same if same == through else None

@@ -21,28 +21,15 @@ ordinary polls.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from headwater.store.identity import HEAD_BYTES, Print, ReadAt, common_length, first_line, is_like
+from headwater.store.comparison import OtherUnreadable
+from headwater.store.content import Content
+from headwater.store.identity import HEAD_BYTES, common_length, first_line, is_like
 
 INDEX_BYTES = 16
 """Files are looked up by so many first bytes; shorter ones are compared one by one."""
 ALIKE_MAX = 16
 """Originals with which a new file is compared in full: the likeliest ones."""
-
-
-@dataclass
-class Content:
-    """A file as far as it can be compared: ``head`` may be shorter than the file's own."""
-
-    file: int
-    path: str
-    size: int
-    head: bytes
-    read_at: ReadAt
-    print: Print
-    is_orphan: bool = False
-    """No directory has it any more; whoever has its path now has replaced it."""
 
 
 class Suspects:
@@ -72,10 +59,13 @@ class Originals:
         self._by_line: dict[bytes, list[Content]] = {}
         self._short: list[Content] = []
         self._all: list[Content] = []
+        self._unknown: list[Content] = []
         for content in contents:
             self.add(content)
 
     def add(self, content: Content) -> None:
+        if content.is_unknown:
+            self._unknown.append(content)
         if not content.head:
             return
         self._all.append(content)
@@ -92,7 +82,12 @@ class Originals:
         return [one for one in self._all if one.is_orphan and one.path == new.path]
 
     def like(self, new: Content) -> list[Content]:
-        """The likeliest files that the new one is a copy of, or goes on from."""
+        """The likeliest files that the new one is a copy of, or goes on from.
+
+        Raises ``OtherUnreadable`` while there is one of which not even the beginning is known.
+        """
+        for one in self._unknown:
+            raise OtherUnreadable(f"{one.path} can't be read")
         alike = [
             original
             for original in self._candidates(new.head)

@@ -211,10 +211,11 @@ class LogFollower:
         )
 
     def _release_links(self, round_: Round) -> None:
-        for number, look in round_.looks.items():
+        """Of files that are caught up, or gone."""
+        caught_up = {number for number, look in round_.looks.items() if not look.file.held}
+        for number in sorted(caught_up | round_.gone):
             old = self._watch.remembered(number)
-            is_over = number in round_.gone or not look.file.held
-            if old is not None and old.held and is_over:
+            if old is not None and old.held:
                 with contextlib.suppress(OSError):
                     self._disk.remove(self._watch.held_path(number))
 

@@ -85,14 +85,14 @@ class Formers:
     def _find_alike(self, look: Look, head: bytes) -> Iterator[Former]:
         """Those that it has replaced, is cut short of, or begins like by more than a header."""
         size, path = look.found.size, look.file.path
-        for old, where in self._gone(head, path):
+        for old, where in self._gone(head):
             common = likeness(old.print, look.read_at, size=size)
             is_shorter = size < old.position and common == size
             if is_shorter or common >= HEAD_BYTES or self._is_replaced(old, where, path):
                 end = line_end_before(look.read_at, common)
                 yield Former(old, end, where, is_whole=False)
 
-    def _gone(self, head: bytes, path: str) -> Iterator[tuple[Followed, Where]]:
+    def _gone(self, head: bytes) -> Iterator[tuple[Followed, Where]]:
         """Of those that can't be read any more, some that begin with the same line."""
         count = 0
         for old in self._round.departed:
@@ -117,11 +117,16 @@ class Formers:
         return old.print if old is not None and is_comparable(old) else None
 
     def begun_alike(self, look: Look) -> tuple[Followed, int] | None:
-        """One that can't be read any more and begins with the same lines; and up to where, as far
+        """One that is gone or out of sight and begins with the same lines; and up to where, as far
         as its print tells or else at most."""
         head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
         found = []
-        for old, _ in self._gone(head, look.file.path):
+        hidden = [
+            old
+            for old in self._round.unknown.values()
+            if is_comparable(old) and _begin_alike(old, head)
+        ]
+        for old in [*(old for old, _ in self._gone(head)), *hidden[:ALIKE_MAX]]:
             if old.id == look.file.id:
                 continue
             common = likeness(old.print, look.read_at, size=look.found.size)
@@ -138,7 +143,8 @@ class Formers:
         for old in self._round.unknown.values():
             if not is_comparable(old):
                 continue
-            is_in_place = old.path == look.file.path and old.place in (0, look.file.place)
+            is_elsewhere = 0 != old.place != look.file.place != 0
+            is_in_place = old.path == look.file.path and not is_elsewhere
             is_shorter = size < old.position and head == old.print.head[:size]
             if is_in_place or is_shorter:
                 return old

@@ -47,8 +47,9 @@ class Found(msgspec.Struct, frozen=True):
 
 class Listing(msgspec.Struct, frozen=True):
     matching: dict[tuple[int, int], Found]
-    neighbours: dict[int, str]
-    """By inode alone: the device and the print are checked when one is opened."""
+    neighbours: dict[int, list[str]]
+    """By inode alone, which each file system gives out on its own: device and print are checked
+    when one is looked for."""
     refused: dict[str, str]
     """Path to reason: what could not be looked at, or is not followed."""
     listed: dict[str, int] = {}
@@ -135,7 +136,7 @@ class Glob:
     def _take_neighbour(self, entry: os.DirEntry[str], listing: Listing) -> None:
         try:
             if not is_compressed(entry.name) and entry.is_file(follow_symlinks=False):
-                listing.neighbours[entry.inode()] = entry.path
+                listing.neighbours.setdefault(entry.inode(), []).append(entry.path)
         except OSError:
             return
 

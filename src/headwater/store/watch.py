@@ -10,32 +10,25 @@ the manifest has it; a poll that could not be registered leaves the watch as it 
 
 from __future__ import annotations
 
-import os.path
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from headwater.store.comparison import holds_end
+from headwater.store.beginning import Beginning, begun_old
 from headwater.store.copy_search import CopySearch
 from headwater.store.departed import Departed
-from headwater.store.directories import reason_of
 from headwater.store.disk import Disk
-from headwater.store.followed_file import Followed, begun_anew
-from headwater.store.formers import Formers, is_comparable
-from headwater.store.identity import ReadAt, take_print
-from headwater.store.listing import Found, Listing, found_at
+from headwater.store.examination import Examination
+from headwater.store.file_table import FileTable
+from headwater.store.followed_file import Followed
+from headwater.store.formers import is_comparable
+from headwater.store.listing import Found, Listing
+from headwater.store.missing import Missing
 from headwater.store.open_files import OpenFiles
 from headwater.store.places import Places, at_begin
 from headwater.store.poll import FollowConfig, Start
 from headwater.store.poll_round import Look, Round
-from headwater.store.whereabouts import Whereabouts
-
-SETTLE_NS = 2_000_000_000
-"""The coarsest grain of file times in use: two seconds."""
-NEIGHBOURS_MAX = 1_000
-"""Files beside an emptied log among which its copy is searched."""
 
 
 class Watch:
@@ -51,26 +44,30 @@ class Watch:
         disk: Disk,
         held: Path,
     ) -> None:
+        """``held``: the path of held links, to which a file's number is appended."""
         self.open_files = OpenFiles(disk, held_files_max=config.held_files_max)
-        self._disk = disk
-        self._config = config
-        self._start = start
-        self._held = held
-        """The path of held links, to which a file's number is appended."""
         self.places = places
         """None: those of a source that began before they were remembered."""
+        self._config = config
+        self._beginning = Beginning(start)
         known = list(files)
         self._departed = Departed((file for file in known if file.departed_s is not None), config)
-        self._copies = CopySearch(self._reader, self._departed, config)
-        self._files = {file.id: file for file in known if file.departed_s is None}
-        self._by_key = {file.key: file.id for file in self._files.values()}
-        self._next_id = max((file.id for file in known), default=0) + 1
-        self._quiet: dict[int, tuple[int, int, int]] = {}
-        """Size and times of files that need no second look while they stay so."""
-        self._moved_s: dict[int, float] = {}
-        """When a file was last seen to grow."""
-        self._away_s: dict[int, float] = {}
-        """Since when a file is out of sight."""
+        self._files = FileTable(
+            (file for file in known if file.departed_s is None),
+            next_id=max((file.id for file in known), default=0) + 1,
+            open_files=self.open_files,
+            held=held,
+        )
+        self._copies = CopySearch(self._files.reader, self._departed, config)
+        self._examination = Examination(self._files, self._copies)
+        self._missing = Missing(
+            self._files,
+            examination=self._examination,
+            copies=self._copies,
+            departed=self._departed,
+            config=config,
+            disk=disk,
+        )
         self._succeeded: set[int] = set()
         """Files on their way out, all of whose bytes are in others that go on from them."""
 
@@ -90,45 +87,21 @@ class Watch:
         return self._files.get(file)
 
     def held_path(self, file: int) -> Path:
-        return self._held.with_name(f"{self._held.name}{file}")
-
-    def _reader(self, file: Followed) -> ReadAt:
-        path = str(self.held_path(file.id)) if file.held else file.path
-        return self.open_files.reader(file.key, path)
+        return self._files.held_path(file)
 
     def begin(self, listing: Listing, *, now_s: float) -> Round:
         """The first poll of a source: take the files that are there, all of them as originals."""
         self._files.clear()
-        self._by_key.clear()
         round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
         round_.places = at_begin(listing)
         for found in listing.matching.values():
-            file = self._meet(found, listing)
-            look = self._open(file, found, round_)
+            file = self._files.meet(found, listing)
+            look = self._examination.open(file, found, round_)
             if look is None:
-                self._keep_for_later(file, found, round_)
+                self._beginning.keep_for_later(file, found, round_)
             else:
-                self._take_original(look, round_)
+                self._beginning.take_original(look, round_)
         return round_
-
-    def _take_original(self, look: Look, round_: Round) -> None:
-        size = look.found.size
-        file = msgspec.structs.replace(
-            look.file, checked=True, size_seen=size, modified_ns=look.found.modified_ns
-        )
-        try:
-            look.file = _at_end(file, look.read_at, size) if self._start is Start.END else file
-        except OSError as error:
-            round_.refuse(file.path, reason_of(error))
-            self._keep_for_later(look.file, look.found, round_)
-            return
-        round_.looks[file.id] = look
-
-    def _keep_for_later(self, file: Followed, found: Found, round_: Round) -> None:
-        """It can't be opened: remember how long it was, since only that was there before."""
-        round_.is_clean = False
-        start_at = found.size if self._start is Start.END else None
-        round_.kept[file.id] = msgspec.structs.replace(file, start_at=start_at)
 
     def misses(self, listing: Listing) -> bool:
         """True when a file is nowhere for the first time. It may have been renamed during the
@@ -137,7 +110,7 @@ class Watch:
             file.key not in listing.matching
             and file.inode not in listing.neighbours
             and file.key not in self.open_files.orphans
-            and file.id not in self._away_s
+            and file.id not in self._files.away_s
             for file in self._files.values()
         )
 
@@ -150,32 +123,41 @@ class Watch:
         round_.succeeded |= self._succeeded
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
         round_.places = places.after(listing)
-        whereabouts = Whereabouts(listing, self._disk)
-        reasons: dict[int, str] = {}
-        for file in [f for f in self._files.values() if f.key not in listing.matching]:
-            self._search(file, listing, whereabouts, reasons, round_)
-        for key, found in listing.matching.items():
-            number = self._by_key.get(key)
-            file = self._files[number] if number is not None else self._meet(found, listing)
-            self.open_files.orphans.discard(key)
-            self._away_s.pop(file.id, None)
-            if self._quiet.get(file.id) != _signature(found) or file.path != found.path:
-                look = self._examine(file, found, listing, round_)
-                if look is None and number is None and self._is_old(found, listing, places):
-                    self._keep_for_later(file, found, round_)
-                    round_.tell(found.path, _begun_old(found.size))
+        reasons = self._missing.search(listing, round_)
+        for found in listing.matching.values():
+            self._look_at_listed(found, listing, places, round_)
         self._look_at_copies(listing, round_)
         self._settle(listing, places, round_)
         for number, file in round_.unknown.items():
             round_.refuse(file.path, f"out of sight: {reasons[number]}")
         if round_.departed:
-            self._search_neighbours(listing, round_)
+            self._missing.search_copies(listing, round_)
         return round_
+
+    def _look_at_listed(
+        self, found: Found, listing: Listing, places: Places, round_: Round
+    ) -> None:
+        known = self._files.at(found.key)
+        file = known or self._files.meet(found, listing)
+        self.open_files.orphans.discard(found.key)
+        self._files.away_s.pop(file.id, None)
+        if self._files.quiet.get(file.id) == _signature(found) and file.path == found.path:
+            return
+        look = self._examine(file, found, listing, round_)
+        if look is None and known is None and self._beginning.is_old(found, listing, places):
+            self._beginning.keep_for_later(file, found, round_)
+            round_.tell(found.path, begun_old(found.size))
+
+    def _examine(
+        self, file: Followed, found: Found, listing: Listing, round_: Round
+    ) -> Look | None:
+        is_sure = self._files.is_alive(file)
+        return self._examination.examine(file, found, listing, round_, is_sure=is_sure)
 
     def _look_at_copies(self, listing: Listing, round_: Round) -> None:
         """A copy is left alone for as long as all that it could be a copy of is there."""
         for number in list(self._copies.copy_of) if round_.departed else ():
-            self._quiet.pop(number, None)
+            self._files.quiet.pop(number, None)
             file = self._files[number]
             found = listing.matching.get(file.key)
             if found is not None and number not in round_.looks:
@@ -192,6 +174,13 @@ class Watch:
         for number, original in self._copies.copy_of.items():
             round_.refused.setdefault(self._files[number].path, f"a copy of {original}: not read")
 
+    def _is_begun_old(self, look: Look, listing: Listing, places: Places, round_: Round) -> bool:
+        """Begin a file at its end if it was there before the source could see it."""
+        if look.file.position or not self._beginning.is_old(look.found, listing, places):
+            return False
+        self._beginning.take_old(look, round_)
+        return True
+
     def _renumber(self, round_: Round) -> None:
         """Files that are out of sight on a file system that has got another number are so no more:
         the next poll finds them gone, or where they are."""
@@ -199,214 +188,6 @@ class Watch:
             if file.place in round_.renumbered and file.id not in round_.looks:
                 place = round_.renumbered[file.place]
                 round_.kept[file.id] = msgspec.structs.replace(file, place=place)
-
-    def _is_old(self, found: Found, listing: Listing, places: Places) -> bool:
-        return self._start is Start.END and places.is_old(found, listing)
-
-    def _is_begun_old(self, look: Look, listing: Listing, places: Places, round_: Round) -> bool:
-        """Begin a file at its end if it was there before the source could see it."""
-        if look.file.position or not self._is_old(look.found, listing, places):
-            return False
-        size = look.found.size
-        try:
-            file = _at_end(look.file, look.read_at, size)
-        except OSError as error:
-            round_.refuse(look.file.path, reason_of(error))
-            self._keep_for_later(look.file, look.found, round_)
-            del round_.looks[look.file.id]
-            return True
-        look.file = msgspec.structs.replace(file, checked=True)
-        round_.tell(look.file.path, _begun_old(size))
-        return True
-
-    def _meet(self, found: Found, listing: Listing | None) -> Followed:
-        place = 0 if listing is None else listing.listed.get(os.path.dirname(found.path), 0)
-        file = Followed(self._next_id, found.device, found.inode, found.path, place=place)
-        self._next_id += 1
-        self._files[file.id] = file
-        self._by_key[file.key] = file.id
-        return file
-
-    def _open(self, file: Followed, listed: Found, round_: Round) -> Look | None:
-        """None when it can't be opened, or its path leads to another file by now."""
-        path = listed.path
-        settled_ns = time.time_ns() - SETTLE_NS
-        try:
-            status = self.open_files.look(file.key, path)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            round_.refused[path] = reason_of(error)
-            return None
-        found = found_at(path, status, is_link=listed.is_link)
-        settled = max(found.changed_ns, found.modified_ns) < settled_ns
-        return Look(file, found, self.open_files.reader(file.key, path), settled)
-
-    def _examine(
-        self, file: Followed, listed: Found, listing: Listing, round_: Round
-    ) -> Look | None:
-        """``listed`` says where it is and, if its size is known, how much there is to read."""
-        path = listed.path
-        is_sure = self._is_alive(file)
-        look = self._open(file, listed, round_)
-        if look is None:
-            is_read = file.checked and listed.size <= file.position
-            round_.is_clean &= is_read and listed.modified_ns in (0, file.modified_ns)
-            return None
-        size = look.found.size
-        if size != file.size_seen or file.id not in self._moved_s:
-            self._moved_s[file.id] = round_.now_s
-        if size != file.size_seen:
-            round_.succeeded.discard(file.id)
-        if size == 0:
-            self._copies.clear(file.id)
-        try:
-            look.file = self._recognised(file, look, round_, is_sure=is_sure)
-        except OSError as error:
-            round_.refuse(path, reason_of(error))
-            return None
-        look.file = msgspec.structs.replace(
-            look.file,
-            path=path,
-            size_seen=size,
-            modified_ns=look.found.modified_ns,
-            place=listing.listed.get(os.path.dirname(path), file.place),
-        )
-        round_.looks[file.id] = look
-        return look
-
-    def _is_alive(self, file: Followed) -> bool:
-        """While we hold a handle or a link, nobody else can get the file's inode."""
-        return file.held or file.key in self.open_files
-
-    def _recognised(self, file: Followed, look: Look, round_: Round, *, is_sure: bool) -> Followed:
-        size = look.found.size
-        if file.start_at is not None:
-            known = msgspec.structs.replace(file, start_at=None)
-            if size < file.start_at:
-                return known
-            begun = _at_end(known, look.read_at, file.start_at)
-            round_.tell(look.found.path, _begun_old(file.start_at))
-            return msgspec.structs.replace(begun, checked=True)
-        if file.position == 0 and not is_sure:
-            return msgspec.structs.replace(file, checked=False)
-        if file.print.is_in(look.read_at, size):
-            is_moved = look.found.path != file.path and not is_sure
-            # Its inode may have been given to a file that begins like it.
-            return msgspec.structs.replace(file, checked=False) if is_moved else file
-        round_.departed.append(file)
-        self._copies.clear(file.id)
-        return self._begun_anew(file, look, round_)
-
-    def _begun_anew(self, file: Followed, look: Look, round_: Round) -> Followed:
-        anew = begun_anew(file, look.read_at, size=look.found.size)
-        size = look.found.size
-        twice = max(0, min(file.position, size) - anew.position)
-        if twice and (anew.position or holds_end(file.print, look.read_at, size)):
-            what = f"rewritten after its first {anew.position} bytes: goes on there; up to {twice}"
-            what += " of the bytes that follow may have been read before"
-            round_.tell(look.found.path, what, twice_bytes=twice)
-        return anew
-
-    def _is_beside(self, file: Followed, path: str) -> bool:
-        """Whether a file that the glob does not cover is this one, not another in its inode.
-        Raises ``OSError`` if that can't be found out now."""
-        if self._is_alive(file):
-            return True
-        try:
-            size = self.open_files.look(file.key, path).st_size
-            read_at = self.open_files.reader(file.key, path)
-            if file.position > 0 and file.print.is_in(read_at, size):
-                return True
-        except FileNotFoundError:
-            pass
-        self.open_files.close(file.key)
-        return False
-
-    def _search(
-        self,
-        file: Followed,
-        listing: Listing,
-        whereabouts: Whereabouts,
-        reasons: dict[int, str],
-        round_: Round,
-    ) -> None:
-        """The file is in no listing: it is out of sight, for one of the ``reasons``, or was renamed
-        out of the glob, moved away, or removed."""
-        beside = listing.neighbours.get(file.inode)
-        reason = whereabouts.why_unknown(file)
-        look: Look | None = None
-        try:
-            if beside is not None and self._is_beside(file, beside):
-                self._away_s.pop(file.id, None)
-                self._examine(file, _unlisted(file, beside), listing, round_)
-                return
-            if self._is_alive(file):
-                look = self._look_at_rest(file, listing, round_)
-        except OSError as error:
-            reason = reason or reason_of(error)
-        if reason and self._is_awaited(file, round_):
-            round_.unknown[file.id] = file
-            reasons[file.id] = reason
-        elif look is not None:
-            look.is_orphan = True
-            self.open_files.orphans.add(file.key)
-        else:
-            round_.departed.append(file)
-            round_.gone.add(file.id)
-            if file.id in self._copies.undecided:
-                round_.undecided_bytes += file.unread_bytes
-
-    def _is_awaited(self, file: Followed, round_: Round) -> bool:
-        """A file that is out of sight is given up after ``away_s``."""
-        since_s = self._away_s.setdefault(file.id, round_.now_s)
-        return round_.now_s - since_s < self._config.away_s
-
-    def _look_at_rest(self, file: Followed, listing: Listing, round_: Round) -> Look | None:
-        """What only a handle or our own link still leads to; raises ``OSError`` if it can't be
-        looked at now, and is None if it is not there."""
-        path = str(self.held_path(file.id)) if file.held else file.path
-        look = self._examine(file, _unlisted(file, path), listing, round_)
-        if look is not None:
-            look.file = msgspec.structs.replace(look.file, path=file.path, place=file.place)
-        elif path in round_.refused:
-            raise OSError(round_.refused[path])
-        return look
-
-    def _search_neighbours(self, listing: Listing, round_: Round) -> None:
-        """A copy may have been made under a name that the glob does not cover."""
-        departed = [file for file in round_.departed if is_comparable(file)]
-        places = {os.path.dirname(file.path) for file in departed}
-        beside = [path for path in listing.neighbours.values() if os.path.dirname(path) in places]
-        formers = Formers(round_, self._departed)
-        for path in beside[:NEIGHBOURS_MAX]:
-            try:
-                status = self._disk.stat(path)
-            except OSError:
-                continue
-            key = (status.st_dev, status.st_ino)
-            if key in self._by_key or not any(
-                old.position <= status.st_size for old in round_.departed if is_comparable(old)
-            ):
-                continue
-            found = found_at(path, status)
-            self._take_if_continued(found, formers, listing, round_)
-
-    def _take_if_continued(
-        self, found: Found, formers: Formers, listing: Listing, round_: Round
-    ) -> None:
-        file = self._meet(found, listing)
-        look = self._open(file, found, Round(round_.now_s))
-        try:
-            is_continued = look is not None and self._copies.is_continued(look, formers, round_)
-        except OSError:
-            is_continued = False
-        if look is not None and is_continued:
-            look.file = msgspec.structs.replace(look.file, size_seen=look.found.size)
-            self._moved_s[file.id] = round_.now_s
-            round_.looks[file.id] = look
-        else:
-            self._drop(file.id)
 
     def farewells(self, round_: Round) -> list[Followed]:
         """What this round takes leave of, as it is to be remembered: files that are gone, and the
@@ -418,10 +199,11 @@ class Watch:
             self._files[n] for n in round_.gone if n in self._files and n not in round_.looks
         ]
         kept = [file for file in leaving if file.id not in round_.succeeded]
-        for file in round_.departed:
-            if file.id not in round_.gone:
-                kept.append(msgspec.structs.replace(file, id=self._next_id))
-                self._next_id += 1
+        kept += [
+            msgspec.structs.replace(file, id=self._files.next_id())
+            for file in round_.departed
+            if file.id not in round_.gone
+        ]
         return [
             msgspec.structs.replace(file, departed_s=round_.now_s, held=False)
             for file in kept
@@ -430,17 +212,18 @@ class Watch:
 
     def accept(self, round_: Round, farewells: Iterable[Followed]) -> None:
         """The round is registered: what it found is true from now on."""
-        self._files.update(round_.kept)
+        for file in round_.kept.values():
+            self._files.put(file)
         self.places = round_.places
         for look in round_.looks.values():
             file = look.file
-            self._files[file.id] = file
+            self._files.put(file)
             is_decided = file.checked or file.id in self._copies.copy_of
             is_at_rest = look.settled and is_decided and file.id not in round_.unknown
             if is_at_rest and not (look.is_behind or look.is_orphan):
-                self._quiet[file.id] = _signature(look.found)
+                self._files.quiet[file.id] = _signature(look.found)
             else:
-                self._quiet.pop(file.id, None)
+                self._files.quiet.pop(file.id, None)
         self._succeeded = round_.succeeded - round_.gone
         for number in round_.gone:
             self._drop(number)
@@ -448,16 +231,20 @@ class Watch:
             self._departed.add(file)
 
     def keep_unread(self, look: Look, *, is_held: bool) -> Followed:
-        """The round was not registered: remember only where to find what it had read."""
+        """The round was not registered: remember only where to find what it had read.
+
+        It is looked at again, also if it does not change: or nobody would let go of its link.
+        """
         file = self._files[look.file.id]
         file = msgspec.structs.replace(file, path=look.file.path, held=is_held)
-        self._files[file.id] = file
+        self._files.put(file)
+        self._files.quiet.pop(file.id, None)
         return file
 
     def give_up_orphans(self, round_: Round) -> None:
         """A file that left and has not grown for ``linger_s`` is over; half a line is lost."""
         for number, look in round_.looks.items():
-            since = round_.now_s - self._moved_s.get(number, round_.now_s)
+            since = round_.now_s - self._files.moved_s.get(number, round_.now_s)
             if look.is_orphan and not look.is_behind and since >= self._config.linger_s:
                 if number not in round_.succeeded:
                     round_.departed.append(look.file)
@@ -465,32 +252,9 @@ class Watch:
 
     def _drop(self, number: int) -> None:
         self._departed.forget(number)
-        file = self._files.pop(number, None)
-        if file is None:
-            return
-        if self._by_key.get(file.key) == number:
-            del self._by_key[file.key]
-        self._quiet.pop(number, None)
-        self._moved_s.pop(number, None)
-        self._away_s.pop(number, None)
         self._copies.clear(number)
-        self.open_files.close(file.key)
+        self._files.drop(number)
 
 
 def _signature(found: Found) -> tuple[int, int, int]:
     return (found.size, found.modified_ns, found.changed_ns)
-
-
-def _begun_old(size: int) -> str:
-    return f"there before its directory was first seen: begun after {size} bytes"
-
-
-def _unlisted(file: Followed, path: str) -> Found:
-    """Where to look for a file of whose size no listing says anything."""
-    return Found(path, file.device, file.inode, file.position, 0, 0)
-
-
-def _at_end(file: Followed, read_at: ReadAt, size: int) -> Followed:
-    """Begin after what is there; half a last line is stepped over, it is not ours."""
-    last = read_at(1, size - 1) if size else b"\n"
-    return msgspec.structs.replace(file, print=take_print(read_at, size), skipping=last != b"\n")

@@ -1,0 +1,78 @@
+"""Opening a file in a poll, and noting what became of it since the last look."""
+
+from __future__ import annotations
+
+import os.path
+
+import msgspec
+
+from headwater.store.copy_search import CopySearch
+from headwater.store.directories import reason_of
+from headwater.store.file_table import FileTable
+from headwater.store.followed_file import Followed
+from headwater.store.listing import Found, Listing, found_at
+from headwater.store.poll_round import Look, Round
+from headwater.store.recognition import is_known_read, recognised, settled_before_ns
+
+
+class Examination:
+    """For files wherever they were found: in a listing, beside the glob, or by a handle alone."""
+
+    def __init__(self, files: FileTable, copies: CopySearch) -> None:
+        self._files = files
+        self._copies = copies
+
+    def open(self, file: Followed, listed: Found, round_: Round) -> Look | None:
+        """None when it can't be opened, or its path leads to another file by now."""
+        path = listed.path
+        before_ns = settled_before_ns()
+        try:
+            status = self._files.open_files.look(file.key, path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            round_.refused[path] = reason_of(error)
+            return None
+        found = found_at(path, status, is_link=listed.is_link)
+        settled = max(found.changed_ns, found.modified_ns) < before_ns
+        return Look(file, found, self._files.open_files.reader(file.key, path), settled)
+
+    def examine(
+        self,
+        file: Followed,
+        listed: Found,
+        listing: Listing,
+        round_: Round,
+        *,
+        is_sure: bool,
+    ) -> Look | None:
+        """``listed`` says where it is and, if its size is known, how much there is to read;
+        ``is_sure``: the inode has been the file's all the time."""
+        look = self.open(file, listed, round_)
+        if look is None:
+            round_.is_clean &= is_known_read(file, listed)
+            return None
+        look.is_sure = is_sure
+        self._note_size(file, look.found.size, round_)
+        try:
+            changed = recognised(file, look, round_)
+        except OSError as error:
+            round_.refuse(listed.path, reason_of(error))
+            return None
+        look.file = msgspec.structs.replace(
+            changed,
+            path=listed.path,
+            size_seen=look.found.size,
+            modified_ns=look.found.modified_ns,
+            place=listing.listed.get(os.path.dirname(listed.path), file.place),
+        )
+        round_.looks[file.id] = look
+        return look
+
+    def _note_size(self, file: Followed, size: int, round_: Round) -> None:
+        if size != file.size_seen or file.id not in self._files.moved_s:
+            self._files.moved_s[file.id] = round_.now_s
+        if size != file.size_seen:
+            round_.succeeded.discard(file.id)
+        if size == 0:
+            self._copies.clear(file.id)

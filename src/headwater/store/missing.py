@@ -1,0 +1,169 @@
+"""Files that are in no listing: renamed out of the glob, out of sight, moved away, or removed.
+
+A renamed file is found beside the glob, by its inode. One that is out of sight (``whereabouts``) is
+awaited. One that nothing but a handle or our own link leads to is an *orphan*: it is read until it
+has not grown for a while. All others are gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os.path
+
+import msgspec
+
+from headwater.store.copy_search import CopySearch, continuation
+from headwater.store.departed import Departed
+from headwater.store.directories import reason_of
+from headwater.store.disk import Disk
+from headwater.store.examination import Examination
+from headwater.store.file_table import FileTable
+from headwater.store.followed_file import Followed
+from headwater.store.formers import Formers, is_comparable
+from headwater.store.listing import Found, Listing, found_at
+from headwater.store.poll import FollowConfig
+from headwater.store.poll_round import Look, Round
+from headwater.store.whereabouts import Whereabouts
+
+NEIGHBOURS_MAX = 1_000
+"""Files beside an emptied log among which its copy is searched."""
+
+
+class Missing:
+    """The search for them, in every poll."""
+
+    def __init__(
+        self,
+        files: FileTable,
+        *,
+        examination: Examination,
+        copies: CopySearch,
+        departed: Departed,
+        config: FollowConfig,
+        disk: Disk,
+    ) -> None:
+        self._files = files
+        self._examination = examination
+        self._copies = copies
+        self._departed = departed
+        self._config = config
+        self._disk = disk
+
+    def search(self, listing: Listing, round_: Round) -> dict[int, str]:
+        """Look for all that the listing does not have; gives why those are ``unknown`` that are."""
+        whereabouts = Whereabouts(listing, self._disk)
+        reasons: dict[int, str] = {}
+        for file in [one for one in self._files.values() if one.key not in listing.matching]:
+            reason = self._search_one(file, listing, whereabouts.why_unknown(file), round_)
+            if reason:
+                reasons[file.id] = reason
+        return reasons
+
+    def _search_one(self, file: Followed, listing: Listing, reason: str, round_: Round) -> str:
+        """Why it is unknown where the file is, or nothing: it was found, or is gone."""
+        look: Look | None = None
+        is_alive = self._files.is_alive(file)
+        try:
+            beside = self._beside(file, listing)
+            if beside is not None:
+                self._files.away_s.pop(file.id, None)
+                found = _unlisted(file, beside)
+                self._examination.examine(file, found, listing, round_, is_sure=is_alive)
+                return ""
+            if is_alive:
+                look = self._look_at_rest(file, listing, round_)
+        except OSError as error:
+            reason = reason or reason_of(error)
+        if reason and self._is_awaited(file, round_):
+            round_.unknown[file.id] = file
+            return reason
+        if look is not None:
+            look.is_orphan = True
+            self._files.open_files.orphans.add(file.key)
+        else:
+            round_.departed.append(file)
+            round_.gone.add(file.id)
+            if file.id in self._copies.undecided:
+                round_.undecided_bytes += file.unread_bytes
+        return ""
+
+    def _beside(self, file: Followed, listing: Listing) -> str | None:
+        """The path that the glob does not cover under which the file is, not another in its inode.
+        Raises ``OSError`` if that can't be found out now."""
+        for path in listing.neighbours.get(file.inode, ()):
+            with contextlib.suppress(FileNotFoundError):
+                status = self._disk.stat(path)
+                is_there = (status.st_dev, status.st_ino) == file.key
+                if is_there and (self._files.is_alive(file) or self._is_same(file, path)):
+                    return path
+        return None
+
+    def _is_same(self, file: Followed, path: str) -> bool:
+        open_files = self._files.open_files
+        try:
+            size = open_files.look(file.key, path).st_size
+            read_at = open_files.reader(file.key, path)
+            if file.position > 0 and file.print.is_in(read_at, size):
+                return True
+        except FileNotFoundError:
+            pass
+        open_files.close(file.key)
+        return False
+
+    def _is_awaited(self, file: Followed, round_: Round) -> bool:
+        """A file that is out of sight is given up after ``away_s``."""
+        since_s = self._files.away_s.setdefault(file.id, round_.now_s)
+        return round_.now_s - since_s < self._config.away_s
+
+    def _look_at_rest(self, file: Followed, listing: Listing, round_: Round) -> Look | None:
+        """What only a handle or our own link still leads to; raises ``OSError`` if it can't be
+        looked at now, and is None if it is not there."""
+        path = self._files.path_to(file)
+        found = _unlisted(file, path)
+        look = self._examination.examine(file, found, listing, round_, is_sure=True)
+        if look is not None:
+            look.file = msgspec.structs.replace(look.file, path=file.path, place=file.place)
+        elif path in round_.refused:
+            raise OSError(round_.refused[path])
+        return look
+
+    def search_copies(self, listing: Listing, round_: Round) -> None:
+        """A copy of what has left may have been made under a name that the glob does not cover."""
+        departed = [file for file in round_.departed if is_comparable(file)]
+        places = {os.path.dirname(file.path) for file in departed}
+        neighbours = (path for paths in listing.neighbours.values() for path in paths)
+        beside = [path for path in neighbours if os.path.dirname(path) in places]
+        formers = Formers(round_, self._departed)
+        for path in beside[:NEIGHBOURS_MAX]:
+            try:
+                status = self._disk.stat(path)
+            except OSError:
+                continue
+            found = found_at(path, status)
+            left = (file for file in round_.departed if is_comparable(file))
+            is_long_enough = any(file.position <= found.size for file in left)
+            if is_long_enough and self._files.at(found.key) is None:
+                self._take_if_continued(found, formers, listing, round_)
+
+    def _take_if_continued(
+        self, found: Found, formers: Formers, listing: Listing, round_: Round
+    ) -> None:
+        file = self._files.meet(found, listing)
+        look = self._examination.open(file, found, Round(round_.now_s))
+        try:
+            verdict = None if look is None else continuation(look, formers)
+        except OSError:
+            verdict = None
+        if look is None or verdict is None:
+            self._copies.clear(file.id)
+            self._files.drop(file.id)
+            return
+        verdict.enter(look, formers, round_)
+        look.file = msgspec.structs.replace(look.file, size_seen=look.found.size)
+        self._files.moved_s[file.id] = round_.now_s
+        round_.looks[file.id] = look
+
+
+def _unlisted(file: Followed, path: str) -> Found:
+    """Where to look for a file of whose size no listing says anything."""
+    return Found(path, file.device, file.inode, file.position, 0, 0)

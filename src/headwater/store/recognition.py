@@ -1,0 +1,75 @@
+"""Whether an inode still holds what was read of it: the file as it is to be remembered.
+
+An inode says little: it may have been given to another file, or its file may have been emptied and
+filled again. The print of what was read tells. Where nobody kept the inode from being given away
+(the look is not *sure*), also a file that begins like the former one may be another.
+"""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from headwater.store.beginning import at_end, begun_old
+from headwater.store.comparison import holds_end
+from headwater.store.followed_file import Followed, begun_anew
+from headwater.store.listing import Found
+from headwater.store.poll_round import Look, Round
+
+SETTLE_NS = 2_000_000_000
+"""The coarsest grain of file times in use: two seconds."""
+
+
+def settled_before_ns() -> int:
+    """What was last changed before has times that another change would have moved."""
+    return time.time_ns() - SETTLE_NS
+
+
+def recognised(file: Followed, look: Look, round_: Round) -> Followed:
+    """Raises ``OSError`` if it can't be read; then nothing is noted in the round."""
+    size = look.found.size
+    if file.start_at is not None:
+        return _begun_late(file, file.start_at, look, round_)
+    if file.position == 0 and not (look.is_sure and size == file.size_seen):
+        # Nothing of it was read, so what it is may be asked again: a copy may have been.
+        return msgspec.structs.replace(file, checked=False)
+    if file.print.is_in(look.read_at, size):
+        is_moved = look.found.path != file.path and not look.is_sure
+        # Its inode may have been given to a file that begins like it.
+        return msgspec.structs.replace(file, checked=False) if is_moved else file
+    anew = _rewritten(file, look, round_)
+    round_.departed.append(file)
+    return anew
+
+
+def _begun_late(file: Followed, start_at: int, look: Look, round_: Round) -> Followed:
+    """It could not be opened when it should have been begun after ``start_at`` bytes. A copy of it
+    may have been read meanwhile, so it is not ``checked``."""
+    known = msgspec.structs.replace(file, start_at=None)
+    if look.found.size < start_at:
+        return known
+    begun = at_end(known, look.read_at, start_at)
+    round_.tell(look.found.path, begun_old(start_at))
+    return begun
+
+
+def _rewritten(file: Followed, look: Look, round_: Round) -> Followed:
+    size = look.found.size
+    anew = begun_anew(file, look.read_at, size=size)
+    twice = max(0, min(file.position, size) - anew.position)
+    if twice and (anew.position or holds_end(file.print, look.read_at, size)):
+        what = f"rewritten after its first {anew.position} bytes: goes on there; up to {twice}"
+        what += " of the bytes that follow may have been read before"
+        round_.tell(look.found.path, what, twice_bytes=twice)
+    return anew
+
+
+def is_known_read(file: Followed, listed: Found) -> bool:
+    """Whether a file that can't be opened is the one that was read to its end. Times have a grain:
+    another file in its inode may have the same ones, for a while."""
+    if not listed.modified_ns:
+        return file.checked
+    seen = (file.path, file.position, file.modified_ns)
+    is_settled = listed.modified_ns < settled_before_ns()
+    return file.checked and is_settled and (listed.path, listed.size, listed.modified_ns) == seen
