@@ -22,6 +22,10 @@ MEASURE_EVERY = 50
 POINTS = 5
 """Samples of which the middle one counts: threads of idle pools come and go."""
 GROWTH_MAX = 0.02
+COMPILE_SOON = "-XX:CompileThresholdScaling=0.01"
+"""Java compiles a method when it has run often enough, so code goes on growing for weeks, ever more
+slowly, towards all that is ever used. Here a hundredth of the runs is enough, and that is reached
+while the soak settles."""
 
 
 def main() -> int:
@@ -36,22 +40,23 @@ def main() -> int:
         parser.error(f"wanted at least {chosen.settled + 2 * POINTS * MEASURE_EVERY} rounds")
     seed = random.SystemRandom().randrange(1 << 32) if chosen.seed is None else chosen.seed
     print(f"seed {seed}", flush=True)
-    samples = _run(chosen.rounds, seed=seed, is_brief=not chosen.well)
-    if chosen.csv is not None:
-        _write(chosen.csv, samples)
+    samples = _run(chosen.rounds, seed=seed, is_brief=not chosen.well, file=chosen.csv)
     found = growth(samples, settled=chosen.settled, points=POINTS)
     _print(found, chosen.settled, chosen.rounds)
     return 1 if any(one.share > GROWTH_MAX for one in found) else 0
 
 
-def _run(rounds: int, *, seed: int, is_brief: bool) -> list[tuple[int, dict[str, int]]]:
+def _run(
+    rounds: int, *, seed: int, is_brief: bool, file: Path | None
+) -> list[tuple[int, dict[str, int]]]:
     samples = []
     with tempfile.TemporaryDirectory(prefix="headwater-soak-") as scratch:
         running = start_session(
             SparkConfig(
-                master="local[2]", directory=scratch, log=f"{scratch}/jvm.log", is_brief=is_brief
+                master="local[2]", directory=scratch, log=f"{scratch}/jvm.log", is_brief=is_brief,
+                options=(COMPILE_SOON,),
             )
-        )
+        )  # fmt: skip
         soak = Soak(StandingSpark(running.session), Path(scratch), seed=seed)
         began_s = time.monotonic()
         try:
@@ -59,6 +64,8 @@ def _run(rounds: int, *, seed: int, is_brief: bool) -> list[tuple[int, dict[str,
                 soak.round(number)
                 if number % MEASURE_EVERY == 0:
                     samples.append((number, measure(running)))
+                    if file is not None:
+                        _write(file, samples)
                     _tell(number, time.monotonic() - began_s, soak, samples[-1][1])
         finally:
             soak.stop()

@@ -66,9 +66,9 @@ MODULE_OPTIONS = (
 
 CODE_CACHE_MB = 240
 """Room for compiled code, which is reserved, not taken. It is Java's own figure for a JVM with both
-compilers; one that compiles quickly (``is_brief``) would reserve 48 MB, and one that ran all kinds
-of queries filled them: 33 MB after one run of the conformance queries, about 90 MB at the end of a
-soak. A full one does not end the JVM but takes a thread here and there, which is worse."""
+compilers; one that compiles quickly (``is_brief``) would reserve 48 MB, and such a one filled them
+in 80 rounds of the soak: 57 MB after 390 rounds, and 77 MB where Java compiles all that runs at
+once. A full one does not end the JVM but takes a thread here and there, which is worse."""
 METASPACE_MB = 512
 """Room for classes. Spark's own take 25 to 130 MB, with and without an archive, and each of the at
 most 100 plans whose code Spark keeps (``spark.sql.codegen.cache.maxEntries``) less than 0.5 MB; the

@@ -83,6 +83,8 @@ class SparkConfig(msgspec.Struct, frozen=True):
     java_home: str | None = None
     is_brief: bool = False
     """A short run (a test, ``try`` on little input): compile quickly instead of well."""
+    options: tuple[str, ...] = ()
+    """Further options of the JVM."""
 
 
 class RunningSpark:
@@ -210,6 +212,7 @@ def jvm_options(config: SparkConfig) -> list[str]:
         "-XX:+UseSerialGC",
         "-XX:-UsePerfData",
         f"-Dlog4j2.configurationFile=file:{log4j}",
+        *config.options,
     ]
     return [*options, "-XX:TieredStopAtLevel=1"] if config.is_brief else options
 

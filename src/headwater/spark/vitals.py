@@ -15,8 +15,8 @@ from headwater.spark.session import RunningSpark
 
 NEAR_SHARES = {"heap": 0.85, "metaspace": 0.85, "code cache": 0.85}
 """From this share of its limit on, a JVM is near its end. What is left then is enough for a batch
-and for reading these figures: 15% of a heap of 512 MB is 77 MB, of the code cache 36 MB, and a
-thousand batches compile less than that (``make soak``)."""
+and for reading these figures: 15% of a heap of 512 MB is 77 MB, of the code cache 36 MB, which is
+more than hundreds of batches compile (``make soak``)."""
 OLD_POOLS = ("Tenured Gen", "Old Gen", "ZHeap", "Shenandoah")
 """Ends of the names of the pools that hold what outlives a collection, whatever the collector."""
 
