@@ -11,6 +11,7 @@ from headwater.algebra.site_state import FOREVER, PaneState
 from headwater.plan.query import TimeKind
 from headwater.root.config import RootConfig
 from headwater.root.outputs import Outdated
+from headwater.root.windows import WindowBook
 
 A, B, C = 100, 200, 300
 """Incarnations of sites 0, 1 and 2."""
@@ -129,6 +130,20 @@ def test_panes_that_a_former_life_told_in_bulk_are_inexact_too_where_the_new_one
     assert not root.newest(4).envelope.exact
 
 
+def test_of_a_finite_input_a_further_life_reads_the_same_and_spoils_nothing():
+    query = make_query(begin_pane=None, ends=True)
+    root = desk(query)
+    for ordinal, life in enumerate((A, B)):
+        root.receive(whole(query, 0, ordinal, [ordinal], of=life), now_s=1.0)
+        told = state(query, ordinal, of=life, number=2, first_pane=-FOREVER, sealed_through=1)
+        root.hear(told, now_s=1.0)
+    root.work(now_s=2.0)
+    assert root.newest(0).envelope.exact
+    root.hear(state(query, 0, of=A + 1, first_pane=-FOREVER), now_s=3.0)
+    root.work(now_s=60.0)
+    assert root.newest(0).envelope.exact
+
+
 def test_a_greeting_says_up_to_where_former_lives_are_held():
     root = desk()
     query = root.query
@@ -195,6 +210,34 @@ def test_one_wrong_clock_moves_no_deadline(wrong_s):
     assert root.published == {}
     root.work(now_s=15.0)
     assert sorted(root.published) == [0]
+
+
+def test_a_root_whose_sites_are_silent_opens_only_what_can_have_ended_since_the_begin():
+    """Its own clock is a day ahead, and nobody has told of another."""
+    root = RootDesk(make_query(deadline_s=5.0), make_roster(2))
+    root.root.set_clock(DAY_S)
+    root.work(now_s=25.0)
+    assert sorted(root.root.windows.windows) == [0, 1]
+
+
+def test_deadlines_of_history_move_with_the_clocks_of_the_sites_too():
+    query = make_query(deadline_s=5.0, revise_for_s=60.0)
+    book = WindowBook(query, RootConfig(horizon_slack_s=10.0), now_s=1_000.0)
+    window = book.open(5, now_s=1_000.0)
+    book.follow(HOUR_S)
+    ended_s = 60.0 + HOUR_S
+    assert book.overdue(now_s=ended_s, caught_up_s=1_000.0) == []
+    assert not book.is_past_horizon(window, now_s=ended_s + 70.0)
+    assert book.is_past_horizon(window, now_s=ended_s + 71.0)
+    assert book.overdue(now_s=ended_s + 5.0, caught_up_s=1_000.0) == [window]
+
+
+def test_a_root_that_begins_anew_keeps_its_clock():
+    root = desk()
+    root.work(now_s=0.0)
+    root.root.set_clock(DAY_S)
+    root.root.begin_anew(root.disk.restore(root.query), incarnation=51, lost=[], now_s=1.0)
+    assert root.root.windows.ahead_s == DAY_S
 
 
 def test_deadlines_move_with_the_clocks_of_the_sites():
