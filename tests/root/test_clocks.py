@@ -135,11 +135,10 @@ def test_of_a_finite_input_a_further_life_reads_the_same_and_spoils_nothing():
     root = desk(query)
     for ordinal, life in enumerate((A, B)):
         root.receive(whole(query, 0, ordinal, [ordinal], of=life), now_s=1.0)
-        told = state(query, ordinal, of=life, number=2, first_pane=-FOREVER, sealed_through=1)
-        root.hear(told, now_s=1.0)
+    root.hear(state(query, 0, of=A, number=2, sealed_through=1), now_s=1.0)
     root.work(now_s=2.0)
     assert root.newest(0).envelope.exact
-    root.hear(state(query, 0, of=A + 1, first_pane=-FOREVER), now_s=3.0)
+    root.hear(state(query, 0, of=A + 1), now_s=3.0)
     root.work(now_s=60.0)
     assert root.newest(0).envelope.exact
 
