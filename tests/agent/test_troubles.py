@@ -163,6 +163,32 @@ def test_the_time_without_room_is_not_held_against_a_write_that_fails_otherwise(
     assert not failures
 
 
+def test_a_write_that_worked_in_between_has_its_time_anew() -> None:
+    async def run() -> None:
+        write = Refusing(StoreError("EIO"), lambda *_: None)
+        runner = Runner(write, patience_s=0.05)
+        await runner.runner.run([Trim("q", 1)])
+        await asyncio.sleep(0.1)
+        write.left = write.tried + 1
+        await runner.run(Trim("q", 2), fx.Dial("paris"))
+        assert runner.sent == ["paris"]
+
+    asyncio.run(run())
+
+
+def test_a_life_above_another_is_written_before_the_node_goes_by_it() -> None:
+    write = Refusing(FULL, lambda above: above + 1, times=2)
+    runner, told = Runner(write), list[tuple[str, int]]()
+    stores: Any = runner.runner._stores
+    stores.cube.live_anew = stores.ledger.rise_above = write
+    runner.runner._node = cast(Any, SimpleNamespace(
+        lives_anew=lambda life, now_s: told.append(("cube", life)),
+        risen=lambda life, now_s: told.append(("ledger", life)),
+    ))  # fmt: skip
+    asyncio.run(runner.run(fx.LiveAnew(7), fx.RiseAbove(20)))
+    assert told == [("cube", 8), ("ledger", 21)]
+
+
 def test_a_store_that_must_be_opened_anew_is_not_tried_again() -> None:
     write = Refusing(StoreBroken("nobody knows"), lambda *_: None, times=float("inf"))
     with pytest.raises(StoreBroken, match="nobody knows"):
@@ -260,6 +286,29 @@ def test_a_full_disk_at_the_retention_is_told_and_ends_nothing(tmp_path: Path) -
         await until(lambda: refusing.tried)
         await until(lambda: runtime.notice_counts["disk: retention waits"])
         await _is_alive(runtime)
+
+    at_home(tmp_path, work)
+
+
+def test_a_cube_that_breaks_at_the_retention_ends_the_agent(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime.stores.cube.retention = Refusing(  # type: ignore[method-assign]
+            StoreBroken("manifest.sqlite: nobody knows"), lambda **_: None, times=float("inf")
+        )
+        runtime._retained_s -= 2 * RETENTION_EVERY_S
+        await until(lambda: runtime.failure)
+        assert "nobody knows" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_an_agent_tells_its_node_what_the_wall_clock_shows(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime._ahead_s = lambda: 3_600.0
+        await until(lambda: runtime.node.clock_steps == 1)
+        before_s = runtime.wall_s()
+        runtime.node._clock.ahead_s = 3_600.0
+        assert runtime.wall_s() - before_s > 3_599.0
 
     at_home(tmp_path, work)
 
