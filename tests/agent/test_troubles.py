@@ -327,6 +327,43 @@ def test_a_broken_ledger_ends_the_agent_with_a_sentence(tmp_path: Path) -> None:
     at_home(tmp_path, work)
 
 
+def test_rows_that_can_not_be_read_are_among_the_troubles_that_are_shown(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime._runner.load_trouble = "I/O error"
+        assert runtime.troubles() == {"reading rows": "I/O error"}
+
+    at_home(tmp_path, work)
+
+
+def test_the_first_failure_of_an_agent_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        for reason in ("the cause", "a consequence"):
+            with pytest.raises(ValueError, match=reason), runtime._ends_with("node"):
+                raise ValueError(reason)
+        assert "the cause" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_a_ledger_is_not_mended_under_an_answer(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        query = _installed(runtime)
+        await until(lambda: runtime.node.root(str(query.id)))
+        root = runtime.node.root(str(query.id))
+        assert root is not None
+        mend = Refusing(FULL, lambda _: (), times=0)
+        runtime.stores.ledger.mend = mend  # type: ignore[method-assign]
+        root.answers.under_way = cast(Any, object())
+        runtime._found_damaged(str(query.id))
+        runtime._mend(runtime.now_s())
+        assert mend.tried == 0
+        root.answers.under_way = None
+        runtime._mend(runtime.now_s())
+        assert mend.tried == 1
+
+    at_home(tmp_path, work)
+
+
 def test_what_the_node_raises_for_a_message_ends_the_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
