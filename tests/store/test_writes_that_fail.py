@@ -323,6 +323,26 @@ def test_a_batch_of_which_nobody_knows_whether_it_happened_is_found_out_by_a_new
         batch(user, through, (5, "/a", 1), epoch=user.cube.cuts.begin_epoch(SOURCE) - 1)
 
 
+def test_a_cut_of_which_nobody_knows_whether_it_happened_keeps_its_merged_rows(
+    user: CubeUser,
+) -> None:
+    for page in ("/a", "/b"):
+        user.commit((5, page, 1))
+    inner = user.cube.manifest._connection
+
+    def fails(sql: str) -> int:
+        if sql != "COMMIT":
+            return 0
+        inner.execute("COMMIT")
+        return sqlite3.SQLITE_IOERR_FSYNC
+
+    FaultyConnection.put_into(user.cube.manifest, fails)
+    with pytest.raises(StoreBroken):
+        user.cut(5)
+    user.reopen()
+    assert rows_in(user.cube) == {"/a": 1, "/b": 1}
+
+
 # Many short runs
 
 
