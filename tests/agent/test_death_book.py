@@ -43,6 +43,12 @@ def test_what_can_not_be_read_is_set_aside_and_ends_nobody(tmp_path: Path) -> No
     assert len(DeathBook(tmp_path).deaths) == 1
 
 
+def test_what_a_crash_left_half_written_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / FILE).with_suffix(".new").write_bytes(b"[{")
+    DeathBook(tmp_path).add(KILLED, at_s=1.0)
+    assert len(DeathBook(tmp_path).deaths) == 1
+
+
 class FailingDisk(Disk):
     def sync_file(self, path: Path) -> None:
         raise OSError(28, os.strerror(28), str(path))

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from headwater.agent import patience
 from headwater.errors import DiskFull, EpochOver, StoreBroken, StoreError
 from headwater.spark.batch import Unreadable
+from headwater.spark.fence import Fence
 from headwater.spark.site_host import SiteHost
 from headwater.store.follow import LogFollower
 
@@ -181,7 +183,64 @@ def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path) -> 
     asyncio.run(run())
 
 
+def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(tmp_path: Path) -> None:
+    """It was committed, and the source removed before the event loop heard of it."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            query = await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            epoch = site.feeder.new_epoch("weblog")
+            site.reports.clear()
+            _commit(site, epoch)
+            site.feeder.withdraw(str(query.id))
+            await until(lambda: not site.cube.cuts.names())
+            assert site.reports == []
+
+    asyncio.run(run())
+
+
 # Removed while something is under way
+
+
+def test_a_life_that_was_never_opened_leaves_its_predecessor_to_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            gate = Gate()
+            query = await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            former = site.feeder.followed["weblog"].input
+            assert isinstance(former, LogFollower)
+            slow_polls(monkeypatch, "weblog", gate)
+            await until(gate.came.is_set)
+            site.feeder.withdraw(str(query.id))
+            again = asyncio.create_task(site.install(2))
+            await asyncio.sleep(0)
+            site.feeder.withdraw("hits@home#2")
+            gate.open()
+            await again
+            await until(lambda: not site.cube.cuts.names())
+            assert len(former._watch.open_files) == 0
+
+    asyncio.run(run())
+
+
+def test_a_query_that_is_removed_before_its_source_begins_is_never_begun(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            site.data.rmdir()
+            query = await site.install(1)
+            await site.install(2)
+            site.feeder.withdraw(str(query.id))
+            site.data.mkdir()
+            await until(lambda: site.begun)
+            assert site.begun == ["hits@home#2"]
+
+    asyncio.run(run())
 
 
 def test_a_query_is_removed_while_another_source_is_polled(
@@ -450,7 +509,106 @@ def test_a_store_that_must_be_opened_anew_ends_the_feeder(tmp_path: Path) -> Non
     asyncio.run(run())
 
 
+# What is told
+
+
+def test_a_poll_that_finds_no_room_is_shown_as_trouble_until_there_is_some(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            await site.install(1)
+            spool = site.cube.cuts.spool
+            room, spool.bytes_max = spool.bytes_max, 0
+            site.write("a")
+            await until(lambda: "weblog" in site.feeder.troubles())
+            spool.bytes_max = room
+            await site.until_cut("weblog", 1)
+            await until(lambda: not site.feeder.troubles())
+
+    asyncio.run(run())
+
+
+def test_records_are_fenced_by_the_time_of_day(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path, wall_s=lambda: 7_000.0) as site:
+            await site.install(1)
+            assert site.feeder.fence("weblog") == Fence.at(7_000.0, tolerance_s=5.0, keep_s=1e6)
+
+    asyncio.run(run())
+
+
+def test_input_that_ends_has_ended_when_a_later_poll_was_clean(tmp_path: Path) -> None:
+    """A second file with the same line may be a copy: for a while it is not read."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            (site.data / "weblog2.log").write_text("a\n")
+            _commit(site, site.feeder.new_epoch("weblog"))
+            await until(lambda: not site.cube.cuts.state("weblog").is_clean)
+            site.feeder.end_input()
+            count = len(site.reports)
+            await until(lambda: len(site.reports) > count + 3)
+            assert not any(report.ended for report in site.reports)
+            site.write("b", source="weblog2")
+            await site.until_cut("weblog", 2)
+            site.stream().batch()
+            await until(lambda: site.reports[-1].ended)
+
+    asyncio.run(run())
+
+
+def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            gate = Gate()
+            await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            slow_polls(monkeypatch, "weblog", gate)
+            await until(gate.came.is_set)
+            site.write("b")
+            site.feeder.end_input()
+            _commit(site, site.feeder.new_epoch("weblog"))
+            await asyncio.sleep(0)
+            assert not any(report.ended for report in site.reports), "b is not read"
+            gate.open()
+            await site.until_cut("weblog", 2)
+
+    asyncio.run(run())
+
+
+def test_a_source_is_offered_when_all_queries_of_its_file_are_there(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            site.feeder.commanded = {"home": 0}
+            query = msgspec.structs.replace(site.query(1), unit_last=2)
+            await site.feeder.install(query, is_new=True)
+            assert names(site.feeder.sources()) == set()
+            site.feeder.commanded = {"home": 2}
+            assert names(site.feeder.sources()) == {"weblog"}
+
+    asyncio.run(run())
+
+
 # The host's queries
+
+
+def test_a_query_that_another_site_has_removed_at_the_host_is_handed_over_again(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            await site.install(1)
+            await until(lambda: SITE in site.host.inboxes)
+            site.host.queries.clear()
+            await site.install(2, "other")
+            await until(lambda: set(site.host.queries) == {"hits@home#1", "hits@home#2"})
+
+    asyncio.run(run())
 
 
 def test_a_removed_query_is_removed_at_the_host(tmp_path: Path) -> None:

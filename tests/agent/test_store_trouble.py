@@ -123,9 +123,11 @@ def test_an_agent_that_ends_while_an_answer_is_hidden_does_not_wait_for_the_disk
 ) -> None:
     monkeypatch.setattr(answer_runner, "SHOW_RETRY_S", 0.05)
     streams: list[str] = []
+    told: list[int] = []
 
     async def hide(runtime: SiteRuntime) -> None:
         query = await _installed(runtime)
+        runtime.watchers.add(lambda _, seq: told.append(seq))
         answers = runtime._answers
         assert answers is not None
         writer = answers._writers[query.id.name]
@@ -141,6 +143,7 @@ def test_an_agent_that_ends_while_an_answer_is_hidden_does_not_wait_for_the_disk
         await until(reader.publications)
 
     run_agent(tmp_path, hide)
+    assert told == [], "nobody can see it"
     run_agent(tmp_path, look)
 
 

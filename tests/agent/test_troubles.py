@@ -163,6 +163,32 @@ def test_the_time_without_room_is_not_held_against_a_write_that_fails_otherwise(
     assert not failures
 
 
+def test_a_write_that_worked_in_between_has_its_time_anew() -> None:
+    async def run() -> None:
+        write = Refusing(StoreError("EIO"), lambda *_: None)
+        runner = Runner(write, patience_s=0.05)
+        await runner.runner.run([Trim("q", 1)])
+        await asyncio.sleep(0.1)
+        write.left = write.tried + 1
+        await runner.run(Trim("q", 2), fx.Dial("paris"))
+        assert runner.sent == ["paris"]
+
+    asyncio.run(run())
+
+
+def test_a_life_above_another_is_written_before_the_node_goes_by_it() -> None:
+    write = Refusing(FULL, lambda above: above + 1, times=2)
+    runner, told = Runner(write), list[tuple[str, int]]()
+    stores: Any = runner.runner._stores
+    stores.cube.live_anew = stores.ledger.rise_above = write
+    runner.runner._node = cast(Any, SimpleNamespace(
+        lives_anew=lambda life, now_s: told.append(("cube", life)),
+        risen=lambda life, now_s: told.append(("ledger", life)),
+    ))  # fmt: skip
+    asyncio.run(runner.run(fx.LiveAnew(7), fx.RiseAbove(20)))
+    assert told == [("cube", 8), ("ledger", 21)]
+
+
 def test_a_store_that_must_be_opened_anew_is_not_tried_again() -> None:
     write = Refusing(StoreBroken("nobody knows"), lambda *_: None, times=float("inf"))
     with pytest.raises(StoreBroken, match="nobody knows"):
@@ -264,6 +290,29 @@ def test_a_full_disk_at_the_retention_is_told_and_ends_nothing(tmp_path: Path) -
     at_home(tmp_path, work)
 
 
+def test_a_cube_that_breaks_at_the_retention_ends_the_agent(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime.stores.cube.retention = Refusing(  # type: ignore[method-assign]
+            StoreBroken("manifest.sqlite: nobody knows"), lambda **_: None, times=float("inf")
+        )
+        runtime._retained_s -= 2 * RETENTION_EVERY_S
+        await until(lambda: runtime.failure)
+        assert "nobody knows" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_an_agent_tells_its_node_what_the_wall_clock_shows(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime._ahead_s = lambda: 3_600.0
+        await until(lambda: runtime.node.clock_steps == 1)
+        before_s = runtime.wall_s()
+        runtime.node._clock.ahead_s = 3_600.0
+        assert runtime.wall_s() - before_s > 3_599.0
+
+    at_home(tmp_path, work)
+
+
 def test_a_broken_ledger_ends_the_agent_with_a_sentence(tmp_path: Path) -> None:
     async def work(runtime: SiteRuntime) -> None:
         runtime.stores.ledger.forget = Refusing(  # type: ignore[method-assign]
@@ -274,6 +323,43 @@ def test_a_broken_ledger_ends_the_agent_with_a_sentence(tmp_path: Path) -> None:
         runtime.command(Remove(query.id, "home", 2))
         await until(lambda: runtime.failure)
         assert "the node stopped: StoreBroken: ledger.sqlite: nobody knows" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_rows_that_can_not_be_read_are_among_the_troubles_that_are_shown(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        runtime._runner.load_trouble = "I/O error"
+        assert runtime.troubles() == {"reading rows": "I/O error"}
+
+    at_home(tmp_path, work)
+
+
+def test_the_first_failure_of_an_agent_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        for reason in ("the cause", "a consequence"):
+            with pytest.raises(ValueError, match=reason), runtime._ends_with("node"):
+                raise ValueError(reason)
+        assert "the cause" in runtime.failure
+
+    at_home(tmp_path, work)
+
+
+def test_a_ledger_is_not_mended_under_an_answer(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        query = _installed(runtime)
+        await until(lambda: runtime.node.root(str(query.id)))
+        root = runtime.node.root(str(query.id))
+        assert root is not None
+        mend = Refusing(FULL, lambda _: (), times=0)
+        runtime.stores.ledger.mend = mend  # type: ignore[method-assign]
+        root.answers.under_way = cast(Any, object())
+        runtime._found_damaged(str(query.id))
+        runtime._mend(runtime.now_s())
+        assert mend.tried == 0
+        root.answers.under_way = None
+        runtime._mend(runtime.now_s())
+        assert mend.tried == 1
 
     at_home(tmp_path, work)
 

@@ -111,6 +111,24 @@ def test_after_a_restart_a_clock_that_nobody_confirms_is_believed_after_a_while(
     assert record(site).closed_through == 6
 
 
+def test_a_clock_that_was_set_moves_closes_without_another_report():
+    site = desk()
+    poll(site, 11.0)
+    site.edge.set_clock(20.0)
+    site.work(now_s=11.0)
+    assert record(site).closed_through == 3
+
+
+def test_a_query_that_comes_later_knows_the_others_clocks_as_well():
+    site = desk()
+    site.hear(ack(sites_clock_s=0.0), now_s=0.0)
+    later = make_query(name="later", counter=2)
+    site.edge.install(later, now_s=0.0)
+    site.edge.set_clock(DAY_S)
+    poll(site, 11.0)
+    assert site.disk.records[str(later.id)].closed_through == record(site).closed_through == 7
+
+
 def test_what_a_clock_had_sealed_before_it_was_set_back_is_never_exact():
     """Nobody has told what other clocks show, so it went by its own."""
     site = desk()
@@ -126,6 +144,18 @@ def test_what_a_clock_had_sealed_before_it_was_set_back_is_never_exact():
     (damaged,) = record(site).damaged
     assert damaged == (3, sealed - 1), "what came before 30 s was sealed in time"
     assert site.told[-1].damaged == (damaged,)
+
+
+def test_a_restarted_site_spoils_nothing_by_a_clock_that_is_in_doubt():
+    site = desk()
+    for second in range(60):
+        poll(site, float(second))
+    assert record(site).sealed_through == 3
+    site.start(now_s=0.0)
+    poll(site, 29.0)
+    assert record(site).damaged == (), "it may be set right before it is believed"
+    poll(site, 31.0)
+    assert record(site).damaged == ((1, 2),)
 
 
 def test_a_small_step_back_spoils_nothing():
@@ -194,6 +224,8 @@ def test_a_root_that_is_outdated_is_told_of_the_life_that_was_heard_before():
     assert len(site.told) == count + 1
     assert site.told[-1].root_incarnation == ROOT
     assert record(site).root_incarnation == ROOT, "it is not heard itself"
+    site.work(now_s=200.0)
+    assert len(site.told) == count + 1, "once, until it is heard again"
 
 
 def test_a_site_that_is_greeted_under_a_higher_incarnation_asks_for_one_above():
@@ -223,6 +255,25 @@ def test_a_site_that_lives_anew_sends_all_it_has_again_under_the_new_incarnation
     (again,) = [one for one in site.said if one.rows]
     assert again.rows == (1,)
     assert again.coverage.parts[0].incarnation == ME + 9
+
+
+def test_a_query_that_comes_after_a_site_lives_anew_has_the_new_incarnation():
+    site = desk()
+    site.edge.live_anew(ME + 9)
+    site.edge.install(make_query(name="later", counter=2), now_s=1.0)
+    site.work(now_s=1.0)
+    assert {one.query: one.incarnation for one in site.told}["later@s0#2"] == ME + 9
+
+
+@pytest.mark.parametrize("root", [ROOT, ROOT + 1])
+def test_what_another_life_is_held_of_is_no_alarm_before_the_new_one_is_greeted(root):
+    """Either the site lives anew, or the root does: what was told of former lives is over."""
+    site = desk()
+    site.hear(ack(1, greetings=greeted(site.told[-1].number)), now_s=1.0)
+    if root == ROOT:
+        site.edge.live_anew(ME + 9)
+    site.hear(ack(2, held=((0, 90),), root=root), now_s=2.0)
+    assert [notice for notice in site.notices if notice.kind == "alarm"] == []
 
 
 def test_panes_that_the_root_holds_from_a_former_life_are_no_alarm():
@@ -273,6 +324,14 @@ def test_what_a_former_life_had_stamped_is_lost_though_the_clock_is_an_earlier_o
     told = site.told[-1]
     assert told.first_pane == 111
     assert Declined(11, 110, Reason.LOST) in told.declined
+
+
+def test_a_former_clock_has_gone_on_while_the_greeting_was_on_its_way():
+    site = made_anew()
+    hail = greeted(site.told[-1].number, former_clock_s=1_140.0)
+    site.hear(ack(greetings=hail, age_s=20.0), now_s=141.0)
+    site.work(now_s=141.0)
+    assert record(site).first_pane == 113
 
 
 def test_a_former_life_with_the_same_clock_takes_nothing_from_the_new_one():

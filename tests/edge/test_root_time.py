@@ -76,3 +76,12 @@ def test_a_site_that_learns_late_how_far_it_is_behind_declines_what_it_did_not_r
     assert [(one.first, one.last) for one in site.told[-1].declined][-1][1] == 2
     site.edge.root_clock(ID, 50.0, now_s=12.0)
     assert site.edge.progress()[0].first_pane == 3
+
+
+def test_what_a_former_process_knew_of_the_roots_clock_holds_by_the_wall_clock():
+    """It was told as a distance from the wall clock, which is an hour ahead of the steady one."""
+    time = RootTime(is_used=True, ahead_s=HOUR_S)
+    time.resume(5.0)
+    assert time.known_s == 5.0
+    assert time.offset_us == 5_000_000
+    assert time.of(100.0) == HOUR_S + 105.0

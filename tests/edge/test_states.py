@@ -137,6 +137,17 @@ def test_a_state_that_may_lack_a_record_is_never_exact_and_not_joined_with_one_t
     assert site.told[-1].damaged == ((0, 1),)
 
 
+def test_a_state_that_may_lack_a_record_is_doubted_after_a_crash_too():
+    """The cube knows it; the record was not written any more."""
+    site = desk()
+    read_through(site, 0, {0: [1]})
+    (kept,) = site.disk.restore()
+    panes = tuple(msgspec.structs.replace(pane, is_whole=False) for pane in kept.panes)
+    site.disk.restore = lambda: [msgspec.structs.replace(kept, panes=panes)]
+    site.start(now_s=20.0)
+    assert site.told[-1].damaged == ((0, 0),)
+
+
 def test_lost_bytes_damage_no_pane_by_themselves():
     """Which states they touch is known when those are cut."""
     site = desk()

@@ -6,7 +6,9 @@ import pytest
 from pane_kit import BagMerger, make_query, make_roster, state
 
 from headwater.algebra.acknowledgement import Acknowledgement, Greeting
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import FOREVER
+from headwater.algebra.summary import Lane
 from headwater.edge.config import EdgeConfig
 from headwater.edge.report import BatchReport
 from headwater.node import effects as do
@@ -52,6 +54,16 @@ def test_a_clock_that_does_not_stand_still_is_never_believed():
     for second in range(0, 1000, 30):
         assert not wall.hear(float(second), now_s=float(second))
     assert wall.ahead_s == 0.0
+
+
+def test_a_second_step_to_the_same_time_is_doubted_as_the_first_was():
+    wall = clock()
+    wall.hear(DAY_S, now_s=0.0)
+    wall.hear(0.0, now_s=6.0)
+    assert not wall.hear(DAY_S, now_s=100.0)
+    assert not wall.hear(DAY_S, now_s=159.0)
+    assert wall.hear(DAY_S, now_s=160.0)
+    assert wall.step_count == 2
 
 
 def test_drift_is_no_step():
@@ -133,3 +145,27 @@ def test_a_root_that_is_outdated_takes_a_life_above_the_one_that_sites_know_once
         if isinstance(effect.message, AckMessage)
     ]
     assert {one.root_incarnation for one in acks} == {71}
+
+
+def test_roots_know_the_clock_and_the_life_of_the_ledger_whenever_they_begin():
+    node = make_node("s0")
+    node.wall_clock(DAY_S, now_s=1.0)
+    assert node.wall_clock(DAY_S, now_s=11.0)
+    node.risen(71, now_s=11.0)
+    later = make_query(name="later", counter=2, begin_pane=0)
+    node.command(Install(later, (TREE,), 2), now_s=12.0)
+    for query in (QUERY, later):
+        root = node.root(str(query.id))
+        assert root is not None
+        assert (root.windows.ahead_s, root.incarnation) == (DAY_S, 71)
+
+
+def test_rows_that_are_lost_give_back_their_room_and_decline_all_their_panes():
+    """A send of a state query may stand for several panes."""
+    node = make_node("s1")
+    node.batch_committed(BatchReport("hits", read_through_s=1.0), now_s=1.0)
+    room = node.progress().loading_bytes
+    send = do.LoadAndSend(ID, 3, ((1, 1),), Coverage(), Lane.LIVE, 100, more=2)
+    node.rows_lost(send, "checksum", now_s=2.0)
+    assert node.progress().loading_bytes == room - 100
+    assert [one.panes for one in effects_of(node, do.Expire)] == [(3,), (4,), (5,)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, whole
 
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, PaneState
+from headwater.plan.query import TimeKind
 from headwater.root.config import RootConfig
 from headwater.root.outputs import Outdated
+from headwater.root.windows import WindowBook
 
 A, B, C = 100, 200, 300
 """Incarnations of sites 0, 1 and 2."""
@@ -65,6 +68,16 @@ def test_a_root_that_is_told_of_a_higher_life_of_its_own_asks_for_one_above():
     assert root.acks[-1].root_incarnation == 71
 
 
+def test_a_root_that_has_risen_says_so_soon():
+    root = desk(disk=RootDisk(50))
+    for second in (0.0, 20.0):
+        root.work(now_s=second)
+    root.take_acks()
+    root.root.rise(71)
+    root.work(now_s=20.0 + root.config.ack_every_s)
+    assert [ack.root_incarnation for ack in root.acks] == [71]
+
+
 @pytest.mark.parametrize("told", [0, 49, 50, INCARNATION_MAX + 1])
 def test_a_root_is_not_outdated_by_its_own_life_nor_by_one_that_can_not_be(told):
     root = desk(disk=RootDisk(50))
@@ -115,6 +128,19 @@ def test_panes_that_a_former_life_told_in_bulk_are_inexact_too_where_the_new_one
     root.work(now_s=60.0)
     assert root.newest(1).envelope.exact
     assert not root.newest(4).envelope.exact
+
+
+def test_of_a_finite_input_a_further_life_reads_the_same_and_spoils_nothing():
+    query = make_query(begin_pane=None, ends=True)
+    root = desk(query)
+    for ordinal, life in enumerate((A, B)):
+        root.receive(whole(query, 0, ordinal, [ordinal], of=life), now_s=1.0)
+    root.hear(state(query, 0, of=A, number=2, sealed_through=1), now_s=1.0)
+    root.work(now_s=2.0)
+    assert root.newest(0).envelope.exact
+    root.hear(state(query, 0, of=A + 1), now_s=3.0)
+    root.work(now_s=60.0)
+    assert root.newest(0).envelope.exact
 
 
 def test_a_greeting_says_up_to_where_former_lives_are_held():
@@ -168,6 +194,13 @@ def test_the_roots_own_clock_opens_no_windows_that_the_sites_have_not_reached():
     assert root.newest(0).envelope.staleness_s == pytest.approx(5.0, abs=1.0)
 
 
+def test_staleness_is_counted_from_the_end_of_the_window_by_the_sites_clocks():
+    root = desk(make_query(deadline_s=5.0), sites=3, offsets_s=(HOUR_S,) * 3)
+    for second in range(0, 100, 5):
+        root.work(now_s=HOUR_S + second)
+    assert root.newest(0).envelope.staleness_s == pytest.approx(5.0, abs=5.0)
+
+
 @pytest.mark.parametrize("wrong_s", [-DAY_S, DAY_S])
 def test_one_wrong_clock_moves_no_deadline(wrong_s):
     root = desk(make_query(deadline_s=5.0), sites=3, offsets_s=(0.0, wrong_s, 0.0))
@@ -176,6 +209,34 @@ def test_one_wrong_clock_moves_no_deadline(wrong_s):
     assert root.published == {}
     root.work(now_s=15.0)
     assert sorted(root.published) == [0]
+
+
+def test_a_root_whose_sites_are_silent_opens_only_what_can_have_ended_since_the_begin():
+    """Its own clock is a day ahead, and nobody has told of another."""
+    root = RootDesk(make_query(deadline_s=5.0), make_roster(2))
+    root.root.set_clock(DAY_S)
+    root.work(now_s=25.0)
+    assert sorted(root.root.windows.windows) == [0, 1]
+
+
+def test_deadlines_of_history_move_with_the_clocks_of_the_sites_too():
+    query = make_query(deadline_s=5.0, revise_for_s=60.0)
+    book = WindowBook(query, RootConfig(horizon_slack_s=10.0), now_s=1_000.0)
+    window = book.open(5, now_s=1_000.0)
+    book.follow(HOUR_S)
+    ended_s = 60.0 + HOUR_S
+    assert book.overdue(now_s=ended_s, caught_up_s=1_000.0) == []
+    assert not book.is_past_horizon(window, now_s=ended_s + 70.0)
+    assert book.is_past_horizon(window, now_s=ended_s + 71.0)
+    assert book.overdue(now_s=ended_s + 5.0, caught_up_s=1_000.0) == [window]
+
+
+def test_a_root_that_begins_anew_keeps_its_clock():
+    root = desk()
+    root.work(now_s=0.0)
+    root.root.set_clock(DAY_S)
+    root.root.begin_anew(root.disk.restore(root.query), incarnation=51, lost=[], now_s=1.0)
+    assert root.root.windows.ahead_s == DAY_S
 
 
 def test_deadlines_move_with_the_clocks_of_the_sites():
@@ -198,6 +259,53 @@ def test_acknowledgements_tell_what_the_clocks_of_the_sites_show_in_the_middle()
     root.hear(state(root.query, 0, of=A, number=2, offset_s=10.0), now_s=100.0)
     root.work(now_s=100.0)
     assert root.acks[-1].sites_clock_s == pytest.approx(90.0)
+
+
+def test_a_state_that_was_overtaken_tells_nothing_of_a_clock():
+    root = desk(sites=1)
+    for number, offset_s in ((3, 10.0), (2, DAY_S)):
+        root.hear(state(root.query, 0, of=A, number=number, offset_s=offset_s), now_s=1.0)
+    root.work(now_s=100.0)
+    assert root.acks[-1].sites_clock_s == pytest.approx(90.0)
+
+
+def test_a_root_whose_clock_was_set_follows_it_at_once():
+    """With two sites its own clock is the third."""
+    root = desk(sites=2, offsets_s=(0.0, HOUR_S))
+    root.work(now_s=100.0)
+    root.root.set_clock(-60.0)
+    root.root.tick(now_s=100.1)
+    assert root.root.windows.lag_s == 60.0
+
+
+def test_a_restarted_root_tells_no_clocks_before_the_sites_have_heard_it():
+    root = desk(sites=3, offsets_s=(0.0, 0.0, 0.0))
+    root.work(now_s=1.0)
+    root.start(now_s=DAY_S)
+    root.work(now_s=DAY_S + 1.0)
+    assert root.acks[-1].sites_clock_s is None
+    root.work(now_s=DAY_S + root.config.clock_settle_s + 20.0)
+    assert root.acks[-1].sites_clock_s is not None
+
+
+def test_of_several_former_lives_the_clock_that_was_furthest_is_told():
+    root = desk(sites=1, offsets_s=(-HOUR_S,))
+    for life, offset_s in ((A + 1, 0.0), (A + 2, 0.0)):
+        root.hear(state(root.query, 0, of=life, offset_s=offset_s), now_s=1.0)
+    root.take_acks()
+    root.work(now_s=100.0)
+    (hail,) = root.acks[-1].greetings
+    assert (hail.incarnation, hail.former_clock_s) == (A + 2, 100.0 + HOUR_S)
+
+
+def test_by_age_no_former_clock_is_told():
+    query = msgspec.structs.replace(make_query(), time=TimeKind.AGE)
+    root = desk(query, sites=1, offsets_s=(-HOUR_S,))
+    root.hear(state(query, 0, of=A + 1, offset_s=0.0), now_s=1.0)
+    root.take_acks()
+    root.work(now_s=100.0)
+    (hail,) = root.acks[-1].greetings
+    assert hail.former_clock_s is None
 
 
 def test_acknowledgements_say_nothing_of_clocks_that_nobody_told():

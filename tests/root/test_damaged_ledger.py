@@ -100,6 +100,18 @@ def test_a_pane_that_a_final_window_shares_is_let_in_again_for_the_others():
     assert world.root.newest(1).envelope.exact
 
 
+def test_a_pane_is_let_in_again_though_the_agent_ended_before_it_let_go_of_a_final_window():
+    """The windows above; the final one was published, and the ledger not trimmed."""
+    world = World(panes=2, slide=1, lateness_s=20.0)
+    world.sites[0].commit({1: [1], 2: [2]}, now_s=25.0)
+    world.run(from_s=26, to_s=44)
+    assert world.root.newest(0).envelope.final
+    world.root.disk.done_through = None
+    world.lose(*world.numbers_of(1), now_s=44.0)
+    world.run(from_s=44, to_s=55)
+    assert world.root.disk.rows([1], kept_through=1_000) == (1,)
+
+
 def test_unanswered_windows_are_answered_with_what_is_there_and_then_revised():
     world = World(deadline_s=5.0)
     world.sites[0].commit({0: [1]}, now_s=5.0)

@@ -89,6 +89,19 @@ def test_a_batch_that_comes_again_changes_nothing(user: CubeUser, restarts: bool
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 2}
 
 
+def test_a_batch_that_comes_again_counts_nothing_again(user: CubeUser) -> None:
+    through = user.cut_input()
+    first, again = (
+        user.cube.commit_batch(
+            source=SOURCE, epoch=1, batch_id=1, through_cut=through, results=[],
+            unparsed=1, fenced=2, refused=3,
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    assert (first.unparsed, first.fenced, first.refused) == (1, 2, 3)
+    assert (again.unparsed, again.fenced, again.refused) == (0, 0, 0)
+
+
 def test_the_same_batch_number_of_a_new_epoch_is_another_batch(user: CubeUser) -> None:
     user.commit((5, "/a", 2), batch_id=0)
     epoch = user.cube.cuts.begin_epoch(SOURCE)

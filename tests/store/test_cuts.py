@@ -49,6 +49,13 @@ def test_pending_begins_after_the_committed_cut_also_after_a_restart(user: CubeU
     assert numbers(user, after_cut=0) == [3]
 
 
+def test_pending_never_goes_back_behind_the_committed_cut(user: CubeUser) -> None:
+    for _ in range(2):
+        user.commit((5, "/a", 1))
+    last = user.cut_input()
+    assert [chunk.cut for chunk in user.cube.cuts.pending(SOURCE, after_cut=1)] == [last]
+
+
 def test_a_chunk_stays_until_the_batch_after_its_own_is_committed(user: CubeUser) -> None:
     """Spark may repeat its newest batch, so that batch's chunks must be there."""
     cuts_of(user, 3)
@@ -148,6 +155,13 @@ def test_a_chunk_that_spark_can_not_read_is_set_aside_not_deleted(user: CubeUser
     epoch = user.cube.cuts.begin_epoch(SOURCE)
     report = commit(user, epoch, 0, 2)
     assert report.lost_bytes == 10  # type: ignore[attr-defined]
+
+
+def test_a_chunk_whose_rows_are_committed_is_not_lost_any_more(user: CubeUser) -> None:
+    """It stays until the batch after its own, and may turn out to be unreadable by then."""
+    user.commit((5, "/a", 1))
+    user.cube.cuts.quarantine(SOURCE, user.cube.cuts.state(SOURCE).committed_cut)
+    assert not user.cube.cuts.state(SOURCE).losses
 
 
 def test_a_loss_is_told_again_if_the_process_ended_right_after_telling_it(user: CubeUser) -> None:

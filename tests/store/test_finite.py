@@ -102,6 +102,18 @@ def test_where_no_link_can_be_made_the_files_own_path_is_used_and_never_removed(
     assert (logs / "a.csv").exists()
 
 
+def test_a_file_that_grows_while_it_waits_is_not_lost(
+    open_cube: Open, logs: Path, faulty_disk: FaultyDisk
+) -> None:
+    user = open_cube(disk=faulty_disk)
+    faulty_disk.fail["link"] = errno.EXDEV
+    finite(user, logs).poll(now_s=5.0)
+    with (logs / "a.csv").open("a") as file:
+        file.write("more\n")
+    assert len(user.cube.cuts.pending(SOURCE)) == 2
+    assert not user.cube.cuts.state(SOURCE).losses
+
+
 def test_a_full_disk_registers_nothing_and_the_next_poll_does(
     open_cube: Open, logs: Path, faulty_disk: FaultyDisk
 ) -> None:

@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -213,6 +214,19 @@ def test_a_removed_file_is_read_to_its_end(follow: Callable[..., Follow]) -> Non
     assert one.text() == "1\n2\n3\n"
 
 
+def test_a_removed_file_is_read_to_its_end_however_long_that_takes(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(config=FollowConfig(cut_bytes_max=100, line_bytes_max=50, poll_bytes_max=100))
+    text = "".join(f"line {n:02}\n" for n in range(50))
+    path = one.write("a.log", text)
+    one.poll()
+    path.unlink()
+    polls = [one.poll(after_s=61.0) for _ in range(6)]
+    assert one.text() == text
+    assert sum(poll.lost_bytes for poll in polls) == 0
+
+
 def test_a_removed_file_is_let_go_after_a_while(follow: Callable[..., Follow]) -> None:
     one = follow()
     path = one.write("a.log", "1\nhalf")
@@ -335,6 +349,36 @@ def test_a_log_that_is_emptied_and_filled_again_while_it_is_read_is_not_torn(
 
 def test_as_many_bytes_in_the_same_inode_are_noticed(follow: Callable[..., Follow]) -> None:
     one = follow()
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    path.write_bytes(b"3\n4\n")
+    one.poll()
+    assert one.text() == "1\n2\n3\n4\n"
+
+
+class CoarseDisk(FaultyDisk):
+    """All changes of a test fall into one grain of its file times."""
+
+    now_ns = time.time_ns()
+
+    def stat(self, path: Path | str) -> os.stat_result:
+        return self._coarse(super().stat(path))
+
+    def stat_open(self, handle: int) -> os.stat_result:
+        return self._coarse(super().stat_open(handle))
+
+    def _coarse(self, real: os.stat_result) -> os.stat_result:
+        return os.stat_result(
+            [*real[:10]], {"st_mtime_ns": self.now_ns, "st_ctime_ns": self.now_ns}
+        )
+
+
+def test_a_change_that_no_time_of_the_file_shows_is_noticed(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is trusted to be unchanged only once its last change is older than the grain."""
+    monkeypatch.setattr(watch, "SETTLE_NS", 3_600 * 10**9)
+    one = follow(disk=CoarseDisk())
     path = one.write("a.log", "1\n2\n")
     one.poll()
     path.write_bytes(b"3\n4\n")
@@ -801,6 +845,21 @@ def test_what_is_out_of_sight_for_too_long_is_given_up_and_said_to_be_lost(
     assert one.poll().files == 1
     poll = one.poll(after_s=1001.0)
     assert (poll.is_clean, poll.files, poll.lost_bytes) == (False, 0, 4)
+
+
+def test_a_file_that_was_in_sight_in_between_is_not_given_up(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk, config=FollowConfig(away_s=1000.0))
+    one.write("a.log", "1\nhalf")
+    one.poll()
+    one.restart()
+    for _ in range(3):
+        faulty_disk.fail["scan"] = errno.EIO
+        assert one.poll(after_s=900.0).files == 1
+        faulty_disk.fail.clear()
+        poll = one.poll()
+        assert (poll.is_clean, poll.files, poll.lost_bytes) == (True, 1, 0)
 
 
 @pytest.mark.parametrize("restarts", [False, True])

@@ -87,6 +87,22 @@ def test_a_cube_that_is_outlived_takes_an_incarnation_above_and_keeps_it(tmp_pat
     assert cube_incarnation(tmp_path, 1e9) == anew
 
 
+def test_an_incarnation_above_an_older_one_is_above_the_own_as_well(tmp_path: Path):
+    """Somebody has not heard yet that it lives anew already."""
+    cube = Cube.open(tmp_path / "a", site="oslo", merger_of=merger_of, clock=lambda: 1e9)
+    ledger = RootLedger(tmp_path / "l", merger_of=merger_of, clock=lambda: 1e9)
+    own = cube.incarnation, ledger.incarnation
+    assert cube.live_anew(1) > own[0]
+    assert ledger.rise_above(1) > own[1]
+    cube.close()
+    ledger.close()
+
+
+@pytest.mark.parametrize("now_s", [-1e9, 0.0])
+def test_a_clock_before_all_times_makes_no_negative_incarnation(tmp_path: Path, now_s: float):
+    assert 0 <= cube_incarnation(tmp_path, now_s) < INCARNATION_MAX
+
+
 def test_a_restart_keeps_the_incarnation(tmp_path: Path):
     assert cube_incarnation(tmp_path / "a", 1e9) == cube_incarnation(tmp_path / "a", 2e9)
     assert ledger_incarnation(tmp_path / "l", 1e9) == ledger_incarnation(tmp_path / "l", 2e9)

@@ -32,10 +32,18 @@ from store_kit import (
 
 from headwater.edge.outputs import Cut, Forget, Remember
 from headwater.edge.record import EdgeRecord
-from headwater.errors import EpochOver, QueryUnknown, StoreBroken, StoreError
+from headwater.errors import (
+    DiskFull,
+    EpochOver,
+    QueryUnknown,
+    SourceForgotten,
+    StoreBroken,
+    StoreError,
+)
 from headwater.store.batch_rows import QueryResult
 from headwater.store.cube import Cube
 from headwater.store.disk import Disk
+from headwater.store.source_state import Loss
 
 Open = Callable[..., CubeUser]
 SECOND = "hits@home#2"
@@ -177,6 +185,70 @@ def test_a_query_that_is_removed_while_its_rows_are_written_leaves_no_file(
     assert list((user.directory / "segments").iterdir()) == []
 
 
+def test_a_source_that_is_forgotten_while_rows_are_written_takes_none_of_them(
+    user: CubeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    through = user.cut_input()
+    write_segments = user.cube._rows.store.write
+
+    def written(*args: Any) -> Any:
+        segments = write_segments(*args)
+        monkeypatch.undo()
+        user.cube.cuts.forget_source(SOURCE)
+        return segments
+
+    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    with pytest.raises(SourceForgotten):
+        batch(user, through, (5, "/a", 1))
+    assert list((user.directory / "segments").iterdir()) == []
+
+
+def test_who_interrupts_a_batch_leaves_no_file_behind(
+    user: CubeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    through = user.cut_input()
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(user.cube.cuts, "commit_cut", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        batch(user, through, (5, "/a", 1))
+    assert list((user.directory / "segments").iterdir()) == []
+
+
+def test_nothing_that_follows_a_commit_is_done_before_it(user: CubeUser) -> None:
+    """All statements work, and the commit itself finds no room: memory and files stay."""
+    first, second = user.cut_input(), user.cut_input()
+    batch(user, first, (5, "/a", 1))
+    cuts, is_full = user.cube.cuts, True
+    state, incarnation = cuts.state(SOURCE), user.cube.incarnation
+    FaultyConnection.put_into(
+        user.cube.manifest, lambda sql: sqlite3.SQLITE_FULL if is_full and sql == "COMMIT" else 0
+    )
+    (lost,) = cuts.pending(SOURCE)
+    away = lost.path.rename(lost.path.with_suffix(".away"))
+    for call in (
+        lambda: batch(user, second, (5, "/b", 1)),
+        lambda: cuts.begin_epoch(SOURCE),
+        lambda: cuts.forget_source(SOURCE),
+        lambda: cuts.open_source("other"),
+        lambda: cuts.register(state, [], poll_s=1.0, loss=Loss(1)),
+        lambda: cuts.pending(SOURCE),
+        lambda: user.cube.live_anew(incarnation),
+    ):
+        with pytest.raises(DiskFull):
+            call()
+    away.rename(lost.path)
+    assert (cuts.names(), user.cube.incarnation) == ((SOURCE,), incarnation)
+    assert (state.epoch, state.last_cut, state.committed_cut) == (1, second, first)
+    assert not state.losses
+    assert len(list((user.directory / "spool").iterdir())) == 2, "also what the next one frees"
+    is_full = False
+    batch(user, second, (5, "/b", 1))
+    assert rows_in(user.cube) == {"/a": 1, "/b": 1}
+
+
 def test_a_batch_that_two_threads_bring_at_the_same_time_counts_once(
     user: CubeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +321,26 @@ def test_a_batch_of_which_nobody_knows_whether_it_happened_is_found_out_by_a_new
     assert rows_in(user.cube) == {"/a": 1}, "its segment was not removed"
     with pytest.raises(EpochOver):
         batch(user, through, (5, "/a", 1), epoch=user.cube.cuts.begin_epoch(SOURCE) - 1)
+
+
+def test_a_cut_of_which_nobody_knows_whether_it_happened_keeps_its_merged_rows(
+    user: CubeUser,
+) -> None:
+    for page in ("/a", "/b"):
+        user.commit((5, page, 1))
+    inner = user.cube.manifest._connection
+
+    def fails(sql: str) -> int:
+        if sql != "COMMIT":
+            return 0
+        inner.execute("COMMIT")
+        return sqlite3.SQLITE_IOERR_FSYNC
+
+    FaultyConnection.put_into(user.cube.manifest, fails)
+    with pytest.raises(StoreBroken):
+        user.cut(5)
+    user.reopen()
+    assert rows_in(user.cube) == {"/a": 1, "/b": 1}
 
 
 # Many short runs
