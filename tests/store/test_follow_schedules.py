@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from follow_schedules import run_schedule
 
@@ -14,3 +19,22 @@ def test_every_line_comes_exactly_once_or_is_said_not_to(first: int) -> None:
     assert sum(one.clean_polls for one in done) > BATCH
     assert sum(one.kills for one in done) > 5
     assert sum(one.disk.faults for one in done) > 50
+
+
+def test_a_seed_gives_the_same_schedule_again(tmp_path: Path) -> None:
+    """Whatever inodes the file system gives out, and in whichever order sets are walked."""
+    script = "from follow_schedules import run_schedule; [print(run_schedule(n)) for n in range(4)]"
+    texts = set()
+    for number in range(2):
+        there = tmp_path / f"{number}"
+        there.mkdir()
+        for n in range(number * 50):
+            (there / f"{n}").touch()
+        known = {"TMPDIR": str(there), "PYTHONHASHSEED": str(number), "PATH": os.environ["PATH"]}
+        known["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=known, check=True, capture_output=True, text=True
+        )
+        texts.add(done.stdout)
+    assert len(texts) == 1
+    assert "polled" in texts.pop()
