@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 
 from headwater.agent import patience
 from headwater.errors import DiskFull, EpochOver, StoreBroken, StoreError
-from headwater.spark.batch import Unreadable
+from headwater.spark.batch import SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.fence import Fence
+from headwater.spark.keeper import Work
 from headwater.spark.site_host import SiteHost
 from headwater.store.follow import LogFollower
 
@@ -179,6 +181,79 @@ def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path) -> 
             stream.stream._sites = lambda: {"bad": Bad(), SITE: good}
             stream.batch()
             assert site.cube.cuts.state("weblog").committed_cut == 1
+
+    asyncio.run(run())
+
+
+def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chunks of the former life must not be committed under an epoch of the new one."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            stream, gate, pending = site.stream(), Gate(), site.feeder.pending
+            query = await site.install(1)
+            site.write("old")
+            await site.until_cut("weblog", 1)
+            stream.stream._offer()
+
+            def gated(source: str, *, after_cut: int | None, bytes_max: int) -> Any:
+                found = pending(source, after_cut=after_cut, bytes_max=bytes_max)
+                if not gate.came.is_set():
+                    gate.pass_through()
+                return found
+
+            def read(batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
+                return [SiteOutcome() for _ in batches]
+
+            monkeypatch.setattr(stream.batches, "run", read)
+            monkeypatch.setattr(site.feeder, "pending", gated)
+            batch = asyncio.create_task(asyncio.to_thread(stream.stream._batch, 0, 0))
+            await until(gate.came.is_set)
+            site.feeder.withdraw(str(query.id))
+            await site.install(2)
+            site.write("new")
+            await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
+            gate.open()
+            await batch
+            assert site.cube.cuts.state("weblog").committed_cut == 0
+
+    asyncio.run(run())
+
+
+def test_a_stream_that_is_retired_during_a_batch_commits_nothing_of_it(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            stream = site.stream()
+            await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            stream.batches.meanwhile = stream.stream.retire
+            stream.batch()
+            assert stream.batches.read == ["a"]
+            assert site.cube.cuts.state("weblog").committed_cut == 0
+
+    asyncio.run(run())
+
+
+def test_each_life_of_a_stream_has_epochs_of_its_own_and_says_what_it_is_at(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            stream, works = site.stream(), list[Work]()
+
+            def at_work(work: Work) -> Any:
+                works.append(work)
+                return contextlib.nullcontext()
+
+            stream.stream._at_work = at_work
+            await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            stream.batch()
+            assert works == [Work("batch", ("hits@home#1",))]
+            epochs = [stream.stream._epoch(life, SITE, site.feeder) for life in (1, 1, 2)]
+            assert epochs[0] == epochs[1] < epochs[2]
 
     asyncio.run(run())
 

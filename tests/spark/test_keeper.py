@@ -148,6 +148,55 @@ def test_a_death_is_told_with_its_cause_and_what_was_at_work(bench: Bench) -> No
     assert bench.keeper.status().deaths == {"killed": 1}
 
 
+def test_what_a_jvm_that_is_gone_was_at_is_put_away_with_it(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    bench.jvms[0].die()
+    with pytest.raises(EOFError), lease.at_work(Work("batch", ("a@home#1",))):
+        raise EOFError
+    lease.end()
+    bench.await_event(JvmStarted)
+    assert bench.keeper._works == []
+
+
+def test_an_ordinary_failure_does_not_wait_for_the_jvm_to_end(make_bench: MakeBench) -> None:
+    bench = make_bench(gone_s=8.0)
+    lease, began_s = bench.keeper.lease(), time.monotonic()
+    with pytest.raises(SparkFailed), lease.at_work(Work("batch", ("a@home#1",))):
+        raise SparkFailed("division by zero")
+    assert time.monotonic() - began_s < 6.0
+    lease.end()
+
+
+def test_a_lease_of_a_former_jvm_ends_none(bench: Bench) -> None:
+    lease = bench.keeper.lease()
+    bench.jvms[0].die()
+    lease.end()
+    bench.await_event(JvmStarted)
+    lease.condemn(5.0)
+    assert not any(jvm.was_killed for jvm in bench.jvms)
+
+
+def test_a_jvm_that_lived_long_enough_did_not_die_young(make_bench: MakeBench) -> None:
+    bench = make_bench(restart_s_min=0.01, restart_s_max=60.0)
+    for count in range(1, 15):
+        bench.jvms[-1].die()
+        bench.until(lambda count=count: len(bench.jvms) == count + 1)  # type: ignore[misc]
+    assert bench.keeper._young_ends == 0
+
+
+def test_vitals_are_those_of_the_present_jvm(make_bench: MakeBench) -> None:
+    bench = make_bench()
+    bench.until(lambda: bench.keeper.status().vitals == WELL)
+
+    def silent(_: FakeSpark) -> Vitals:
+        raise ConnectionError
+
+    bench.vitals = silent
+    bench.jvms[0].die()
+    bench.await_event(JvmStarted)
+    assert bench.keeper.status().vitals is None
+
+
 def test_the_work_counts_though_the_process_goes_after_its_sockets(bench: Bench) -> None:
     lease = bench.keeper.lease()
     late = threading.Timer(0.1, bench.jvms[0].die)

@@ -180,6 +180,20 @@ def test_a_loss_is_told_again_if_the_process_ended_right_after_telling_it(user: 
     assert not user.cube.cuts.state(SOURCE).losses
 
 
+def test_a_loss_is_kept_until_every_query_of_the_source_knows_of_it(user: CubeUser) -> None:
+    """One of the two has heard of it, the other's record was not written any more."""
+    for query, heard in ((QUERY, 1), ("hits@home#2", 0)):
+        user.install(query, source=SOURCE, loss_heard=heard)
+    user.cut_input()
+    user.cube.cuts.pending(SOURCE)[0].path.unlink()
+    assert user.cube.cuts.pending(SOURCE) == []
+    state = user.cube.cuts.state(SOURCE)
+    user.cube.cuts.polled(state, started_s=1.0, is_clean=True)
+    user.cube.cuts.register(state, [], poll_s=2.0)
+    user.reopen()
+    assert list(user.cube.cuts.state(SOURCE).losses) == [1]
+
+
 def test_stray_chunks_of_a_crash_are_swept_at_the_start(user: CubeUser) -> None:
     cuts_of(user, 1)
     stray = user.cube.cuts.spool.write("stray", [b"x"])

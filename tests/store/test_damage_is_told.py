@@ -14,7 +14,8 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import Declined, Reason, SiteState
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
-from headwater.edge.outputs import Expire, Report, Send
+from headwater.edge.outputs import Cut, Expire, Report, Send
+from headwater.edge.record import EdgeRecord
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged
 from headwater.store.cube_writes import CubeWrite
@@ -149,6 +150,7 @@ def test_a_segment_that_is_gone_from_its_own_directory_is_damaged(user: CubeUser
         path.unlink()
     with pytest.raises(SegmentDamaged):
         user.cube.rows(QUERY, 5, ((1, 1),))
+    assert user.cube.status().damaged_segments == 1
 
 
 def test_rows_that_retention_took_are_told_apart_from_damage(user: CubeUser) -> None:
@@ -174,6 +176,24 @@ def test_one_bad_sector_holds_a_cut_up_for_a_few_tries_and_then_costs_its_pane(
     faulty_disk.fail.clear()
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/b": 2}
     assert user.cube.restore()[0].record.declined == (Declined(5, 5, Reason.LOST),)
+
+
+def test_tries_that_fail_count_only_in_a_row(open_cube: Open, faulty_disk: FaultyDisk) -> None:
+    """A read that works in between is of a cut that could not be written."""
+    user = open_cube(disk=faulty_disk)
+    user.install()
+    user.commit((5, "/a", 1))
+    user.reopen()
+    cutter, plan = user.cube._cutter, Cut(QUERY, (5,), EdgeRecord(first_pane=0), False)
+    for _ in range(3):
+        faulty_disk.fail["read_file"] = errno.EIO
+        for _ in range(UNREADABLE_TRIES_MAX - 1):
+            with pytest.raises(DiskTrouble):
+                cutter.plan(plan)
+        faulty_disk.fail.clear()
+        assert not cutter.plan(plan).panes[0].is_damaged
+        for segment in (user.directory / "segments").iterdir():
+            user.cube._rows.store._cache.drop(segment.name)
 
 
 def test_a_lack_of_handles_never_costs_a_pane(open_cube: Open, faulty_disk: FaultyDisk) -> None:

@@ -12,6 +12,7 @@ import pytest
 from store_kit import SOURCE, CubeUser, FaultyDisk
 
 from headwater.errors import StoreError
+from headwater.store import listing
 from headwater.store.finite import FiniteInput
 
 Open = Callable[..., CubeUser]
@@ -126,6 +127,35 @@ def test_a_full_disk_registers_nothing_and_the_next_poll_does(
     assert not any("file" in path.name for path in user.cube.cuts.spool.directory.iterdir())
     faulty_disk.fail.clear()
     assert one.poll(now_s=6.0).cuts == 2
+
+
+def test_more_files_than_can_be_listed_are_not_all_of_the_input(
+    open_cube: Open, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "FILES_MAX", 1)
+    user = open_cube()
+    poll = finite(user, logs).poll(now_s=5.0)
+    assert not poll.is_clean
+    assert "files match" in poll.stalled
+    assert user.cube.cuts.pending(SOURCE) == []
+
+
+class ReplacingDisk(FaultyDisk):
+    """Somebody replaces each file between the look at it and the link to it."""
+
+    def link(self, old: Path | str, new: Path) -> None:
+        other = Path(f"{old}.new")
+        other.write_bytes(b"another\n")
+        other.replace(old)
+        super().link(old, new)
+
+
+def test_a_file_that_is_replaced_before_it_is_linked_is_not_linked(
+    open_cube: Open, logs: Path
+) -> None:
+    user = open_cube(disk=ReplacingDisk())
+    finite(user, logs).poll(now_s=5.0)
+    assert list((user.directory / "spool").iterdir()) == []
 
 
 def test_a_source_stays_what_it_was_opened_as(open_cube: Open, logs: Path) -> None:

@@ -238,6 +238,35 @@ def test_a_removed_file_is_let_go_after_a_while(follow: Callable[..., Follow]) -
     assert one.poll().files == 0
 
 
+def test_of_two_new_files_that_are_alike_the_one_with_the_shorter_name_is_the_original(
+    follow: Callable[..., Follow],
+) -> None:
+    """Rotation appends to names."""
+    one = follow()
+    one.poll()
+    text = "".join(f"line {n}\n" for n in range(200))
+    for name in ("long-name.log", "a.log", "longer-name.log"):
+        one.write(name, text)
+    poll = one.poll()
+    assert one.text() == text
+    copies = sorted(Path(path).name for path, why in poll.refused if "a.log: not read" in why)
+    assert copies == ["long-name.log", "longer-name.log"]
+
+
+def test_the_rest_of_a_line_that_is_stepped_over_is_stepped_over_in_the_copy(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow(config=FollowConfig(cut_bytes_max=64, line_bytes_max=10))
+    path = one.write("a.log", "1\n" + "x" * 100)
+    one.poll()
+    shutil.copy(path, one.logs / "a.log.1.log")
+    one.write("a.log.1.log", "the rest\n2\n")
+    path.write_bytes(b"")
+    one.poll()
+    one.poll()
+    assert one.text() == "1\n2\n"
+
+
 @pytest.mark.parametrize("copy", ["a.log.1", "b.log"])
 @pytest.mark.parametrize("polls_between", [False, True])
 @pytest.mark.parametrize("restarts", [False, True])
@@ -731,6 +760,23 @@ def test_a_file_system_that_is_mounted_late_begins_at_its_end_and_under_a_new_nu
     one.write("disk/b.log", "also new\n")
     assert one.poll().is_clean
     assert sorted(one.text().splitlines()) == ["also new", "new", "newer"]
+
+
+def test_a_file_that_can_not_be_opened_when_its_file_system_is_mounted_is_begun_where_it_ended_then(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    point = tmp_path / "logs" / "disk"
+    disk = MountingDisk(point)
+    one = follow(disk=disk, pattern="*/*.log", start=Start.END)
+    one.poll()
+    point.mkdir()
+    one.write("disk/a.log", "old\n" * 300)
+    disk.fail["open"] = errno.EMFILE
+    assert not one.poll().is_clean
+    one.write("disk/a.log", "new\n")
+    disk.fail.clear()
+    assert one.poll().is_clean
+    assert one.text() == "new\n"
 
 
 def test_a_new_folder_on_the_same_file_system_is_new_though_the_source_began_at_its_end(

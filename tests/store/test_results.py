@@ -87,6 +87,13 @@ def test_publications_are_numbered_on_after_a_restart(directory: Path) -> None:
     assert reader.publications(after=1) == [2]
 
 
+def test_publications_whose_files_somebody_removed_keep_their_numbers(directory: Path) -> None:
+    """The ledger has counted them."""
+    writer = ResultsWriter(directory)
+    writer.settle(5)
+    assert writer.prepare([answer(5)]) == 6
+
+
 def test_the_newest_answer_of_each_window_is_found(directory: Path) -> None:
     writer = ResultsWriter(directory)
     writer.publish([answer(5, ("/a", 1)), answer(6, ("/a", 1))])

@@ -241,6 +241,32 @@ def test_a_forgotten_query_leaves_nothing_but_its_results(
     assert ResultsReader(tmp_path / "hits").publications() == [1]
 
 
+def test_a_query_that_was_forgotten_leaves_no_merge_to_one_of_its_name(ledger: RootLedger) -> None:
+    ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/b", 1), site=1)])
+    ledger.pane_rows(ID, 5, kept_through=2)
+    ledger.forget(ID)
+    ledger.write([keep(1, 5, ("/c", 1)), keep(2, 5, ("/d", 1), site=1)])
+    rows = ledger.pane_rows(ID, 5, kept_through=2)
+    assert rows is not None
+    assert counts_of(rows) == {"/c": 1, "/d": 1}
+
+
+def test_a_merge_with_rows_that_are_set_aside_is_not_built_upon(ledger: RootLedger) -> None:
+    """The merge is in memory; an answer that goes less far reads the summaries one by one."""
+    ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/b", 1), site=1)])
+    damage(ledger, 1)
+    ledger._cache.put(f"{ID} summary 1", rows_of(("/a", 1)))
+    ledger.pane_rows(ID, 5, kept_through=2)
+    ledger._cache.drop(f"{ID} summary 1")
+    with pytest.raises(SegmentDamaged):
+        ledger.pane_rows(ID, 5, kept_through=1)
+    assert ledger.mend(ID)
+    ledger.write([keep(3, 5, ("/a", 1))])
+    rows = ledger.pane_rows(ID, 5, kept_through=3)
+    assert rows is not None
+    assert counts_of(rows) == {"/a": 1, "/b": 1}, "each once"
+
+
 def test_rows_that_are_still_encoded_are_refused(ledger: RootLedger) -> None:
     coverage = Coverage.of_whole(0, 77)
     with pytest.raises(StoreError, match="not decoded"):

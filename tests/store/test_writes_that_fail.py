@@ -323,6 +323,24 @@ def test_a_batch_of_which_nobody_knows_whether_it_happened_is_found_out_by_a_new
         batch(user, through, (5, "/a", 1), epoch=user.cube.cuts.begin_epoch(SOURCE) - 1)
 
 
+@pytest.mark.parametrize("who", ["rows", "retention", "write"])
+def test_who_reads_segments_and_who_frees_them_take_turns(user: CubeUser, who: str) -> None:
+    user.commit((5, "/a", 1))
+    user.cut(5)
+    calls = {
+        "rows": lambda: user.cube.rows(QUERY, 5, ((1, 1),)),
+        "retention": lambda: user.cube.retention(now_s=user.clock()),
+        "write": lambda: user.cube.write([Remember(QUERY, EdgeRecord(first_pane=0))]),
+    }
+    thread = threading.Thread(target=calls[who])
+    with user.cube._turn:
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive(), "it is another one's turn"
+    thread.join(10)
+    assert not thread.is_alive()
+
+
 def test_a_cut_of_which_nobody_knows_whether_it_happened_keeps_its_merged_rows(
     user: CubeUser,
 ) -> None:
