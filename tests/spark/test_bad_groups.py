@@ -353,3 +353,29 @@ def test_one_bad_group_of_many_is_found_in_as_many_jobs_as_the_number_has_digits
 def test_nothing_left_out_is_false_and_says_so() -> None:
     assert not LeftOut()
     assert LeftOut(count=1).text() == "1 group was left out"
+
+
+class Ordering(Jobs):
+    """A Spark that fails on a bad group only where it has to be ordered: beside another one."""
+
+    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
+        tables = {w: pa.concat_tables([t for _, t in panes]) for w, panes in windows.items()}
+        if all(table.num_rows < 2 for table in tables.values()):
+            self.finished.append(sum(table.num_rows for table in tables.values()))
+            return {w: table for w, table in tables.items() if table.num_rows}
+        return super().finish(query, windows)
+
+
+def test_a_group_that_fails_only_beside_others_is_the_only_one_left_out() -> None:
+    finished = GroupFinisher(Ordering(negative)).finish(QUERY, {0: [(0, many(8, bad={5}))]})
+    assert len(counts(finished.rows[0])) == 7
+    (named,) = finished.left_out[0].named
+    assert (named.keys, named.reason) == ({"domain": "d5"}, "[BAD] d5")
+
+
+def test_no_group_is_accused_that_passes_alone() -> None:
+    """Without a verdict halving can't tell who it was: what is in doubt is left out as such."""
+    jobs = Ordering(negative, can_judge=False)
+    finished = GroupFinisher(jobs).finish(QUERY, {0: [(0, many(8, bad={5}))]})
+    assert finished.left_out[0].named == ()
+    assert finished.left_out[0].unresolved == finished.left_out[0].count > 0

@@ -406,7 +406,7 @@ def test_a_change_that_no_time_of_the_file_shows_is_noticed(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file is trusted to be unchanged only once its last change is older than the grain."""
-    monkeypatch.setattr(watch, "SETTLE_NS", 3_600 * 10**9)
+    monkeypatch.setattr(recognition, "SETTLE_NS", 3_600 * 10**9)
     one = follow(disk=CoarseDisk())
     path = one.write("a.log", "1\n2\n")
     one.poll()

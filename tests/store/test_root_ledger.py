@@ -24,7 +24,14 @@ from store_kit import (
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
-from headwater.errors import AlreadyPublished, DiskFull, SegmentDamaged, StoreBroken, StoreError
+from headwater.errors import (
+    AlreadyPublished,
+    DiskFull,
+    RowsGone,
+    SegmentDamaged,
+    StoreBroken,
+    StoreError,
+)
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
 from headwater.root.outputs import Keep, KeepState, KeptSummary, Trim, WindowAnswered
@@ -593,3 +600,17 @@ def test_the_newest_answer_is_that_of_the_newest_publication(tmp_path: Path) -> 
     for count in (1, 2):
         writer.publish([Published(answered(5).envelope, rows_of(("/a", count)))])
     assert shown(tmp_path / "hits", 5) == {"/a": 2}
+
+
+def test_an_answer_that_was_under_way_when_its_query_was_removed_is_not_published(
+    ledger: RootLedger, tmp_path: Path
+) -> None:
+    """It would have no rows, and say that it is exact."""
+    ledger.write([keep(1, 0, ("/a", 1))])
+    assert ledger.pane_rows(ID, 0, kept_through=1) is not None
+    ledger.forget(ID)
+    with pytest.raises(RowsGone, match="it was removed"):
+        ledger.pane_rows(ID, 0, kept_through=1)
+    with pytest.raises(RowsGone, match="it was removed"):
+        ledger.publish(QUERY, [answered(0)], {}, ResultsWriter(tmp_path / "results"))
+    assert ID not in ledger.queries()

@@ -106,7 +106,11 @@ class AgentSpark:
                 log=str(self._directory / "spark.log"),
             )
         )
-        (self._directory / JVM).write_bytes(msgspec.json.encode(running.jvm))
+        try:
+            (self._directory / JVM).write_bytes(msgspec.json.encode(running.jvm))
+        except BaseException:
+            running.stop()  # nobody would know of it, and a process can have one session only
+            raise
         return running
 
     def _told(self, event: SparkEvent) -> None:

@@ -136,6 +136,8 @@ class SiteRuntime:
         )  # fmt: skip
         self._to_mend: set[str] = set()
         """Queries whose ledger lost something."""
+        self._unrestored: set[str] = set()
+        """Those of them whose ledger is mended, and whose root does not know it yet."""
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._retained_s = now_s()
@@ -277,16 +279,21 @@ class SiteRuntime:
             root = self.node.root(query_id)
             if root is not None and root.answers.under_way is not None:
                 continue
-            self._to_mend.discard(query_id)
             try:
-                lost = ledger.mend(query_id) if root is not None else ()
+                if root is not None and (ledger.mend(query_id) or query_id in self._unrestored):
+                    self._unrestored.add(query_id)
+                    kept = ledger.restore(query_id)
+                    log.warning("ledger mended", query=query_id, summaries=len(kept.lost))
+                    root.begin_anew(
+                        kept, incarnation=ledger.incarnation, lost=kept.lost, now_s=now_s
+                    )
+            except StoreBroken:
+                raise
             except StoreError as error:
-                log.warning("ledger not mended", query=query_id, error=str(error))
+                self.note("disk", "ledger not mended", f"{query_id}: {error}; it is tried again")
                 continue
-            if root is not None and lost:
-                log.warning("ledger mended", query=query_id, summaries=len(lost))
-                kept = ledger.restore(query_id)
-                root.begin_anew(kept, incarnation=ledger.incarnation, lost=lost, now_s=now_s)
+            self._to_mend.discard(query_id)
+            self._unrestored.discard(query_id)
 
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""

@@ -66,6 +66,8 @@ class StreamResult(msgspec.Struct, frozen=True):
     """Lines that are not records, over all sites."""
     left_out: dict[int, LeftOut] = {}
     """By window, also of those without rows: groups that could not be computed."""
+    failed: dict[str, str] = {}
+    """By site, where Spark could not run the query on some of its records: Spark's words."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -282,7 +284,16 @@ def _result(federation: Federation, query: Query) -> StreamResult:
             windows.append(
                 WindowResult(envelope.window, envelope.start_us, envelope.end_us, rows, envelope)
             )
-    return StreamResult(query, tuple(windows), unparsed, left_out)
+    return StreamResult(query, tuple(windows), unparsed, left_out, _failed(federation, query))
+
+
+def _failed(federation: Federation, query: Query) -> dict[str, str]:
+    return {
+        name: one.message
+        for name, runtime in federation.runtimes.items()
+        for one in runtime.node.progress().edge
+        if one.query == str(query.id) and one.message
+    }
 
 
 class _spark:

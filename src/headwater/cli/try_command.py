@@ -13,7 +13,7 @@ import typer
 
 from headwater.cli.operator_commands import read_sql
 from headwater.cli.output import OutputFormat, chosen, log_warnings_only, say
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, GroupFailed, SparkFailed
 
 if TYPE_CHECKING:
     from headwater.agent.try_query import StreamResult
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 EXIT_DIFFERENT = 1
+EXIT_INCOMPLETE = 3
+"""There are answers, and records that should be in them are not."""
 LEFT_OUT_WINDOWS_SHOWN = 5
 """Windows of a stream of which it is said which groups they lack."""
 
@@ -73,10 +75,14 @@ def try_files(
             say(f"{result.query.id.name}: {lines} could not be parsed")
         for line in left_out_lines(result):
             say(line)
+        for site, message in result.failed.items():
+            say(f"{result.query.id.name}: records of {site} are missing, Spark refused: {message}")
     for stream, difference in found.items():
         say(f"{stream}: {difference or 'equal to one Spark over all files'}")
     if any(found.values()):
         raise typer.Exit(EXIT_DIFFERENT)
+    if any(result.failed for result in results):
+        raise typer.Exit(EXIT_INCOMPLETE)
 
 
 def left_out_lines(result: StreamResult) -> list[str]:
@@ -132,7 +138,10 @@ def _computed(
             results = try_query(text, sites, show=line.show, spark=spark)
             if not is_compared:
                 return results, {}
-            reference = try_central(text, sites, show=line.show, spark=spark)
+            try:
+                reference = try_central(text, sites, show=line.show, spark=spark)
+            except (GroupFailed, SparkFailed) as error:
+                return results, {one.query.id.name: f"not compared: {error}" for one in results}
             return results, differences(results, reference)
         finally:
             spark.stop()

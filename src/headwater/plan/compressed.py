@@ -23,6 +23,14 @@ def is_compressed(name: str) -> bool:
     return name.lower().endswith(EXPANDED + NOT_EXPANDED)
 
 
+def can_be_read(name: str) -> bool:
+    """
+    >>> can_be_read("a.csv"), can_be_read("a.csv.gz"), can_be_read("a.csv.zip")
+    (True, True, False)
+    """
+    return not is_compressed(name) or bool(expanded_suffix(name))
+
+
 def expanded_suffix(name: str) -> str:
     """The suffix by which Spark knows how to expand a file of this name; empty if it does not.
 

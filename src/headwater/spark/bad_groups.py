@@ -249,12 +249,19 @@ class _Search:
             reason = self._known.reason(self._query, group[0], self._row(group))
             if reason is None and asked < REASONS_MAX:
                 asked += 1
-                reason = self._fails([group])
+                reason = self._fails([group]) or self._fails_beside_another(group)
                 if reason is None:
                     return False
                 self._known.remember(self._query, group[0], self._row(group), reason)
             self._failing[group] = reason or ""
         return True
+
+    def _fails_beside_another(self, group: Group) -> str | None:
+        """Spark computes no order of a single row, so a group may fail only in company."""
+        window, out = group[0], self._failing.keys() | self._rejected
+        rows = range(self._groups[window].merged.num_rows)
+        other = next(((window, row) for row in rows if (window, row) not in out), None)
+        return None if other is None else self._fails([group, other])
 
     def _to_be_named(self) -> list[Group]:
         """The first of each window, then the second of each, and so on."""
@@ -286,9 +293,13 @@ class _Search:
                     doubted.append(group)
         # One job is kept for the answer itself.
         found = search_by_halving(doubted, self._fails, jobs_max=self._jobs_left - 1)
-        self._failing |= found.failing
         self._unresolved = set(found.unresolved)
         for group, reason in found.failing.items():
+            # Halving goes by who is left over. Nobody is accused who passes alone.
+            if self._jobs_left > 1 and self._fails([group]) is None:
+                self._unresolved.add(group)
+                continue
+            self._failing[group] = reason
             self._known.remember(self._query, group[0], self._row(group), reason)
 
     # Both

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import question_of
+from headwater.plan.compressed import can_be_read
 from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 from headwater.plan.query import Query
 from headwater.root.envelope import LeftOut
@@ -88,9 +89,12 @@ def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
 
 
 def files_of(query: Query, folder: Path) -> list[Path]:
-    """The files that the source names below this folder, by their names."""
+    """The files that the source names below this folder, by their names; what sites leave alone
+    because nobody can expand it is left alone here, too."""
     path = query.source.path
     if Path(path).is_absolute():
         base = Path(path).anchor
-        return sorted(found for found in Path(base).glob(path[len(base) :]) if found.is_file())
-    return sorted(found for found in folder.glob(path) if found.is_file())
+        found = Path(base).glob(path[len(base) :])
+    else:
+        found = folder.glob(path)
+    return sorted(one for one in found if one.is_file() and can_be_read(one.name))

@@ -23,11 +23,12 @@ import msgspec
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark.archive import archive_path
 from headwater.spark.java import Java, find_java
 from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
 from headwater.spark.jvm_end import JvmEnd
+from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 MEANING = {
     "spark.sql.session.timeZone": "UTC",
@@ -160,10 +161,18 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
         context = SparkContext(conf=conf, gateway=jvm.gateway)
         context.pythonExec = sys.executable
         return RunningSpark(SparkSession(context), jvm)
+    except SPARK_ERRORS as error:
+        words = message_of(error)  # asked for while there is a JVM to ask
+        _put_away(jvm)
+        raise SparkFailed(f"Spark did not start: {words}") from None
     except BaseException:
-        jvm.stop()
-        _forget_jvm()
+        _put_away(jvm)
         raise
+
+
+def _put_away(jvm: Jvm) -> None:
+    jvm.stop()
+    _forget_jvm()
 
 
 def session_settings(config: SparkConfig) -> dict[str, str]:

@@ -166,7 +166,11 @@ class SourceStream:
             cuts = self._pending_cuts()
             if cuts:
                 self._cuts = cuts
-                self._offers.offer()
+                try:
+                    self._offers.offer()
+                except BaseException:
+                    self._cuts = None  # or nothing would be offered any more in this life
+                    raise
 
     def _pending_cuts(self) -> dict[str, int]:
         """For each site the cut to read through; together about ``batch_bytes_max``."""

@@ -41,8 +41,10 @@ class DirectoryLock:
                 f"{directory}: wanted to be the only agent here, but process {holder} holds "
                 f"{path.name}; stop it, or give this agent a directory of its own"
             ) from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, b"%d\n" % os.getpid(), 0)
+        with contextlib.suppress(OSError):
+            # The number is for people; on a full disk the lock holds without it.
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, b"%d\n" % os.getpid(), 0)
         return cls(path, handle)
 
     def release(self) -> None:

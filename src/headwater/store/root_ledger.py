@@ -33,7 +33,7 @@ import pyarrow as pa
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger
-from headwater.errors import AlreadyPublished, SegmentDamaged, StoreError
+from headwater.errors import AlreadyPublished, RowsGone, SegmentDamaged, StoreError
 from headwater.plan.query import Query
 from headwater.root.ack_cutter import LIFE_BITS
 from headwater.root.outputs import (
@@ -54,6 +54,9 @@ from headwater.store.segments import checksum_of
 from headwater.store.table_cache import TableCache
 
 CACHE_BYTES_MAX = 128 << 20
+ENDED_MAX = 10_000
+"""Removed queries that are remembered until the process ends: an answer that was under way when its
+query was removed may still ask for rows. Answers last minutes at most."""
 
 LedgerWrite = Keep | KeepState | Trim
 
@@ -83,6 +86,8 @@ class RootLedger:
         """How often summaries were taken away that were not done: merges made meanwhile go."""
         self._damaged: dict[str, set[int]] = {}
         """By query: the numbers of summaries that turned out to be damaged."""
+        self._ended: dict[str, None] = {}
+        """Queries that this process saw removed, oldest first."""
         self.incarnation = self._claimed()
         """Made with the ledger: acknowledgements of another life of it are not ours."""
         self.start_count = self._count_start()
@@ -132,6 +137,7 @@ class RootLedger:
 
     def _keep(self, keep: Keep, summary: tuple[object, ...]) -> None:
         query, number, rows = keep.query, keep.kept.number, keep.kept.rows
+        self._ended.pop(query, None)
         last = self._last_number(query)
         if number <= last:
             raise StoreError(
@@ -178,6 +184,7 @@ class RootLedger:
         Raises ``SegmentDamaged`` when a checksum does not match; ``mend`` takes it out.
         """
         with self._manifest.lock:
+            self._refuse_ended(query)
             losses = self._losses
             start, parts = self._merged_part(query, pane, kept_through)
             numbers = self._manifest.all(
@@ -313,6 +320,7 @@ class RootLedger:
         published = [Published(a.envelope, rows.get(a.window)) for a in answers]
         seq = results.prepare(published)
         with self._manifest.transaction():
+            self._refuse_ended(str(query.id))
             self._refuse_published(str(query.id), answers)
             self._manifest.run("INSERT OR REPLACE INTO published VALUES (?, ?)", (stream, seq))
             self._manifest.run_many(
@@ -403,7 +411,15 @@ class RootLedger:
                 self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
             self._manifest.after_commit(lambda: self._forgotten(query))
 
+    def _refuse_ended(self, query: str) -> None:
+        """Without its summaries an answer of it would have no rows, and say that it is exact."""
+        if query in self._ended:
+            raise RowsGone(f"query {query}: it was removed; nothing more of it is answered")
+
     def _forgotten(self, query: str) -> None:
+        self._ended[query] = None
+        if len(self._ended) > ENDED_MAX:
+            del self._ended[next(iter(self._ended))]
         self._losses += 1
         self._damaged.pop(query, None)
         self._drop_merges(query)
