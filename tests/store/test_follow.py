@@ -1290,3 +1290,17 @@ def test_a_file_that_begins_like_one_out_of_sight_is_said_to(
     disk.closed = {"x"}
     one.write("y/b.log", "1\n2\n4\n")
     assert one.poll().twice_bytes >= 4
+
+
+def test_what_goes_on_beside_the_glob_is_said_to_begin_like_another(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n")
+    one.poll()
+    one.write("b.log", "1\n2\n3\n")
+    one.poll()
+    (one.logs / "aside").write_text("1\n2\n4\n")
+    path.write_text("")
+    assert one.poll().twice_bytes >= 2
+    assert one.text() == "1\n1\n2\n3\n2\n4\n"

@@ -50,7 +50,8 @@ def original_of(look: Look) -> Content:
     try:
         return as_original(content_of(look), look.file.print)
     except OSError:
-        return _remembered(look.file, look.found.size, look.read_at)
+        remembered = _remembered(look.file, look.found.size, look.read_at)
+        return replace(remembered, is_orphan=look.is_orphan)
 
 
 def unopened(file: Followed, read_at: ReadAt) -> Content:

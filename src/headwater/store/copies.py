@@ -99,15 +99,22 @@ class Originals:
         return list({one.file: one for one in [*surely, *begun[:ALIKE_MAX]]}.values())
 
     def begun_alike(self, new: Content) -> tuple[Content | None, int]:
-        """One that begins with the same whole lines, and how much that is of their heads."""
+        """One that begins with the same whole lines, and how much that is of their heads; at most,
+        where the whole head of it is not known."""
         alike = [one for one in self._by_line.get(first_line(new.head), []) if one.file != new.file]
-        found = [(one, common_length(one.head, new.head)) for one in alike[-ALIKE_MAX:]]
+        found = [(one, _common_head(one, new)) for one in alike[-ALIKE_MAX:]]
         return max(found, key=lambda pair: pair[1], default=(None, 0))
 
     def _candidates(self, head: bytes) -> list[Content]:
         if len(head) < INDEX_BYTES:
             return self._all
         return self._by_head.get(head[:INDEX_BYTES], []) + self._short
+
+
+def _common_head(original: Content, new: Content) -> int:
+    common = common_length(original.head, new.head)
+    is_known = common < len(original.head) or common >= HEAD_BYTES
+    return common if is_known else min(original.size, new.size)
 
 
 def _agree(left: bytes, right: bytes) -> bool:

@@ -85,7 +85,7 @@ class CopySearch:
         new.sort(key=lambda look: (len(look.file.path), look.file.path))
         known, others = _divided(new, formers, round_)
         undecided = [*known, *begin_old(known, others)]
-        originals = Originals(self._originals(round_, files)) if undecided else Originals(())
+        originals = self.originals(round_, files) if undecided else Originals(())
         for look in undecided:
             with _Refusing(look, round_):
                 verdict = self._verdict(look, originals, formers, round_)
@@ -112,6 +112,28 @@ class CopySearch:
                 and file.id not in round_.gone
             ):
                 yield unopened(file, self._reader(file))
+
+    def continuation(self, look: Look, formers: Formers, originals: Originals) -> Verdict | None:
+        """If the file goes on from one that departed in this very poll; what an intact one has of
+        the rest is left out, or said."""
+        former = formers.find(look)
+        if former is None or former.where is not Where.LEFT or former.end == 0:
+            return None
+        verdict = taken_over(look, former)
+        new = content_of(look)
+        try:
+            intact = self._closest(new, originals.like(new))
+        except (_Undecided, OtherUnreadable):
+            unread = look.found.size - former.end
+            return verdict.saying("not compared with others: read from there", unread)
+        if intact[0] is not None and intact[1] > former.end and intact[1] >= HEAD_BYTES:
+            verdict = branching_off(look, intact[0], intact[1])
+            verdict = msgspec.structs.replace(verdict, former=former)
+        return _saying_alike(verdict, look, originals, formers)
+
+    def originals(self, round_: Round, files: Iterable[Followed]) -> Originals:
+        """Of what is there and known not to be a copy."""
+        return Originals(self._originals(round_, files))
 
     def _verdict(
         self, look: Look, originals: Originals, formers: Formers, round_: Round
@@ -227,14 +249,6 @@ class _Refusing:
         self._round.refuse(self._look.file.path, reason_of(error))
         self._round.looks.pop(self._look.file.id, None)
         return True
-
-
-def continuation(look: Look, formers: Formers) -> Verdict | None:
-    """If the file goes on from one that departed in this very poll."""
-    former = formers.find(look)
-    if former is None or former.where is not Where.LEFT or former.end == 0:
-        return None
-    return taken_over(look, former)
 
 
 def _unchecked(formers: Formers, round_: Round) -> list[Look]:

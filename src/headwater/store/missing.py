@@ -12,7 +12,9 @@ import os.path
 
 import msgspec
 
-from headwater.store.copy_search import CopySearch, continuation
+from headwater.store.content import original_of
+from headwater.store.copies import Originals
+from headwater.store.copy_search import CopySearch
 from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
 from headwater.store.disk import Disk
@@ -133,7 +135,10 @@ class Missing:
         places = {os.path.dirname(file.path) for file in departed}
         neighbours = (path for paths in listing.neighbours.values() for path in paths)
         beside = [path for path in neighbours if os.path.dirname(path) in places]
+        if not beside:
+            return
         formers = Formers(round_, self._departed)
+        originals = self._copies.originals(round_, self._files.values())
         for path in beside[:NEIGHBOURS_MAX]:
             try:
                 status = self._disk.stat(path)
@@ -143,15 +148,20 @@ class Missing:
             left = (file for file in round_.departed if is_comparable(file))
             is_long_enough = any(file.position <= found.size for file in left)
             if is_long_enough and self._files.at(found.key) is None:
-                self._take_if_continued(found, formers, listing, round_)
+                file = self._files.meet(found, listing)
+                look = self._examination.open(file, found, Round(round_.now_s))
+                self._take_if_continued(file, look, formers, originals, round_)
 
     def _take_if_continued(
-        self, found: Found, formers: Formers, listing: Listing, round_: Round
+        self,
+        file: Followed,
+        look: Look | None,
+        formers: Formers,
+        originals: Originals,
+        round_: Round,
     ) -> None:
-        file = self._files.meet(found, listing)
-        look = self._examination.open(file, found, Round(round_.now_s))
         try:
-            verdict = None if look is None else continuation(look, formers)
+            verdict = None if look is None else self._copies.continuation(look, formers, originals)
         except OSError:
             verdict = None
         if look is None or verdict is None:
@@ -162,6 +172,7 @@ class Missing:
         look.file = msgspec.structs.replace(look.file, size_seen=look.found.size)
         self._files.moved_s[file.id] = round_.now_s
         round_.looks[file.id] = look
+        originals.add(original_of(look))
 
 
 def _unlisted(file: Followed, path: str) -> Found:
