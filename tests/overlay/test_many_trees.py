@@ -2,6 +2,7 @@
 
 import pytest
 
+from headwater.overlay.ack_relay import tree_of
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.outputs import Dial, Hangup
 
@@ -200,3 +201,10 @@ def test_who_was_cut_off_itself_dials_everybody_anew_when_the_first_link_opens(w
     world.connect("b", "e")
     world.run(2.0)
     assert {frozenset(("b", "root")), frozenset(("b", "f"))} <= world.links.keys()
+
+
+def test_acknowledgements_that_come_in_turn_go_down_all_trees():
+    """Panes are spelled out in turn too: in step with it a tree would always tell the same ones."""
+    for count in (2, 3, 4):
+        for step in range(1, 9):
+            assert {tree_of(n, count) for n in range(0, 500 * step, step)} == set(range(count))
