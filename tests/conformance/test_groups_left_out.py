@@ -89,14 +89,14 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def federated(running_spark, sites: Path, work: Path) -> dict[str, StreamResult]:
-    found = try_query(SOURCE + STREAMS, sites, spark=running_spark, work=work)
+def federated(spark_house, sites: Path, work: Path) -> dict[str, StreamResult]:
+    found = try_query(SOURCE + STREAMS, sites, spark=spark_house.running(), work=work)
     return {one.query.id.name: one for one in found}
 
 
 @pytest.fixture(scope="module")
-def central(running_spark, sites: Path) -> dict[str, StreamResult]:
-    found = try_central(SOURCE + STREAMS, sites, spark=running_spark)
+def central(spark_house, sites: Path) -> dict[str, StreamResult]:
+    found = try_central(SOURCE + STREAMS, sites, spark=spark_house.running())
     return {one.query.id.name: one for one in found}
 
 

@@ -113,7 +113,7 @@ def test_a_publication_that_is_settled_wrongly_is_noticed(
 ) -> None:
     real: Callable[..., Any] = ResultsWriter.settle
     monkeypatch.setattr(ResultsWriter, "settle", lambda self, seq=None: real(self, None))
-    assert rules_broken(Kind.KILL)
+    assert rules_broken(Kind.DISK)
 
 
 class Unsyncing:

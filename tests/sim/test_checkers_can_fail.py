@@ -248,7 +248,10 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
     (
         root_forgets_at_a_restart,
         lambda: troubled(Kind.CRASH),
-        {"revisions rise", "no double counting", "final is final", "nothing acked is missing"},
+        {
+            "revisions rise", "no double counting", "final is final", "nothing acked is missing",
+            "no exception",
+        },
     ),
     (relay_does_not_split, lambda: of_states(Kind.STALL), {"true coverage"}),
     (
