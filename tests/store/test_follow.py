@@ -740,6 +740,25 @@ def test_an_unmounted_file_system_leaves_its_files_out_of_sight(
     assert one.text() == "1\n2\n"
 
 
+def test_the_same_inode_of_another_file_system_is_another_file(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    point = tmp_path / "logs" / "disk"
+    disk = MountingDisk(point)
+    one = follow(disk=disk, pattern="*/*.log")
+    for name in ("disk", "web"):
+        (one.logs / name).mkdir()
+    one.write("disk/a.log", "1\n")
+    assert one.poll().is_clean
+    aside = point.rename(tmp_path / "aside")
+    point.mkdir()
+    disk.mount_point = aside
+    os.link(aside / "a.log", one.logs / "web" / "old-1")
+    poll = one.poll()
+    assert not poll.is_clean
+    assert str(point / "a.log") in dict(poll.refused)
+
+
 def test_a_file_system_that_is_mounted_late_begins_at_its_end_and_under_a_new_number_goes_on(
     follow: Callable[..., Follow], tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ import pytest
 from follow_schedules import run_schedule
 
 BATCH = 40
+FOUND = (65, 316, 492, 937, 958, 1084, 2628, 2674, 2731, 3138, 4061, 4249, 20075, 20227, 32771)
+"""Seeds that showed a mistake once."""
 
 
 @pytest.mark.parametrize("first", range(1, 5 * BATCH, BATCH))
@@ -19,6 +21,11 @@ def test_every_line_comes_exactly_once_or_is_said_not_to(first: int) -> None:
     assert sum(one.clean_polls for one in done) > BATCH
     assert sum(one.kills for one in done) > 5
     assert sum(one.disk.faults for one in done) > 50
+
+
+def test_schedules_that_showed_a_mistake_once_show_it_no_more() -> None:
+    for seed in FOUND:
+        run_schedule(seed)
 
 
 def test_a_seed_gives_the_same_schedule_again(tmp_path: Path) -> None:

@@ -66,9 +66,9 @@ class CopySearch:
     ) -> None:
         """Decide for each file of which nothing was read whether it goes on from another.
 
-        Those that do come first: the others may be copies of them. ``begin_old`` is handed both,
-        and gives back which of the others are new. Of two that are new, the one with the shorter
-        name is the original: rotation appends.
+        Those that do come first, and before them those of which something was read: the others may
+        be copies of them. ``begin_old`` is handed both, and gives back which of the others are new.
+        Of two that are new, the one with the shorter name is the original: rotation appends.
         """
         for file in round_.departed:
             if file.id not in round_.gone:
@@ -82,7 +82,7 @@ class CopySearch:
         if not new:
             return
         self._comparisons.begin_poll()
-        new.sort(key=lambda look: (len(look.file.path), look.file.path))
+        new.sort(key=lambda look: (not look.file.position, len(look.file.path), look.file.path))
         known, others = _divided(new, formers, round_)
         undecided = [*known, *begin_old(known, others)]
         originals = self.originals(round_, files) if undecided else Originals(())
