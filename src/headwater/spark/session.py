@@ -150,6 +150,7 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
     if SparkContext._active_spark_context is not None:
         raise ConfigurationError("Spark: one session in a process, and there is one already")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_no_broken_call)
     java = find_java(config.java_home)
     settings = session_settings(config)
@@ -172,8 +173,8 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
 
 
 def _is_no_broken_call(record: logging.LogRecord) -> bool:
-    """Py4J writes a trace to the root of all logs for each call that a JVM did not survive. Whoever
-    made the call gets the error, and the JVM's end is told in one sentence."""
+    """Py4J writes a trace for each call that a JVM did not survive, some to the root of all logs.
+    Whoever made the call gets the error, and the JVM's end is told in one sentence."""
     return record.msg != "Exception while sending command."
 
 
