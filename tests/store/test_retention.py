@@ -80,6 +80,30 @@ def test_a_dropped_pane_still_knows_how_many_updates_it_had(open_cube: Open) -> 
     assert (done.first_update, done.last_update) == (2, 2)
 
 
+def test_late_rows_of_a_dropped_pane_are_kept_no_longer_than_others(open_cube: Open) -> None:
+    """They wait for a cut that may never come, and what is not a pane's can't expire."""
+    user = filled(open_cube, 1, retention_s=25)
+    ack(user, 0)
+    user.cube.retention(now_s=2000.0)
+    user.clock.now_s = 2000.0
+    user.commit((0, "/late", 1))
+    assert user.cube.retention(now_s=2020.0).dropped == 0
+    run = user.cube.retention(now_s=2030.0)
+    assert run.declined == ((QUERY, 0),)
+    assert user.cube.status().segment_bytes == 0
+
+
+def test_late_rows_of_a_dropped_pane_are_cut_and_expire_like_others(open_cube: Open) -> None:
+    user = filled(open_cube, 1, retention_s=25)
+    ack(user, 0)
+    user.cube.retention(now_s=2000.0)
+    user.clock.now_s = 2000.0
+    user.commit((0, "/late", 1))
+    user.cut(0, sent=True)
+    assert user.cube.retention(now_s=2030.0).declined == ((QUERY, 0),)
+    assert user.cube.status().segment_bytes == 0
+
+
 def test_over_the_bytes_acknowledged_panes_go_first_then_the_oldest(open_cube: Open) -> None:
     user = filled(open_cube, 6, retention_bytes=1)
     one = user.cube.status().segment_bytes // 6

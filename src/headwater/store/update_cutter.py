@@ -174,7 +174,7 @@ class UpdateCutter:
         last = before + len(stretches)
         self._manifest.run(
             "UPDATE panes SET updates = ?, row_bytes = max(row_bytes, ?), is_acked = 0, "
-            "is_dropped = 0, written_s = ? WHERE query = ? AND pane = ?",
+            "written_s = ? WHERE query = ? AND pane = ?",
             (last, pane.row_bytes, now_s, number, pane.pane),
         )
         if pane.is_damaged:
