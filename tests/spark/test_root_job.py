@@ -19,10 +19,11 @@ WAIT_S_MAX = 10.0
 
 
 class FakeContext:
-    """Cancelling sets an event, unless the JVM is deaf."""
+    """The cancelling that ends the last job sets an event, unless the JVM is deaf."""
 
-    def __init__(self, *, is_deaf: bool = False) -> None:
+    def __init__(self, *, is_deaf: bool = False, jobs: int = 1) -> None:
         self.is_deaf = is_deaf
+        self.jobs = jobs
         self.tags: set[str] = set()
         self.cancelled = threading.Event()
 
@@ -37,7 +38,8 @@ class FakeContext:
 
     def cancelJobsWithTag(self, tag: str) -> None:
         assert tag in self.tags
-        if not self.is_deaf:
+        self.jobs -= 1
+        if not self.is_deaf and self.jobs == 0:
             self.cancelled.set()
 
 
@@ -100,6 +102,20 @@ def test_a_job_that_takes_too_long_is_cancelled_and_says_so() -> None:
         fail_after(context.cancelled)
     assert context.cancelled.is_set()
     assert lease.ended == 1
+
+
+def test_jobs_that_follow_one_that_was_cancelled_are_cancelled_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "CANCEL_EVERY_S", 0.001)
+    context = FakeContext(jobs=3)
+    lease = FakeLease(context)
+    with (
+        pytest.raises(SparkFailed, match="cancelled"),
+        root_job(FakeSpark(lease), "q@home#1", job_s_max=0.01),
+    ):
+        fail_after(context.cancelled)
+    assert context.cancelled.is_set()
 
 
 def test_a_jvm_that_does_not_even_cancel_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ JOB_S_MAX = 600.0
 comes of it, and the query's next answers wait behind it."""
 CANCEL_S_MAX = 60.0
 """How long a cancelled job may take to end before the JVM counts as stuck."""
+CANCEL_EVERY_S = 1.0
+"""One job of an answer may follow the other, and cancelling hits those that run."""
 
 _numbers = itertools.count(1)
 
@@ -81,9 +83,8 @@ class JobLimit:
             self._lease.condemn(self._job_s_max + CANCEL_S_MAX)
 
     def _cancel(self) -> None:
-        """Again and again, since one job of the answer may follow the other."""
         context = self._lease.session.sparkContext
         while not self._is_done.is_set():
             with contextlib.suppress(Exception):  # a JVM that is gone has cancelled it
                 context.cancelJobsWithTag(self._tag)
-            self._is_done.wait(1.0)
+            self._is_done.wait(CANCEL_EVERY_S)
