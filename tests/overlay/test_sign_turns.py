@@ -9,10 +9,13 @@ from headwater.overlay import root_signs
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.link import UNSPOKEN_TURNS, Link
 from headwater.overlay.messages import BeatWord, Heartbeat
+from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Dial, Transmit
 from headwater.overlay.root_signs import LOST_S, ROOTS_MAX, SIGNS_MAX, RootSign
+from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.sign_turns import SignTurns
 from headwater.overlay.trust import problem_with_heartbeat
+from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
 MANY = 3 * ROOTS_MAX + 5
@@ -109,11 +112,26 @@ def test_two_ways_to_one_root_are_told_together_and_the_heartbeat_stays_bounded(
         assert codec.decode(codec.encode(beat), delay_s=0.0) == beat
 
 
-def test_a_new_link_begins_anew() -> None:
+def test_a_root_that_was_gone_is_new_when_it_comes_back() -> None:
     turns = turns_for(frozenset(range(MANY)))
-    first = turns.pick("n", signs())
-    turns.forget("n")
-    assert turns.pick("n", signs()) == first
+    assert 0 in roots_of(turns.pick("n", signs()))
+    assert 0 not in roots_of(turns.pick("n", signs()[1:]))
+    assert 0 in roots_of(turns.pick("n", signs())), "nothing was said of its new life"
+
+
+def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None:
+    roster = RosterIndex(Roster(1, (Site(0, "a"), Site(1, "n")), home="a"))
+    neighbours = Neighbours("a", roster=roster, config=OverlayConfig())
+    roots = frozenset(range(MANY))
+    neighbours.set_relations(parents={"n"}, children=set(), roots={"n": roots}, root_count=MANY)
+    heard: set[int] = set()
+    for number in range(4):
+        (said,) = neighbours.link_up("n", word=BeatWord(1, signs()), now_s=10.0 * number)
+        assert isinstance(said, Transmit)
+        assert isinstance(said.message, Heartbeat)
+        heard |= set(roots_of(said.message.roots))
+        neighbours.link_down("n")
+    assert heard == roots
 
 
 # Who listens
@@ -173,6 +191,15 @@ def test_what_was_said_of_a_root_is_forgotten_after_three_turns_without_it() -> 
     assert not way_to(link, 99, now_s=within_s, turn_beats=1), "it said that there is none"
     later_s = beats(link, range(ROOTS_MAX), seconds=EVERY_S, from_s=within_s)
     assert way_to(link, 99, now_s=later_s, turn_beats=1), "not heard of is not lost"
+
+
+def test_what_was_said_on_a_former_link_does_not_count_on_the_new_one() -> None:
+    link = a_link()
+    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootSign(1, LOST_S), RootSign(2, 0.0))), now_s=0.0)
+    link.down()
+    link.up(now_s=1.0)
+    assert way_to(link, 1, now_s=1.0, turn_beats=1), "it may have found one since"
+    assert not way_to(link, 2, now_s=1.0, turn_beats=1, is_above=False), "and lost the other"
 
 
 def test_a_lost_way_ends_patience_at_once() -> None:

@@ -36,8 +36,8 @@ RTT_MAX_S = 60.0
 class Link:
     __slots__ = (
         "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s", "_interval_s",
-        "_is_full", "_spoken_s", "_up_s", "_ways", "handed_bytes", "has_been_heard", "has_turned",
-        "is_silent", "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s", "site",
+        "_is_full", "_up_s", "_ways", "handed_bytes", "has_been_heard", "has_turned", "is_silent",
+        "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s", "site",
     )  # fmt: skip
 
     def __init__(self, site: str, config: OverlayConfig) -> None:
@@ -63,10 +63,8 @@ class Link:
         self._echo_s: float | None = None
         self._echo_came_s = 0.0
         self._up_s = float("-inf")
-        self._ways: dict[int, RootWay] = {}
-        """By root: what this neighbour last said of its way there."""
-        self._spoken_s: dict[int, float] = {}
-        """By root: when it did."""
+        self._ways: dict[int, tuple[RootWay, float]] = {}
+        """By root: what this neighbour last said of its way there, and when."""
         self._is_full = False
         """Its heartbeats have no room for all roots that it knows."""
 
@@ -103,7 +101,6 @@ class Link:
         self._heard_s = now_s
         self._up_s = now_s
         self._ways.clear()
-        self._spoken_s.clear()
         self._is_full = False
         self._echo_s = None
         self._forget_load()
@@ -158,9 +155,9 @@ class Link:
                 seen_s = now_s - sign.age_s - one_way_s
                 ways[sign.root] = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
         for root, way in ways.items():
-            self.has_turned |= (self._ways.get(root) is NO_WAY) != (way is NO_WAY)
-            self._ways[root] = way
-            self._spoken_s[root] = now_s
+            was, _ = self._ways.get(root, (None, 0.0))
+            self.has_turned |= (was is NO_WAY) != (way is NO_WAY)
+            self._ways[root] = (way, now_s)
         self._is_full = len(ways) >= root_signs.ROOTS_MAX
 
     def way_to(
@@ -171,18 +168,17 @@ class Link:
         from when the link came up; somebody below must have a way of its own, so its word is
         needed. ``turn_beats``: every root is spoken of once in so many heartbeats."""
         beat_s = max(self._interval_s, self._config.heartbeat_every_s) * turn_beats
-        way = self._ways.get(root)
-        if way is None or self._is_unspoken(root, turn_s=beat_s, now_s=now_s):
+        way, spoken_s = self._ways.get(root, (None, 0.0))
+        if way is None or self._is_unspoken(now_s - spoken_s, turn_s=beat_s):
             if not is_above:
                 return None
             way = RootWay(self._echo_came_s if self._is_full else self._up_s)
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
         return way if now_s - way.seen_s <= beats * beat_s else None
 
-    def _is_unspoken(self, root: int, *, turn_s: float, now_s: float) -> bool:
+    def _is_unspoken(self, past_s: float, *, turn_s: float) -> bool:
         """It speaks of more roots than we know of, and not of this one: that is no news of the
         root. It would say that a way was lost before anything else, so its silence is none."""
-        past_s = now_s - self._spoken_s.get(root, self._up_s)
         return self._is_full and past_s > UNSPOKEN_TURNS * turn_s
 
     def beat(self, word: BeatWord, *, needs_link: bool = True, now_s: float) -> Heartbeat:

@@ -146,7 +146,6 @@ class Neighbours:
             for backoff in self._backoffs.values():
                 backoff.try_soon(now_s=now_s)
         link.up(now_s=now_s)
-        self._turns.forget(site)
         self._find_missing()
         if len(self.guests()) > self._config.guests_max and site not in self.names:
             return [Hangup(site)]

@@ -5,6 +5,9 @@ its own: news first, of a way that was lost or found, then whoever has waited th
 whose ways the link lies, because the two are parent and child in one of their trees, come before
 all others; a guest or a host may need any. So a root is spoken of at least once in ``turn_beats``
 heartbeats, and whoever listens is patient for that much longer (``Link.way_to``).
+
+A link that comes up again goes on with its turns: where links come and go within a turn, beginning
+anew would never get to the roots that come last.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ Signs = tuple[RootSign, ...]
 
 
 class _Turn:
-    """What was said on one link."""
+    """What was said to one site."""
 
     __slots__ = ("number", "told")
 
@@ -44,10 +47,6 @@ class SignTurns:
         all queries, so everybody comes to the same ``turn_beats``."""
         self._needed = needed
         self.turn_beats = max(1, -(-root_count // root_signs.ROOTS_MAX))
-
-    def forget(self, site: str) -> None:
-        """The link is new: nothing was said on it."""
-        self._turns.pop(site, None)
 
     def pick(self, site: str, signs: Signs) -> Signs:
         """For the next heartbeat to this site, of all that there is to say. Signs of one root,
