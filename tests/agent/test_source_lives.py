@@ -7,13 +7,14 @@ import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from headwater.agent import patience
-from headwater.errors import DiskFull, EpochOver, StoreBroken, StoreError
+from headwater.errors import DiskFull, DiskTrouble, EpochOver, StoreBroken, StoreError
 from headwater.spark.batch import SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.fence import Fence
 from headwater.spark.keeper import Work
@@ -139,7 +140,12 @@ def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(tmp_pa
     asyncio.run(run())
 
 
-def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "error", [DiskFull("no room"), DiskTrouble("I/O error"), KeyError("a mistake of ours")]
+)
+def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(
+    tmp_path: Path, error: Exception
+) -> None:
     async def run() -> None:
         async with running(tmp_path) as site:
             stream = site.stream()
@@ -153,7 +159,7 @@ def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(tmp_path:
 
             stream.batches.meanwhile = unreadable
             site.cube.cuts.quarantine = failing(  # type: ignore[method-assign]
-                1, DiskFull("no room"), site.cube.cuts.quarantine
+                1, error, site.cube.cuts.quarantine
             )
             stream.batch()
             stream.stream._trouble_until_s.clear()
@@ -163,7 +169,8 @@ def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(tmp_path:
     asyncio.run(run())
 
 
-def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["sources", "pending", "offset_us"])
+def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path, what: str) -> None:
     async def run() -> None:
         async with running(tmp_path) as site:
             stream = site.stream()
@@ -174,11 +181,34 @@ def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path) -> 
 
             class Bad:
                 def __getattr__(self, name: str) -> Any:
-                    if name == "offset_us":
+                    if name == what:
                         raise KeyError("gone")
                     return getattr(good, name)
 
             stream.stream._sites = lambda: {"bad": Bad(), SITE: good}
+            stream.batch()
+            assert site.cube.cuts.state("weblog").committed_cut == 1
+
+    asyncio.run(run())
+
+
+def test_an_offer_that_fails_is_made_again(tmp_path: Path) -> None:
+    """The JVM refuses one call and lives on: an offer that is not out must not count as out."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            stream, offered = site.stream(), list[str]()
+            stream.stream._stream = cast(Any, SimpleNamespace(isActive=True, stop=lambda: None))
+            stream.offer = failing(  # type: ignore[method-assign]
+                1, RuntimeError("o7.addData: OutOfMemoryError"), lambda: offered.append("again")
+            )
+            await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            with pytest.raises(RuntimeError, match="OutOfMemoryError"):
+                stream.stream.step()
+            stream.stream.step()
+            assert offered == ["again"]
             stream.batch()
             assert site.cube.cuts.state("weblog").committed_cut == 1
 
@@ -435,6 +465,34 @@ def test_no_batch_is_committed_while_its_source_is_forgotten(tmp_path: Path) -> 
             await told
             await until(lambda: not site.cube.cuts.names())
             assert not [one for one in site.reports if one.queries], "of a source that is gone"
+
+    asyncio.run(run())
+
+
+def test_no_epoch_begins_while_its_source_is_forgotten(tmp_path: Path) -> None:
+    """It would be of one life here and of another one in the cube."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            query = await site.install(1)
+            gate, begin = Gate(), site.cube.cuts.begin_epoch
+
+            def slow(source: str) -> int:
+                gate.pass_through()
+                return begin(source)
+
+            site.cube.cuts.begin_epoch = slow  # type: ignore[method-assign]
+            begun = asyncio.create_task(asyncio.to_thread(site.feeder.new_epoch, "weblog"))
+            await until(gate.came.is_set)
+            site.feeder.withdraw(str(query.id))
+            again = asyncio.create_task(site.install(2))
+            for _ in range(BATCHES_MAX):
+                await asyncio.sleep(0.01)
+                assert not again.done(), "it was forgotten, and made anew, under the epoch"
+            gate.open()
+            await begun
+            await again
+            assert site.cube.cuts.state("weblog").epoch == 0, "nothing has begun in the new life"
 
     asyncio.run(run())
 

@@ -16,6 +16,8 @@ from headwater.spark import site_host
 from headwater.spark.site_host import SiteHost
 
 WAIT_S_MAX = 10.0
+FOR_EVER_S = 3600.0
+LOOKS = 20
 
 
 class FakeStream:
@@ -137,6 +139,34 @@ def test_a_stream_in_trouble_leaves_the_others_alone(host: SiteHost) -> None:
     until(lambda: host.trouble_count >= 2)
     steps = good.steps
     until(lambda: good.steps > steps + 3)
+
+
+def test_a_stream_in_trouble_is_left_alone_for_a_while(
+    host: SiteHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_host, "TROUBLE_S", FOR_EVER_S)
+    host.serve("x", FakeInbox("bad", "good"))  # type: ignore[arg-type]
+    until(lambda: len(FakeStream.made) == 2)
+    bad, good = sorted(FakeStream.made, key=lambda one: one.source)
+    bad.trouble = RuntimeError("no")
+    until(lambda: host.trouble_count >= 1)
+    steps = good.steps
+    until(lambda: good.steps > steps + 10)
+    assert host.trouble_count == 1, "it was looked at all the time"
+
+
+def test_a_host_in_trouble_pauses_and_can_be_stopped_meanwhile(
+    host: SiteHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_host, "TROUBLE_S", FOR_EVER_S)
+    monkeypatch.setattr(host, "_match_streams", lambda _: 1 / 0)
+    until(lambda: host.trouble_count >= 1)
+    for _ in range(LOOKS):
+        host.notice("hits")
+        time.sleep(0.005)
+    assert host.trouble_count == 1, "it fails as fast as it can"
+    host.stop()
+    assert not host._keeper.is_alive()
 
 
 def test_the_next_jvm_gets_streams_of_its_own(host: SiteHost, spark: FakeSpark) -> None:

@@ -65,7 +65,7 @@ class SiteHost:
         """Errors that the host has got over."""
         self._commit_lock = threading.RLock()
         self._wake = threading.Event()
-        self._is_stopping = False
+        self._is_stopping = threading.Event()
         shutil.rmtree(self._directory, ignore_errors=True)
         self._keeper = threading.Thread(target=self._keep, name="site-host", daemon=True)
         self._keeper.start()
@@ -103,7 +103,7 @@ class SiteHost:
 
         Nothing is committed when this has returned, even where a stream did not end in time.
         """
-        self._is_stopping = True
+        self._is_stopping.set()
         self._wake.set()
         self._keeper.join(self._stop_s_max)
         if self._keeper.is_alive():
@@ -113,15 +113,15 @@ class SiteHost:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _keep(self) -> None:
-        while not self._is_stopping:
+        while not self._is_stopping.is_set():
             self._wake.wait(LOOK_EVERY_S)
             self._wake.clear()
             try:
-                if not self._is_stopping:
+                if not self._is_stopping.is_set():
                     self._look()
             except Exception as error:
                 self._in_trouble("the host", error)
-                time.sleep(TROUBLE_S)
+                self._is_stopping.wait(TROUBLE_S)
         self._let_go()
 
     def _look(self) -> None:

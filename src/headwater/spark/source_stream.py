@@ -29,7 +29,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from headwater.errors import DiskFull, EpochOver, StoreError
+from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.inbox import Chunk, Inbox
@@ -178,16 +178,23 @@ class SourceStream:
         reading = {
             site: inbox
             for site, inbox in self._sites().items()
-            if self._is_read(inbox) and self._trouble_until_s.get(site, 0.0) <= now_s
+            if self._trouble_until_s.get(site, 0.0) <= now_s and self._reads(site, inbox)
         }
         share = self._batch_bytes_max // max(1, len(reading))
         found = {site: self._pending(site, inbox, share) for site, inbox in reading.items()}
         return {site: chunks[-1].cut for site, chunks in found.items() if chunks}
 
+    def _reads(self, site: str, inbox: Inbox) -> bool:
+        try:
+            return self._is_read(inbox)
+        except Exception as error:
+            self._leave_for_a_while(site, error)
+            return False
+
     def _pending(self, site: str, inbox: Inbox, bytes_max: int) -> Sequence[Chunk]:
         try:
             return inbox.pending(self.source, after_cut=None, bytes_max=bytes_max)
-        except StoreError as error:
+        except Exception as error:
             self._leave_for_a_while(site, error)
             return ()
 
@@ -264,7 +271,7 @@ class SourceStream:
         inbox, epoch = reader
         try:
             inbox.quarantine(self.source, chunk.cut, reason, epoch=epoch)
-        except StoreError as error:
+        except Exception as error:
             self._refused(site, error)
 
     def _is_settled(
