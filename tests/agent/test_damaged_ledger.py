@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,11 +18,13 @@ from headwater.agent.stores import SiteStores
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
+from headwater.errors import DiskFull, DiskTrouble
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.command import Install
 from headwater.plan.query import Query, Timing
 from headwater.plan.roster import Roster, Site
+from headwater.root.root import Root
 from headwater.spark.root_part import RootSpark
 from headwater.store.table_cache import TableCache
 
@@ -49,10 +51,12 @@ async def until(is_so: Callable[[], object]) -> None:
             await asyncio.sleep(0.02)
 
 
-def test_a_damaged_summary_is_dropped_and_asked_for_by_a_new_incarnation(tmp_path: Path) -> None:
+def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, None]]) -> None:
+    """A root at work, over sites of whom nobody is there."""
+
     async def run() -> None:
         roster = Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home")
-        stores = SiteStores(tmp_path, site="home", clock=time.time)
+        stores = SiteStores(directory, site="home", clock=time.time)
         runtime = SiteRuntime(
             site="home",
             roster=roster,
@@ -65,14 +69,15 @@ def test_a_damaged_summary_is_dropped_and_asked_for_by_a_new_incarnation(tmp_pat
         )
         await runtime.start()
         try:
-            await _damage(runtime)
+            await work(runtime)
         finally:
             await runtime.stop()
 
     asyncio.run(run())
 
 
-async def _damage(runtime: SiteRuntime) -> None:
+async def _damage(runtime: SiteRuntime) -> tuple[Root, str, int]:
+    """A pane is answered, its summary damaged, the next answer asked for: (root, query, pane)."""
     pane = query_of().window.pane_at(round(time.time() * 1e6)) - 10
     query = msgspec.structs.replace(
         query_of(), begin_pane=pane, timing=Timing(revise_every_s=0.1, deadline_s=0.1)
@@ -86,19 +91,75 @@ async def _damage(runtime: SiteRuntime) -> None:
     root.receive_states([SiteState(id_, 1, LIFE, 1, first_pane=pane)], now_s=now_s)
     root.receive(Summary(id_, pane, Coverage.of_whole(1, LIFE), rows_of(("/a", 1))), now_s=now_s)
     await until(lambda: runtime.answer_count and root.answers.under_way is None)
-    before, ledger = runtime.stores.ledger.incarnation, runtime.stores.ledger
+    ledger = runtime.stores.ledger
     with ledger._manifest.transaction():
         ledger._manifest.run("UPDATE summaries SET checksum = x'00'")
     ledger._cache = TableCache(0)
     whole = Summary(id_, pane + 1, Coverage.of_whole(1, LIFE), rows_of(("/b", 1)))
     root.receive(whole, now_s=time.time())
-    await until(lambda: ledger.incarnation > before)
-    assert pane not in [one.pane for one in ledger.restore(id_).summaries]
-    board = root.scoreboard.peek(pane)
-    assert not board.covered, "it is no longer held, so the acknowledgement asks for it"
-    repair = Coverage.of_part(1, LIFE, updates=((1, 1),), closed_at=1)
-    root.receive(Summary(id_, pane, repair, rows_of(("/a", 1))), now_s=time.time())
-    count = runtime.answer_count
-    await until(lambda: runtime.answer_count > count)
-    assert root.answers.failure is None
-    assert root.scoreboard.peek(pane).covered
+    return root, id_, pane
+
+
+def test_a_damaged_summary_is_dropped_and_asked_for_by_a_new_incarnation(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        ledger = runtime.stores.ledger
+        before = ledger.incarnation
+        root, id_, pane = await _damage(runtime)
+        await until(lambda: ledger.incarnation > before)
+        assert pane not in [one.pane for one in ledger.restore(id_).summaries]
+        board = root.scoreboard.peek(pane)
+        assert not board.covered, "it is no longer held, so the acknowledgement asks for it"
+        repair = Coverage.of_part(1, LIFE, updates=((1, 1),), closed_at=1)
+        root.receive(Summary(id_, pane, repair, rows_of(("/a", 1))), now_s=time.time())
+        count = runtime.answer_count
+        await until(lambda: runtime.answer_count > count)
+        assert root.answers.failure is None
+        assert root.scoreboard.peek(pane).covered
+
+    at_home(tmp_path, work)
+
+
+def test_a_ledger_that_can_not_be_read_when_it_is_mended_is_read_again(tmp_path: Path) -> None:
+    """At the next try nothing is damaged any more; its root must hear of the loss all the same."""
+
+    async def work(runtime: SiteRuntime) -> None:
+        ledger, reads = runtime.stores.ledger, list[str]()
+        restore = ledger.restore
+
+        def restored(query: str) -> Any:
+            reads.append(query)
+            if len(reads) <= 2:
+                raise DiskTrouble("ledger.sqlite: reading: I/O error")
+            return restore(query)
+
+        ledger.restore = restored  # type: ignore[method-assign]
+        root, id_, pane = await _damage(runtime)
+        await until(lambda: len(reads) == 3)
+        assert not root.scoreboard.peek(pane).covered, "it is asked for"
+        assert runtime.notice_counts["disk: ledger not mended"] == 2
+        assert runtime.failure == ""
+        runtime._found_damaged(id_)
+        await until(lambda: not runtime._to_mend)
+        assert len(reads) == 3, "nothing was damaged, so its root has nothing to hear"
+
+    at_home(tmp_path, work)
+
+
+def test_a_ledger_that_can_not_be_mended_now_is_mended_later(tmp_path: Path) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        ledger, tries = runtime.stores.ledger, list[str]()
+        mend = ledger.mend
+
+        def mended(query: str) -> Any:
+            tries.append(query)
+            if len(tries) == 1:
+                raise DiskFull("ledger.sqlite: no room")
+            return mend(query)
+
+        ledger.mend = mended  # type: ignore[method-assign]
+        root, _, pane = await _damage(runtime)
+        await until(lambda: len(tries) == 2)
+        assert not root.scoreboard.peek(pane).covered
+        assert runtime.failure == ""
+
+    at_home(tmp_path, work)

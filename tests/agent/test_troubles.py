@@ -30,6 +30,7 @@ from headwater.overlay.messages import AskInstall
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
+from headwater.plan.tree import Tree
 from headwater.root.outputs import Trim
 from headwater.spark.root_part import RootSpark
 
@@ -424,6 +425,58 @@ def test_a_query_that_is_removed_while_it_is_planned_gets_no_new_trees(
 
         monkeypatch.setattr(replanning, "plan_here", plan)
         assert not await replanning.plan_anew(runtime, install)
+        assert "overlay: refused" not in runtime.notice_counts
+
+    at_home(tmp_path, work)
+
+
+def _plans(
+    monkeypatch: pytest.MonkeyPatch, trees: Sequence[Tree], meanwhile: Callable[[], None]
+) -> None:
+    """Planning finds these trees, and they are much better; something happens while it does."""
+    loop = asyncio.get_running_loop()
+
+    async def happen() -> None:
+        meanwhile()
+
+    def plan(runtime: SiteRuntime, query: Query) -> Any:
+        asyncio.run_coroutine_threadsafe(happen(), loop).result(20)
+        return tuple(trees)
+
+    monkeypatch.setattr(replanning, "usable_coordinates", lambda runtime: {})
+    monkeypatch.setattr(replanning, "is_much_better", lambda *_: True)
+    monkeypatch.setattr(replanning, "plan_here", plan)
+
+
+def test_new_trees_go_out_under_the_next_plan_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        id_ = str(_installed(runtime).id)
+        await until(lambda: id_ in runtime.node.peer.live_queries())
+        _plans(monkeypatch, runtime.trees[:1], lambda: None)
+        for version in (1, 2):
+            install = runtime.node.peer.live_queries()[id_]
+            assert await replanning.plan_anew(runtime, install)
+            live = runtime.node.peer.live_queries()[id_]
+            assert (live.plan_version, live.trees) == (version, runtime.trees[:1])
+        assert "overlay: refused" not in runtime.notice_counts
+
+    at_home(tmp_path, work)
+
+
+def test_a_plan_that_was_overtaken_by_another_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        id_ = str(_installed(runtime).id)
+        await until(lambda: id_ in runtime.node.peer.live_queries())
+        install = runtime.node.peer.live_queries()[id_]
+        other = msgspec.structs.replace(install, plan_version=1)
+        _plans(monkeypatch, runtime.trees[:1], lambda: runtime.replan(other))
+        assert not await replanning.plan_anew(runtime, install)
+        live = runtime.node.peer.live_queries()[id_]
+        assert (live.plan_version, live.trees) == (1, runtime.trees)
         assert "overlay: refused" not in runtime.notice_counts
 
     at_home(tmp_path, work)
