@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from headwater.agent import agent_spark
 from headwater.agent.agent_spark import AgentSpark, end_left_behind, kind_of
 from headwater.agent.config import AgentConfig
 from headwater.agent.control import ControlDesk
@@ -20,20 +22,29 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.try_query import raise_if_dead
-from headwater.errors import SparkFailed
+from headwater.errors import ConfigurationError, SparkFailed
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.node.effects import Notice
 from headwater.plan.command import Install
 from headwater.plan.roster import Roster, Site
-from headwater.spark.jvm_end import end_of
-from headwater.spark.keeper import JvmDied, JvmNotStarted, JvmReplaced, JvmStarted, Work
-from headwater.spark.session import RunningSpark
+from headwater.spark.jvm import JvmIdentity
+from headwater.spark.jvm_end import JvmEnd, end_of
+from headwater.spark.keeper import (
+    JvmDied,
+    JvmNotStarted,
+    JvmReplaced,
+    JvmStarted,
+    KeeperLimits,
+    Work,
+)
+from headwater.spark.session import RunningSpark, SparkConfig
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 
 from store_kit import query_of
 
+WAIT_S_MAX = 10.0
 HEAP = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
 
 
@@ -100,6 +111,65 @@ def test_a_file_about_a_jvm_that_can_not_be_read_is_no_obstacle(tmp_path: Path) 
     (tmp_path / "jvm.json").write_bytes(b"{")
     end_left_behind(tmp_path)
     assert not (tmp_path / "jvm.json").exists()
+
+
+class OneJvm:
+    """A process has one session at a time: a JVM that nobody stops is in the way of the next."""
+
+    running: OneJvm | None = None
+    started = 0
+
+    def __init__(self, _: SparkConfig) -> None:
+        if OneJvm.running is not None:
+            raise ConfigurationError("there is one already")
+        OneJvm.running = self
+        OneJvm.started += 1
+        self.session = object()
+        self.jvm = JvmIdentity(7, OneJvm.started)
+        self.death = threading.Event()
+
+    def ends_within(self, wait_s: float) -> bool:
+        return self.death.wait(wait_s)
+
+    def end(self) -> JvmEnd:
+        return end_of(-9, "")
+
+    def stop(self) -> None:
+        OneJvm.running = None
+
+
+def test_a_jvm_of_which_no_file_can_tell_is_stopped_and_the_next_one_comes_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OneJvm, "running", None)
+    monkeypatch.setattr(OneJvm, "started", 0)
+    monkeypatch.setattr(agent_spark, "start_session", OneJvm)
+    file, told, is_up_again = tmp_path / "jvm.json", list[Notice](), threading.Event()
+
+    def tell(notice: Notice) -> None:
+        told.append(notice)
+        if notice.kind == "not started":
+            file.rmdir()
+        if notice.kind == "started":
+            is_up_again.set()
+
+    spark = AgentSpark(
+        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 5.0, tell=tell,
+        limits=KeeperLimits(look_s=0.01, restart_s_min=0.01, restart_s_max=0.02),
+    )  # fmt: skip
+    spark.open()
+    try:
+        file.unlink()
+        file.mkdir()  # so that it can't be written
+        assert OneJvm.running is not None
+        OneJvm.running.death.set()
+        assert is_up_again.wait(WAIT_S_MAX), told
+        assert [one.kind for one in told] == ["died: killed", "not started", "started"]
+        assert OneJvm.started == 3
+        assert msgspec.json.decode(file.read_bytes(), type=JvmIdentity).started_ticks == 3
+    finally:
+        spark.close()
+    assert OneJvm.running is None
 
 
 @pytest.mark.parametrize(

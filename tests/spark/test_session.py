@@ -5,11 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkRuntimeError
 
 from headwater.errors import ConfigurationError, SparkFailed
+from headwater.spark import session
 from headwater.spark.archive import archive_path
 from headwater.spark.java import Java, find_java, read_release
 from headwater.spark.jvm import (
@@ -20,13 +24,17 @@ from headwater.spark.jvm import (
     jvm_command,
     started_ticks,
 )
-from headwater.spark.session import SparkConfig, core_count, session_settings
+from headwater.spark.jvm_end import JvmEnd, end_of
+from headwater.spark.session import SparkConfig, core_count, session_settings, start_session
 from headwater.spark.vitals import collect_garbage, read_vitals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headwater.spark.session import RunningSpark
+
+
+HEAP = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
 
 
 def make_java(home: Path, version: str) -> Path:
@@ -101,6 +109,100 @@ def test_a_process_left_behind_is_ended_and_a_stranger_with_its_number_is_not() 
     assert left.stdin is not None
     left.stdin.close()
     assert end_jvm(JvmIdentity(left.pid, ticks), wait_s=0.0), "gone is gone"
+
+
+class FakeJvm:
+    """A JVM that starts; what becomes of Spark on it is up to the test."""
+
+    def __init__(self, end: JvmEnd | None = None) -> None:
+        self.gateway = SimpleNamespace(jvm=None)
+        self.process = self
+        self.is_stopped = False
+        self._end = end
+
+    def wait(self, wait_s: float) -> None:
+        if self._end is None:
+            raise subprocess.TimeoutExpired("java", wait_s)
+
+    def end(self) -> JvmEnd | None:
+        return self._end
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
+def failing_start(monkeypatch: pytest.MonkeyPatch, jvm: FakeJvm, error: BaseException) -> Any:
+    """Spark on this JVM raises that; returns what stands where PySpark's context stands."""
+
+    class Context:
+        _active_spark_context: object = None
+        _gateway: object = None
+        _jvm: object = None
+
+        def __init__(self, **_: object) -> None:
+            Context._active_spark_context = Context._gateway = Context._jvm = self
+            raise error
+
+    conf = SimpleNamespace(setAll=lambda _: None)
+    monkeypatch.setattr(session, "find_java", lambda _: Java(Path("/j"), 17, "17.0.1"))
+    monkeypatch.setattr(session, "start_jvm", lambda *_, **__: jvm)
+    monkeypatch.setattr(session, "SparkConf", lambda **_: conf)
+    monkeypatch.setattr(session, "SparkContext", Context)
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace())
+    return Context
+
+
+MASTER = "Could not parse Master URL: 'locl[2]'\n\tat org.apache.spark.SparkContext$.create…"
+
+
+@pytest.mark.parametrize(
+    ("error", "end", "said"),
+    [
+        (PySparkRuntimeError(MASTER), None, r"Spark did not start: Could not parse .* 'locl\[2\]'"),
+        (Py4JNetworkError("Answer from Java side is empty"), end_of(-9, ""), r"killed \(SIGKILL\)"),
+        (ConnectionResetError("Connection reset"), end_of(3, HEAP), "no room left in its heap"),
+        (ConnectionResetError("Connection reset"), None, "Spark did not start: Connection reset"),
+    ],
+    ids=repr,
+)
+def test_a_start_of_spark_that_fails_is_one_sentence_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, end: JvmEnd | None, said: str
+) -> None:
+    jvm = FakeJvm(end)
+    context = failing_start(monkeypatch, jvm, error)
+    with pytest.raises(SparkFailed, match=said) as caught:
+        start_session(SparkConfig())
+    assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is None, "no traces beside it"
+    assert jvm.is_stopped
+    assert context._active_spark_context is context._gateway is context._jvm is None
+
+
+@pytest.mark.parametrize("error", [KeyError("a mistake of ours"), KeyboardInterrupt()], ids=repr)
+def test_a_start_that_ends_for_another_reason_says_so_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    jvm = FakeJvm()
+    context = failing_start(monkeypatch, jvm, error)
+    with pytest.raises(type(error)):
+        start_session(SparkConfig())
+    assert jvm.is_stopped
+    assert context._active_spark_context is None
+
+
+def test_an_error_whose_words_are_gone_with_the_jvm_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Wordless(PySparkRuntimeError):
+        def __str__(self) -> str:
+            raise Py4JNetworkError("nobody answers")
+
+    jvm = FakeJvm()
+    context = failing_start(monkeypatch, jvm, Wordless("x"))
+    with pytest.raises(Py4JNetworkError):
+        start_session(SparkConfig())
+    assert jvm.is_stopped
+    assert context._active_spark_context is None
 
 
 @pytest.mark.spark

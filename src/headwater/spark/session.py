@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -64,6 +65,9 @@ LEAN = {
 """Small jobs in little memory. Sketches sort instead of hash from 128 groups on by default; more
 than 32 paths would be listed by a job of their own; a chunk is no reason to open a new task; what
 is kept for one batch is not worth compressing; a stream that does not stop is not waited for."""
+
+GONE_S = 0.5
+"""How long the end of a JVM may come after the end of its sockets."""
 
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """With a local master nobody else has business with the driver."""
@@ -163,13 +167,27 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
         context = SparkContext(conf=conf, gateway=jvm.gateway)
         context.pythonExec = sys.executable
         return RunningSpark(SparkSession(context), jvm)
-    except SPARK_ERRORS as error:
-        words = message_of(error)  # asked for while there is a JVM to ask
-        _put_away(jvm)
+    except BaseException as error:
+        try:
+            words = _words_of(error, jvm)
+        finally:
+            _put_away(jvm)
+        if words is None:
+            raise
         raise SparkFailed(f"Spark did not start: {words}") from None
-    except BaseException:
-        _put_away(jvm)
-        raise
+
+
+def _words_of(error: BaseException, jvm: Jvm) -> str | None:
+    """Why Spark did not start, asked for while there is a JVM to ask; None: it is not Spark's.
+
+    Of a JVM that ended meanwhile the error says that nobody answers, and its end says why.
+    """
+    if not isinstance(error, (*SPARK_ERRORS, Py4JError, OSError)):
+        return None
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        jvm.process.wait(GONE_S)
+    end = jvm.end()
+    return message_of(error) if end is None else str(end)
 
 
 def _is_no_broken_call(record: logging.LogRecord) -> bool:
