@@ -4,13 +4,19 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from headwater.agent import try_query as try_module
+from headwater.agent.federation import Federation
 from headwater.agent.try_query import StreamResult, differences
 from headwater.cli import main, try_command
+from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import compile_statements
 from headwater.root.envelope import LeftOut
+from headwater.spark import session
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -138,6 +144,86 @@ def test_answers_that_lack_different_groups_are_not_equal() -> None:
     assert differences([one], [one]) == {"n": None}
     assert differences([one], [two]) == {"n": "window 3: 1 groups left out and 2 groups left out"}
     assert differences([one], [StreamResult(query, ())]) != {"n": None}
+
+
+SALES = (SHOPS / "sales.sql").read_text()
+REFUSED = "[CAST_INVALID_INPUT] The value 'x' can't be cast"
+
+
+def a_result(**more: Any) -> StreamResult:
+    """Of the shops' query, without any window."""
+    query = compile_statements(SALES, root="root", installer="root", next_counter=1)[0]
+    return StreamResult(query, (), **more)
+
+
+def run_try(monkeypatch: pytest.MonkeyPatch, *arguments: str, **computed: Any) -> int:
+    """The command's exit code, where this is what the two ways of computing do."""
+    spark = SimpleNamespace(stop=lambda: None)
+    monkeypatch.setattr(session, "start_session", lambda _: spark)
+    for name, compute in computed.items():
+        monkeypatch.setattr(try_module, name, compute)
+    with pytest.raises(SystemExit) as ended:
+        main.main(["try", str(SHOPS / "sales.sql"), "--sites", str(SHOPS / "sites"), *arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_answers_without_the_records_of_a_site_say_so_and_end_with_a_code_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    partial = a_result(failed={"oslo": REFUSED})
+    code = run_try(monkeypatch, try_query=lambda *_, **__: [a_result(), partial])
+    assert code == try_command.EXIT_INCOMPLETE == 3
+    assert f"revenue: records of oslo are missing, Spark refused: {REFUSED}" in (
+        capsys.readouterr().err
+    )
+
+
+def test_answers_with_the_records_of_all_sites_end_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_try(monkeypatch, try_query=lambda *_, **__: [a_result()]) == 0
+
+
+def test_answers_that_differ_from_one_spark_end_as_different_whatever_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = run_try(
+        monkeypatch, "--compare",
+        try_query=lambda *_, **__: [a_result(failed={"oslo": REFUSED})],
+        try_central=lambda *_, **__: [a_result(left_out={3: LeftOut(count=1)})],
+    )  # fmt: skip
+    assert code == try_command.EXIT_DIFFERENT == 1
+
+
+@pytest.mark.parametrize("error", [SparkFailed("no room"), GroupFailed("one Spark", "no room")])
+def test_answers_that_could_not_be_compared_are_shown_and_end_as_different(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    partial = a_result(failed={"oslo": REFUSED})
+    code = run_try(monkeypatch, "--compare", try_query=lambda *_, **__: [partial], try_central=fail)
+    assert code == try_command.EXIT_DIFFERENT
+    said = capsys.readouterr().err
+    assert "records of oslo are missing" in said
+    assert "revenue: not compared:" in said
+    assert "no room" in said
+
+
+def test_a_site_where_spark_refused_records_of_a_query_is_named_with_its_words() -> None:
+    query = a_result().query
+
+    def at(*found: tuple[str, str]) -> Any:
+        edge = tuple(SimpleNamespace(query=id_, message=words) for id_, words in found)
+        return SimpleNamespace(node=SimpleNamespace(progress=lambda: SimpleNamespace(edge=edge)))
+
+    runtimes = {
+        "root": at(),
+        "oslo": at((str(query.id), REFUSED), ("other@root#9", "not of this query")),
+        "lima": at((str(query.id), ""), ("other@root#9", "not of this query")),
+    }
+    federation = cast(Federation, SimpleNamespace(runtimes=runtimes))
+    assert try_module._failed(federation, query) == {"oslo": REFUSED}
 
 
 def _pieces() -> int:
