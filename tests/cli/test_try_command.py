@@ -17,6 +17,7 @@ from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import compile_statements
 from headwater.root.envelope import LeftOut
 from headwater.spark import session
+from headwater.spark.bad_groups import Finished
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -156,14 +157,19 @@ def a_result(**more: Any) -> StreamResult:
     return StreamResult(query, (), **more)
 
 
-def run_try(monkeypatch: pytest.MonkeyPatch, *arguments: str, **computed: Any) -> int:
+def run_try(
+    monkeypatch: pytest.MonkeyPatch,
+    *arguments: str,
+    file: Path = SHOPS / "sales.sql",
+    **computed: Any,
+) -> int:
     """The command's exit code, where this is what the two ways of computing do."""
-    spark = SimpleNamespace(stop=lambda: None)
+    spark = SimpleNamespace(session=None, stop=lambda: None)
     monkeypatch.setattr(session, "start_session", lambda _: spark)
     for name, compute in computed.items():
         monkeypatch.setattr(try_module, name, compute)
     with pytest.raises(SystemExit) as ended:
-        main.main(["try", str(SHOPS / "sales.sql"), "--sites", str(SHOPS / "sites"), *arguments])
+        main.main(["try", str(file), "--sites", str(SHOPS / "sites"), *arguments])
     assert isinstance(ended.value.code, int)
     return ended.value.code
 
@@ -208,6 +214,23 @@ def test_answers_that_could_not_be_compared_are_shown_and_end_as_different(
     assert "records of oslo are missing" in said
     assert "revenue: not compared:" in said
     assert "no room" in said
+
+
+def test_one_spark_names_the_files_that_it_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "oslo").mkdir()
+    for number in range(7):
+        (tmp_path / "oslo" / f"sales{number}.csv.xz").write_bytes(b"x")
+    monkeypatch.setattr(try_module, "central_finished", lambda *_: Finished())
+    file = tmp_path / "sales.sql"
+    file.write_text(SALES.replace("'sales.csv'", "'sales*'"))
+    code = run_try(monkeypatch, "--central", "--sites", str(tmp_path), file=file)
+    said = capsys.readouterr().err
+    assert code == 0
+    assert f"revenue: {tmp_path}/oslo/sales0.csv.xz was not read: can't be expanded here" in said
+    assert said.count("was not read") == try_command.LEFT_ALONE_SHOWN
+    assert "revenue: 2 files more were not read" in said
 
 
 def test_a_site_where_spark_refused_records_of_a_query_is_named_with_its_words() -> None:

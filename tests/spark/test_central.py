@@ -9,7 +9,7 @@ import pytest
 
 from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query
-from headwater.spark.central import files_of
+from headwater.spark.central import files_of, left_alone
 
 READ = ("a.csv", "b.csv.gz", "c.csv.bz2", "d.csv.zst", "e.csv.deflate")
 LEFT_ALONE = ("f.csv.zip", "g.csv.xz", "h.csv.lz4", "i.csv.snappy", "j.csv.Z", "k.csv.7z")
@@ -25,7 +25,7 @@ def query_of(path: str) -> Query:
 
 
 @pytest.mark.parametrize("is_absolute", [False, True])
-def test_compressed_files_that_nobody_can_expand_are_left_alone(
+def test_compressed_files_that_nobody_can_expand_are_left_alone_and_named(
     tmp_path: Path, is_absolute: bool
 ) -> None:
     """As text they are garbage, and some make Spark reserve memory until its JVM ends."""
@@ -35,6 +35,7 @@ def test_compressed_files_that_nobody_can_expand_are_left_alone(
     query = query_of(f"{tmp_path}/*.csv*" if is_absolute else "*.csv*")
     folder = Path("nowhere") if is_absolute else tmp_path
     assert [path.name for path in files_of(query, folder)] == list(READ)
+    assert [path.name for path in left_alone(query, folder)] == list(LEFT_ALONE)
 
 
 def test_what_lies_deeper_is_found_by_its_pattern(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.root.envelope import Envelope, LeftOut
 from headwater.spark.bad_groups import Finished
-from headwater.spark.central import central_finished
+from headwater.spark.central import central_finished, left_alone
 from headwater.spark.jvm_end import Cause
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.store.results import ResultsReader
@@ -68,6 +68,9 @@ class StreamResult(msgspec.Struct, frozen=True):
     """By window, also of those without rows: groups that could not be computed."""
     failed: dict[str, str] = {}
     """By site, where Spark could not run the query on some of its records: Spark's words."""
+    left_alone: tuple[Path, ...] = ()
+    """Files that one plain Spark did not read, since nobody can expand them; sites name theirs in
+    the log."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -118,7 +121,10 @@ def try_central(
                 )
                 for window in sorted(rows)
             )
-            results.append(StreamResult(query, windows, left_out=finished.left_out))
+            alone = tuple(one for path in folders.values() for one in left_alone(query, path))
+            results.append(
+                StreamResult(query, windows, left_out=finished.left_out, left_alone=alone)
+            )
         return results
 
 

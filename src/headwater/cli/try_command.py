@@ -25,6 +25,8 @@ EXIT_INCOMPLETE = 3
 """There are answers, and records that should be in them are not."""
 LEFT_OUT_WINDOWS_SHOWN = 5
 """Windows of a stream of which it is said which groups they lack."""
+LEFT_ALONE_SHOWN = 5
+"""Files of a stream that are named as not read."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -73,7 +75,7 @@ def try_files(
         if result.unparsed:
             lines = "1 line" if result.unparsed == 1 else f"{result.unparsed} lines"
             say(f"{result.query.id.name}: {lines} could not be parsed")
-        for line in left_out_lines(result):
+        for line in (*left_out_lines(result), *left_alone_lines(result)):
             say(line)
         for site, message in result.failed.items():
             say(f"{result.query.id.name}: records of {site} are missing, Spark refused: {message}")
@@ -97,6 +99,16 @@ def left_out_lines(result: StreamResult) -> list[str]:
     if rest > 0:
         lines.append(f"{result.query.id.name}: groups were left out of {rest} windows more")
     return lines
+
+
+def left_alone_lines(result: StreamResult) -> list[str]:
+    """What is said of files that were not read, up to a limit."""
+    from headwater.plan.compressed import WHY_LEFT_ALONE
+
+    name, alone = result.query.id.name, result.left_alone
+    lines = [f"{name}: {path} was not read: {WHY_LEFT_ALONE}" for path in alone[:LEFT_ALONE_SHOWN]]
+    rest = len(alone) - LEFT_ALONE_SHOWN
+    return [*lines, f"{name}: {rest} files more were not read"] if rest > 0 else lines
 
 
 def _form(output: OutputFormat | None, out: Path | None) -> OutputFormat:

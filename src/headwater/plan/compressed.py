@@ -13,6 +13,9 @@ NOT_EXPANDED = (
     ".tgz", ".tbz2", ".txz",
 )  # fmt: skip
 """Compressed all the same."""
+WHY_LEFT_ALONE = (
+    f"can't be expanded here; expand it, or compress it as one of {', '.join(EXPANDED)}"
+)
 
 
 def is_compressed(name: str) -> bool:

@@ -91,10 +91,19 @@ def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
 def files_of(query: Query, folder: Path) -> list[Path]:
     """The files that the source names below this folder, by their names; what sites leave alone
     because nobody can expand it is left alone here, too."""
+    return [path for path in _named(query, folder) if can_be_read(path.name)]
+
+
+def left_alone(query: Query, folder: Path) -> list[Path]:
+    """Those that it names as well, and nobody can expand: for whoever tells people."""
+    return [path for path in _named(query, folder) if not can_be_read(path.name)]
+
+
+def _named(query: Query, folder: Path) -> list[Path]:
     path = query.source.path
     if Path(path).is_absolute():
         base = Path(path).anchor
         found = Path(base).glob(path[len(base) :])
     else:
         found = folder.glob(path)
-    return sorted(one for one in found if one.is_file() and can_be_read(one.name))
+    return sorted(one for one in found if one.is_file())

@@ -17,14 +17,14 @@ from pathlib import Path
 import msgspec
 
 from headwater.errors import ConfigurationError
-from headwater.plan.compressed import EXPANDED, expanded_suffix, is_compressed
+from headwater.plan.compressed import WHY_LEFT_ALONE, expanded_suffix, is_compressed
 from headwater.store.directories import Walk, base_of, is_match, leads_nowhere, reason_of
 from headwater.store.disk import Disk
 
 FILES_MAX = 100_000
 """Of one source; beyond it the rest is left alone, said to be, and never taken for read."""
 NOT_FOLLOWED = "compressed: a growing log is followed as plain text"
-NOT_EXPANDED = f"can't be expanded here; expand it, or compress it as one of {', '.join(EXPANDED)}"
+NOT_EXPANDED = WHY_LEFT_ALONE
 
 
 class Found(msgspec.Struct, frozen=True):
