@@ -1323,3 +1323,33 @@ def test_what_goes_on_beside_the_glob_is_said_to_begin_like_another(
     path.write_text("")
     assert one.poll().twice_bytes >= 2
     assert one.text() == "1\n1\n2\n3\n2\n4\n"
+
+
+def test_what_is_in_the_file_that_replaced_another_is_not_lost_with_it_after_a_restart(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\nhal")
+    one.poll()
+    one.write(".new", "1\nhalf\n2\n").rename(path)
+    assert one.poll().lost_bytes == 0
+    one.restart()
+    poll = one.poll()
+    assert (poll.lost_bytes, poll.is_clean) == (0, True)
+    assert one.text() == "1\nhalf\n2\n"
+
+
+def test_a_file_that_grows_after_it_was_replaced_has_bytes_of_its_own(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\nhal")
+    one.poll()
+    os.link(path, tmp_path / "still")
+    one.write(".new", "1\nhalf\n2\n").rename(path)
+    one.poll()
+    with (tmp_path / "still").open("a") as file:
+        file.write("tooth")
+    assert one.poll().lost_bytes == 0
+    one.restart()
+    assert one.poll().lost_bytes == len("haltooth")

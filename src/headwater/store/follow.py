@@ -78,6 +78,7 @@ class LogFollower:
         readings = self._read(round_, cutter)
         self._watch.give_up_orphans(round_)
         self._hold(round_)
+        self._watch.note_succeeded(round_)
         farewells = self._watch.farewells(round_)
         if not self._is_registered(round_, readings, farewells, cutter):
             self._hold_unread(round_)
@@ -203,11 +204,12 @@ class LogFollower:
     def _is_news(self, file: Followed) -> bool:
         """Size, path and times alone are not worth a transaction: they are found again."""
         old = self._watch.remembered(file.id)
-        return old is None or (old.print, old.skipping, old.checked, old.held) != (
+        return old is None or (old.print, old.skipping, old.checked, old.held, old.succeeded) != (
             file.print,
             file.skipping,
             file.checked,
             file.held,
+            file.succeeded,
         )
 
     def _release_links(self, round_: Round) -> None:

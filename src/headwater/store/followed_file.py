@@ -39,6 +39,9 @@ class Followed(msgspec.Struct, frozen=True):
     """The device of the directory in which it was last seen; 0: not known."""
     start_at: int | None = None
     """It was there when its source began and could not be opened: what lies before is not ours."""
+    succeeded: bool = False
+    """All of its bytes are in a file that goes on from it: nothing of them can be lost any more,
+    and nothing else may go on from it."""
     departed_s: float | None = None
     """Since when it is gone; it is remembered for a while, in case that it comes back."""
 

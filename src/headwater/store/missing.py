@@ -83,7 +83,8 @@ class Missing:
             look.is_orphan = True
             self._files.open_files.orphans.add(file.key)
         else:
-            round_.departed.append(file)
+            if file.id not in round_.succeeded:
+                round_.departed.append(file)
             round_.gone.add(file.id)
             if file.id in self._copies.undecided:
                 round_.undecided_bytes += file.unread_bytes

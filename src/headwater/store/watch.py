@@ -68,8 +68,6 @@ class Watch:
             config=config,
             disk=disk,
         )
-        self._succeeded: set[int] = set()
-        """Files on their way out, all of whose bytes are in others that go on from them."""
 
     def __len__(self) -> int:
         return len(self._files)
@@ -120,7 +118,7 @@ class Watch:
         Files that are in no listing come first, while their handles are still open.
         """
         round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
-        round_.succeeded |= self._succeeded
+        round_.succeeded |= {file.id for file in self._files.values() if file.succeeded}
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
         round_.places = places.after(listing)
         reasons = self._missing.search(listing, round_)
@@ -189,6 +187,20 @@ class Watch:
                 place = round_.renumbered[file.place]
                 round_.kept[file.id] = msgspec.structs.replace(file, place=place)
 
+    def note_succeeded(self, round_: Round) -> None:
+        """As durable as what goes on from them: the next process must know it, too."""
+        for file in self._files.values():
+            look = round_.looks.get(file.id)
+            known = look.file if look is not None else round_.kept.get(file.id, file)
+            is_succeeded = file.id in round_.succeeded
+            if known.succeeded == is_succeeded or file.id in round_.gone:
+                continue
+            changed = msgspec.structs.replace(known, succeeded=is_succeeded)
+            if look is not None:
+                look.file = changed
+            else:
+                round_.kept[file.id] = changed
+
     def farewells(self, round_: Round) -> list[Followed]:
         """What this round takes leave of, as it is to be remembered: files that are gone, and the
         former content of files that hold something else now. Those that have been remembered for
@@ -224,7 +236,6 @@ class Watch:
                 self._files.quiet[file.id] = _signature(look.found)
             else:
                 self._files.quiet.pop(file.id, None)
-        self._succeeded = round_.succeeded - round_.gone
         for number in round_.gone:
             self._drop(number)
         for file in farewells:
