@@ -262,6 +262,9 @@ class Schedule:
         self.excused: set[bytes] = set()
         self.excused_beginnings: tuple[bytes, ...] = ()
         """Of lines that were half written when the source began."""
+        self.old_files: set[int] | None = None
+        """Real inodes of what was there when the source began; None: not all was in sight then, so
+        that more may be old."""
         self.twice_bytes = 0
         self.last_cut = 0
         self.volume_had_files = False
@@ -358,11 +361,20 @@ class Schedule:
     def begun(self, present: dict[str, set[bytes]]) -> None:
         """What is there is left out, or else read however alike."""
         if self.start is Start.END:
+            if not self.disk.faults and not self.hidden():
+                self.old_files = {os.stat(path).st_ino for path in present}
             for path in present:
                 self.excuse(Path(path))
         else:
             copies = Counter(line for lines in present.values() for line in lines)
             self.twice_bytes += sum(len(line) * (n - 1) for line, n in copies.items())
+
+    def may_be_old(self, path: Path) -> bool:
+        """Whether it can have been there before: its lines may be left out if that is said."""
+        is_late = str(path).startswith(self.disk.mount_point)
+        if self.old_files is None or is_late or not path.exists():
+            return True
+        return os.stat(path).st_ino in self.old_files
 
     def excuse(self, path: Path) -> None:
         data = path.read_bytes() if path.exists() else b""
@@ -375,7 +387,7 @@ class Schedule:
         told = getattr(poll, "told", ())
         self.twice_bytes += getattr(poll, "twice_bytes", 0)
         for path, what in told:
-            if "begun after" in what:
+            if "begun after" in what and self.may_be_old(Path(path)):
                 self.excuse(Path(path))
         shown = "clean" if poll.is_clean else "not clean"
         self.steps.append(f"polled: {shown}, {poll.cuts} cuts {dict(told)} {dict(poll.refused)}")

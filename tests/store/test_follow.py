@@ -1353,3 +1353,95 @@ def test_a_file_that_grows_after_it_was_replaced_has_bytes_of_its_own(
     assert one.poll().lost_bytes == 0
     one.restart()
     assert one.poll().lost_bytes == len("haltooth")
+
+
+def begun_with_a_closed_file(follow: Callable[..., Follow], text: str) -> tuple[Follow, ClosedDisk]:
+    """From its end, with ``a.log`` in place, which could not be opened."""
+    disk = ClosedDisk()
+    one = follow(disk=disk, start=Start.END)
+    one.write("a.log", text)
+    disk.closed = {"a.log"}
+    one.poll()
+    return one, disk
+
+
+def test_another_file_in_the_inode_of_one_that_was_never_opened_is_read_from_its_beginning(
+    follow: Callable[..., Follow],
+) -> None:
+    one, _ = begun_with_a_closed_file(follow, "old\n")
+    # As if it had been removed, and its inode given to a new file.
+    (one.logs / "a.log").write_text("new 1\nnew 2\n")
+    (one.logs / "a.log").rename(one.logs / "b.log")
+    poll = one.poll()
+    assert one.text() == "new 1\nnew 2\n"
+    assert "read from its beginning" in dict(poll.told)[str(one.logs / "b.log")]
+
+
+def test_a_file_that_was_never_opened_is_another_once_it_has_been_shorter(
+    follow: Callable[..., Follow],
+) -> None:
+    one, disk = begun_with_a_closed_file(follow, "old 1\nold 2\n")
+    (one.logs / "a.log").write_text("new 1\n")
+    one.poll()
+    one.restart()
+    one.write("a.log", "new 2\nnew 3\n")
+    disk.closed = set()
+    assert one.poll().is_clean
+    assert one.text() == "new 1\nnew 2\nnew 3\n"
+
+
+def test_a_file_that_was_never_opened_and_only_renamed_is_begun_where_it_ended(
+    follow: Callable[..., Follow],
+) -> None:
+    one, disk = begun_with_a_closed_file(follow, "old\n")
+    path = one.write("a.log", "new 1\n")
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    one.poll()
+    one.restart()
+    path.rename(one.logs / "b.log")
+    disk.closed = {"b.log"}
+    one.poll()
+    one.write("b.log", "new 2\n")
+    disk.closed = set()
+    assert one.poll().is_clean
+    assert one.text() == "new 1\nnew 2\n"
+
+
+@pytest.mark.parametrize(("start", "lost"), [(Start.END, 4), (Start.BEGINNING, 8)])
+def test_what_was_listed_and_could_never_be_opened_is_lost_when_it_is_gone(
+    follow: Callable[..., Follow], start: Start, lost: int
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, start=start)
+    disk.closed = {"a.log"}
+    path = one.write("a.log", "old\n")
+    one.poll()
+    one.write("a.log", "new\n")
+    assert one.poll().lost_bytes == 0
+    path.unlink()
+    poll = one.poll()
+    assert (poll.lost_bytes, poll.is_clean) == (lost, True)
+
+
+def test_what_was_listed_of_a_known_file_that_could_not_be_opened_is_lost_when_it_is_gone(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1\nha")
+    one.poll()
+    one.restart()
+    disk.closed = {"a.log"}
+    one.write("a.log", "lf\n")
+    one.poll()
+    path.unlink()
+    assert one.poll().lost_bytes == len("half\n")
+
+
+def test_a_file_that_stays_closed_costs_no_transaction_while_it_does_not_change(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = begun_with_a_closed_file(follow, "old\n")
+    one.poll()
+    monkeypatch.setattr(one.user.cube.cuts, "register", None)
+    assert not one.poll().is_clean

@@ -29,6 +29,7 @@ from headwater.store.open_files import OpenFiles
 from headwater.store.places import Places, at_begin
 from headwater.store.poll import FollowConfig, Start
 from headwater.store.poll_round import Look, Round
+from headwater.store.recognition import awaited
 
 
 class Watch:
@@ -142,7 +143,15 @@ class Watch:
         if self._files.quiet.get(file.id) == _signature(found) and file.path == found.path:
             return
         look = self._examine(file, found, listing, round_)
-        if look is None and known is None and self._beginning.is_old(found, listing, places):
+        if look is not None:
+            self._files.unopened.pop(file.id, None)
+            return
+        self._files.unopened[file.id] = found.size
+        if file.start_at is not None:
+            kept = awaited(file, found, round_, is_sure=False)
+            if kept != file:
+                round_.kept[file.id] = kept
+        elif known is None and self._beginning.is_old(found, listing, places):
             self._beginning.keep_for_later(file, found, round_)
             round_.tell(found.path, begun_old(found.size))
 
