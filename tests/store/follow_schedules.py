@@ -140,6 +140,8 @@ class ScheduleDisk(Disk):
         self.calls_left: int | None = None
         """So many more calls, then the process is killed."""
         self.faults = 0
+        self.blind = 0
+        """Of the faults, those by which a directory or a file could not be seen."""
         self.denied: set[int] = set()
         """Inodes of files that may not be opened."""
         self.broken: set[str] = set()
@@ -162,6 +164,13 @@ class ScheduleDisk(Disk):
             code = self._chance.choice(CODES)
             raise OSError(code, os.strerror(code), str(path))
 
+    def see(self, path: object) -> None:
+        before = self.faults
+        try:
+            self.step(path)
+        finally:
+            self.blind += self.faults - before
+
     def born(self, path: Path) -> None:
         """Called by writers for what they have made."""
         opened = {os.fstat(handle).st_ino for handle in self.handles}
@@ -177,7 +186,7 @@ class ScheduleDisk(Disk):
         return Status(real, device, self._inodes.number(path, real.st_ino))
 
     def stat(self, path: Path | str) -> os.stat_result:
-        self.step(path)
+        self.see(path)
         return self._status(os.path.realpath(path), os.stat(path))  # type: ignore[no-any-return]
 
     def stat_link(self, path: Path | str) -> os.stat_result:
@@ -190,7 +199,7 @@ class ScheduleDisk(Disk):
         return self._status(path, os.fstat(handle))  # type: ignore[no-any-return]
 
     def scan(self, directory: Path) -> list[os.DirEntry[str]]:
-        self.step(directory)
+        self.see(directory)
         if str(directory) in self.broken:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(directory))
         entries = sorted(super().scan(directory), key=lambda entry: entry.name)
@@ -361,7 +370,7 @@ class Schedule:
     def begun(self, present: dict[str, set[bytes]]) -> None:
         """What is there is left out, or else read however alike."""
         if self.start is Start.END:
-            if not self.disk.faults and not self.hidden():
+            if not self.disk.blind and not self.hidden():
                 self.old_files = {os.stat(path).st_ino for path in present}
             for path in present:
                 self.excuse(Path(path))

@@ -1445,3 +1445,167 @@ def test_a_file_that_stays_closed_costs_no_transaction_while_it_does_not_change(
     one.poll()
     monkeypatch.setattr(one.user.cube.cuts, "register", None)
     assert not one.poll().is_clean
+
+
+def held_links(one: Follow) -> list[Path]:
+    return [path for path in one.user.cube.cuts.spool.directory.iterdir() if "held" in path.name]
+
+
+def test_lines_of_a_poll_that_could_not_be_registered_survive_removal_and_restart(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(cube={"disk": faulty_disk}, disk=faulty_disk)
+    path = one.write("a.log", "1\n")
+    one.poll()
+    one.write("a.log", "2\n")
+    faulty_disk.fail["sync_file"] = errno.EIO
+    assert one.poll().stalled
+    faulty_disk.fail.clear()
+    path.unlink()
+    one.restart()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n"
+    assert not held_links(one)
+
+
+def test_lines_that_a_full_spool_left_in_a_file_that_was_read_before_survive_a_restart(
+    follow: Callable[..., Follow],
+) -> None:
+    """Nothing else of the file is new than that it is held."""
+    one = follow(cube={"spool_bytes_max": 4})
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    one.write("a.log", "3\n")
+    assert one.poll().stalled
+    path.unlink()
+    one.user.options["spool_bytes_max"] = 1 << 20
+    one.restart()
+    one.poll()
+    assert one.text() == "1\n2\n3\n"
+
+
+def test_a_link_that_leads_to_another_file_holds_nothing(follow: Callable[..., Follow]) -> None:
+    """The file was renamed, and another put in its place, right before it was linked to."""
+
+    class Swapping(FaultyDisk):
+        def link(self, old: Path | str, new: Path) -> None:
+            Path(old).rename(Path(old).with_name("b.log"))
+            Path(old).write_text("other\n")
+            super().link(old, new)
+
+    one = follow(disk=Swapping(), cube={"spool_bytes_max": 2})
+    one.write("a.log", "1\n2\n")
+    one.poll()
+    assert not held_links(one)
+
+
+def test_a_file_that_only_the_first_of_two_looks_has_seen_is_not_gone(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = follow()
+    one.write("a.log", "1\nhalf")
+    one.write("b.log", "2\n")
+    one.poll()
+    one.restart()
+    look, missed = one.follower._glob.look, ["b.log", "a.log"]
+
+    def look_without_one() -> Listing:
+        seen, name = look(), missed.pop(0)
+        found = {key: f for key, f in seen.matching.items() if not f.path.endswith(name)}
+        return Listing(found, {}, {}, seen.listed)
+
+    monkeypatch.setattr(one.follower._glob, "look", look_without_one)
+    poll = one.poll()
+    assert (poll.files, poll.lost_bytes, missed) == (2, 0, [])
+
+
+def test_a_file_that_is_gone_from_a_file_system_with_another_number_is_not_awaited(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    disk = MountingDisk(tmp_path / "logs")
+    one = follow(disk=disk)
+    one.write("a.log", "a\n")
+    gone = one.write("b.log", "b\n")
+    one.poll()
+    one.restart()
+    gone.unlink()
+    disk.device += 1
+    assert not one.poll().is_clean
+    assert one.poll().is_clean
+    one.write("a.log", "more\n")
+    one.poll()
+    assert one.text() == "a\nb\nmore\n"
+
+
+def test_nothing_goes_on_from_a_file_that_another_went_on_from(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    one.restart()
+    one.write(".new", "1\n2\n3\n").rename(path)
+    one.poll()
+    one.write("b.log", "1\n2\n4\n")
+    poll = one.poll()
+    assert one.text() == "1\n2\n3\n1\n2\n4\n"
+    assert poll.twice_bytes >= 4
+
+
+def test_a_file_that_goes_on_from_one_out_of_sight_is_not_awaited_there(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, pattern="*/*.log")
+    for name in ("x", "y"):
+        (one.logs / name).mkdir()
+    path = one.write("x/a.log", "1\n")
+    one.poll()
+    one.restart()
+    disk.closed = {"x"}
+    path.rename(one.logs / "y" / "a.log")
+    one.write("y/a.log", "2\n")
+    poll = one.poll()
+    assert (one.text(), poll.files) == ("1\n2\n", 1)
+
+
+def test_a_file_that_may_be_renamed_to_what_can_not_be_looked_at_is_not_gone(
+    follow: Callable[..., Follow],
+) -> None:
+    class Blind(FaultyDisk):
+        def stat(self, path: Path | str) -> os.stat_result:
+            if Path(path).name in self.fail:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+            return super().stat(path)
+
+    disk = Blind()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1\nhal")
+    one.poll()
+    one.restart()
+    path.rename(one.logs / "b.log")
+    disk.fail["b.log"] = errno.EIO
+    poll = one.poll()
+    assert (poll.is_clean, poll.lost_bytes, poll.files) == (False, 0, 1)
+    disk.fail.clear()
+    one.write("b.log", "f\n")
+    assert one.poll().is_clean
+    assert one.text() == "1\nhalf\n"
+
+
+def test_what_was_compared_of_a_copy_is_forgotten_when_it_is_emptied(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    head, tail = "head line\n" * 200, "tail line\n" * 100
+    path = one.write("a.log", head + "middle 1\n" + tail)
+    one.poll()
+    copy = one.logs / "b.log"
+    shutil.copyfile(path, copy)
+    assert one.poll().copies == 1
+    copy.write_text("")
+    one.poll()
+    copy.write_text(head + "middle 2\n" + tail)
+    poll = one.poll()
+    assert (poll.copies, poll.is_clean) == (0, True)
+    assert "middle 2\n" in one.text()
