@@ -1418,6 +1418,7 @@ def test_what_was_listed_and_could_never_be_opened_is_lost_when_it_is_gone(
     one.poll()
     one.write("a.log", "new\n")
     assert one.poll().lost_bytes == 0
+    one.restart()
     path.unlink()
     poll = one.poll()
     assert (poll.lost_bytes, poll.is_clean) == (lost, True)
@@ -1609,3 +1610,21 @@ def test_what_was_compared_of_a_copy_is_forgotten_when_it_is_emptied(
     poll = one.poll()
     assert (poll.copies, poll.is_clean) == (0, True)
     assert "middle 2\n" in one.text()
+
+
+def test_a_copy_that_could_not_be_opened_at_first_is_not_lost_when_it_is_gone(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "line\n" * 300)
+    one.poll()
+    copy = one.logs / "b.log"
+    shutil.copyfile(path, copy)
+    disk.closed = {"b.log"}
+    one.poll()
+    disk.closed = set()
+    assert one.poll().copies == 1
+    one.restart()
+    copy.unlink()
+    assert one.poll().lost_bytes == 0

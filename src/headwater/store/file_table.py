@@ -23,8 +23,6 @@ class FileTable:
         self.open_files = open_files
         self.quiet: dict[int, tuple[int, int, int]] = {}
         """Size and times of files that need no second look while they stay so."""
-        self.unopened: dict[int, int] = {}
-        """How long files were listed to be that could not be opened then."""
         self.moved_s: dict[int, float] = {}
         """When a file was last seen to grow."""
         self.away_s: dict[int, float] = {}
@@ -76,7 +74,6 @@ class FileTable:
         if self._by_key.get(file.key) == number:
             del self._by_key[file.key]
         self.quiet.pop(number, None)
-        self.unopened.pop(number, None)
         self.moved_s.pop(number, None)
         self.away_s.pop(number, None)
         self.open_files.close(file.key)
@@ -94,11 +91,6 @@ class FileTable:
 
     def reader(self, file: Followed) -> ReadAt:
         return self.open_files.reader(file.key, self.path_to(file))
-
-    def unopened_bytes(self, file: Followed) -> int:
-        """Of the file, what was listed and never looked at, but for what was there before."""
-        known = max(file.start_at or 0, file.size_seen if file.checked else file.position)
-        return max(0, self.unopened.get(file.id, 0) - known)
 
     def is_alive(self, file: Followed) -> bool:
         """While we hold a handle or a link, nobody else can get the file's inode."""

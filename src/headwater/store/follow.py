@@ -204,13 +204,7 @@ class LogFollower:
     def _is_news(self, file: Followed) -> bool:
         """Size, path and times alone are not worth a transaction: they are found again."""
         old = self._watch.remembered(file.id)
-        return old is None or (old.print, old.skipping, old.checked, old.held, old.succeeded) != (
-            file.print,
-            file.skipping,
-            file.checked,
-            file.held,
-            file.succeeded,
-        )
+        return old is None or _worth_writing(old) != _worth_writing(file)
 
     def _release_links(self, round_: Round) -> None:
         """Of files that are caught up, or gone."""
@@ -243,6 +237,10 @@ class LogFollower:
             twice_bytes=round_.twice_bytes,
             report=report,
         )
+
+
+def _worth_writing(file: Followed) -> tuple[object, ...]:
+    return (file.print, file.skipping, file.checked, file.held, file.succeeded, file.unopened)
 
 
 def _what_was_lost(round_: Round, skipped: int) -> str:

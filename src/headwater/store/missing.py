@@ -86,7 +86,7 @@ class Missing:
             if file.id not in round_.succeeded:
                 round_.departed.append(file)
             round_.gone.add(file.id)
-            round_.undecided_bytes += self._files.unopened_bytes(file)
+            round_.undecided_bytes += file.unopened_bytes
             if file.id in self._copies.undecided:
                 round_.undecided_bytes += file.unread_bytes
         return ""

@@ -52,7 +52,7 @@ def awaited(file: Followed, found: Found, round_: Round, *, is_sure: bool) -> Fo
     rather than lost.
     """
     is_same = is_sure or found.path == file.path or _is_unchanged(file, found)
-    if is_same and found.size >= file.size_seen:
+    if is_same and found.size >= file.unopened:
         return as_listed(file, found, start_at=file.start_at)
     what = f"perhaps not {file.path}, which was there before: read from its beginning"
     round_.tell(found.path, what)
@@ -62,7 +62,7 @@ def awaited(file: Followed, found: Found, round_: Round, *, is_sure: bool) -> Fo
 def _is_unchanged(file: Followed, found: Found) -> bool:
     """Times have a grain: those of another file may be the same, for a while."""
     is_settled = found.modified_ns < settled_before_ns()
-    seen = (file.size_seen, file.modified_ns)
+    seen = (file.unopened, file.modified_ns)
     return is_settled and (found.size, found.modified_ns) == seen
 
 

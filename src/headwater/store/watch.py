@@ -144,16 +144,16 @@ class Watch:
             return
         look = self._examine(file, found, listing, round_)
         if look is not None:
-            self._files.unopened.pop(file.id, None)
             return
-        self._files.unopened[file.id] = found.size
-        if file.start_at is not None:
-            kept = awaited(file, found, round_, is_sure=False)
-            if kept != file:
-                round_.kept[file.id] = kept
-        elif known is None and self._beginning.is_old(found, listing, places):
+        if known is None and self._beginning.is_old(found, listing, places):
             self._beginning.keep_for_later(file, found, round_)
             round_.tell(found.path, begun_old(found.size))
+            return
+        kept = msgspec.structs.replace(file, unopened=found.size)
+        if file.start_at is not None:
+            kept = awaited(file, found, round_, is_sure=False)
+        if kept != file:
+            round_.kept[file.id] = kept
 
     def _examine(
         self, file: Followed, found: Found, listing: Listing, round_: Round
