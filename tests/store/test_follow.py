@@ -1628,3 +1628,60 @@ def test_a_copy_that_could_not_be_opened_at_first_is_not_lost_when_it_is_gone(
     one.restart()
     copy.unlink()
     assert one.poll().lost_bytes == 0
+
+
+def with_an_inode_given_to_a_later_copy(one: Follow, aside: Path) -> None:
+    """As if the inode of the first ``a.log`` had been given to a copy of the second, which has read
+    further and is gone."""
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    os.link(path, aside)
+    one.write(".new", "1\n2\n3\n").rename(path)
+    one.poll()
+    one.restart()
+    with aside.open("a") as file:
+        file.write("3\n4\n")
+    aside.rename(one.logs / "b.log")
+    path.unlink()
+
+
+def test_a_handle_that_was_opened_in_a_poll_that_failed_proves_nothing(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, tmp_path: Path
+) -> None:
+    one = follow(disk=faulty_disk)
+    with_an_inode_given_to_a_later_copy(one, tmp_path / "aside")
+    faulty_disk.fail["read_at"] = errno.EIO
+    assert not one.poll().is_clean
+    faulty_disk.fail.clear()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n3\n4\n"
+
+
+def test_a_link_that_was_made_in_a_poll_that_failed_proves_nothing(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, tmp_path: Path
+) -> None:
+    one = follow(cube={"disk": faulty_disk}, disk=faulty_disk)
+    with_an_inode_given_to_a_later_copy(one, tmp_path / "aside")
+    faulty_disk.fail["sync_file"] = errno.EIO
+    assert one.poll().stalled
+    faulty_disk.fail.clear()
+    one.restart()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n3\n4\n"
+    assert not held_links(one)
+
+
+def test_a_file_that_can_not_be_looked_at_leaves_no_handle_behind(
+    follow: Callable[..., Follow],
+) -> None:
+    class Leaky(ClosedDisk):
+        def open(self, path: Path | str) -> int:
+            return FaultyDisk.open(self, path)
+
+    disk = Leaky()
+    one = follow(disk=disk)
+    one.write("a.log", "1\n")
+    disk.closed = {"a.log"}
+    before = len(os.listdir("/proc/self/fd"))
+    assert not one.poll().is_clean
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -158,7 +158,7 @@ class Watch:
     def _examine(
         self, file: Followed, found: Found, listing: Listing, round_: Round
     ) -> Look | None:
-        is_sure = self._files.is_alive(file)
+        is_sure = self._files.is_sure(file)
         return self._examination.examine(file, found, listing, round_, is_sure=is_sure)
 
     def _look_at_copies(self, listing: Listing, round_: Round) -> None:
@@ -239,6 +239,7 @@ class Watch:
         for look in round_.looks.values():
             file = look.file
             self._files.put(file)
+            self.open_files.prove(file.key)
             is_decided = file.checked or file.id in self._copies.copy_of
             is_at_rest = look.settled and is_decided and file.id not in round_.unknown
             if is_at_rest and not (look.is_behind or look.is_orphan):
@@ -253,10 +254,12 @@ class Watch:
     def keep_unread(self, look: Look, *, is_held: bool) -> Followed:
         """The round was not registered: remember only where to find what it had read.
 
-        It is looked at again, also if it does not change: or nobody would let go of its link.
+        It is looked at again, also if it does not change: or nobody would let go of its link. If
+        that leads perhaps to another file in the same inode, it is asked again what it is.
         """
         file = self._files[look.file.id]
-        file = msgspec.structs.replace(file, path=look.file.path, held=is_held)
+        checked = file.checked and (look.is_sure or not is_held)
+        file = msgspec.structs.replace(file, path=look.file.path, held=is_held, checked=checked)
         self._files.put(file)
         self._files.quiet.pop(file.id, None)
         return file
