@@ -1685,3 +1685,27 @@ def test_a_file_that_can_not_be_looked_at_leaves_no_handle_behind(
     before = len(os.listdir("/proc/self/fd"))
     assert not one.poll().is_clean
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_a_copy_has_of_an_original_that_could_not_be_looked_at_is_not_its_own(
+    follow: Callable[..., Follow],
+) -> None:
+    class ClosedOnce(ClosedDisk):
+        def _refuse(self, path: str) -> None:
+            refused, self.closed = self.closed, self.closed - {os.path.basename(path)}
+            if refused != self.closed:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    disk = ClosedOnce()
+    one = follow(disk=disk)
+    path = one.write("a.log", "line\n" * 300)
+    one.poll()
+    one.restart()
+    one.write("a.log", "more\n")
+    shutil.copyfile(path, one.logs / "b.log")
+    disk.closed = {"a.log"}
+    assert not one.poll().is_clean
+    assert not disk.closed
+    poll = one.poll()
+    assert (poll.is_clean, poll.copies) == (True, 1)
+    assert one.text() == "line\n" * 300 + "more\n"
