@@ -140,6 +140,8 @@ class ScheduleDisk(Disk):
         self.calls_left: int | None = None
         """So many more calls, then the process is killed."""
         self.faults = 0
+        self.blind = 0
+        """Of the faults, those by which a directory or a file could not be seen."""
         self.denied: set[int] = set()
         """Inodes of files that may not be opened."""
         self.broken: set[str] = set()
@@ -162,6 +164,13 @@ class ScheduleDisk(Disk):
             code = self._chance.choice(CODES)
             raise OSError(code, os.strerror(code), str(path))
 
+    def see(self, path: object) -> None:
+        before = self.faults
+        try:
+            self.step(path)
+        finally:
+            self.blind += self.faults - before
+
     def born(self, path: Path) -> None:
         """Called by writers for what they have made."""
         opened = {os.fstat(handle).st_ino for handle in self.handles}
@@ -177,7 +186,7 @@ class ScheduleDisk(Disk):
         return Status(real, device, self._inodes.number(path, real.st_ino))
 
     def stat(self, path: Path | str) -> os.stat_result:
-        self.step(path)
+        self.see(path)
         return self._status(os.path.realpath(path), os.stat(path))  # type: ignore[no-any-return]
 
     def stat_link(self, path: Path | str) -> os.stat_result:
@@ -190,7 +199,7 @@ class ScheduleDisk(Disk):
         return self._status(path, os.fstat(handle))  # type: ignore[no-any-return]
 
     def scan(self, directory: Path) -> list[os.DirEntry[str]]:
-        self.step(directory)
+        self.see(directory)
         if str(directory) in self.broken:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(directory))
         entries = sorted(super().scan(directory), key=lambda entry: entry.name)
@@ -262,6 +271,9 @@ class Schedule:
         self.excused: set[bytes] = set()
         self.excused_beginnings: tuple[bytes, ...] = ()
         """Of lines that were half written when the source began."""
+        self.old_files: set[int] | None = None
+        """Real inodes of what was there when the source began; None: not all was in sight then, so
+        that more may be old."""
         self.twice_bytes = 0
         self.last_cut = 0
         self.volume_had_files = False
@@ -358,11 +370,20 @@ class Schedule:
     def begun(self, present: dict[str, set[bytes]]) -> None:
         """What is there is left out, or else read however alike."""
         if self.start is Start.END:
+            if not self.disk.blind and not self.hidden():
+                self.old_files = {os.stat(path).st_ino for path in present}
             for path in present:
                 self.excuse(Path(path))
         else:
             copies = Counter(line for lines in present.values() for line in lines)
             self.twice_bytes += sum(len(line) * (n - 1) for line, n in copies.items())
+
+    def may_be_old(self, path: Path) -> bool:
+        """Whether it can have been there before: its lines may be left out if that is said."""
+        is_late = str(path).startswith(self.disk.mount_point)
+        if self.old_files is None or is_late or not path.exists():
+            return True
+        return os.stat(path).st_ino in self.old_files
 
     def excuse(self, path: Path) -> None:
         data = path.read_bytes() if path.exists() else b""
@@ -375,7 +396,7 @@ class Schedule:
         told = getattr(poll, "told", ())
         self.twice_bytes += getattr(poll, "twice_bytes", 0)
         for path, what in told:
-            if "begun after" in what:
+            if "begun after" in what and self.may_be_old(Path(path)):
                 self.excuse(Path(path))
         shown = "clean" if poll.is_clean else "not clean"
         self.steps.append(f"polled: {shown}, {poll.cuts} cuts {dict(told)} {dict(poll.refused)}")

@@ -1323,3 +1323,389 @@ def test_what_goes_on_beside_the_glob_is_said_to_begin_like_another(
     path.write_text("")
     assert one.poll().twice_bytes >= 2
     assert one.text() == "1\n1\n2\n3\n2\n4\n"
+
+
+def test_what_is_in_the_file_that_replaced_another_is_not_lost_with_it_after_a_restart(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\nhal")
+    one.poll()
+    one.write(".new", "1\nhalf\n2\n").rename(path)
+    assert one.poll().lost_bytes == 0
+    one.restart()
+    poll = one.poll()
+    assert (poll.lost_bytes, poll.is_clean) == (0, True)
+    assert one.text() == "1\nhalf\n2\n"
+
+
+def test_a_file_that_grows_after_it_was_replaced_has_bytes_of_its_own(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\nhal")
+    one.poll()
+    os.link(path, tmp_path / "still")
+    one.write(".new", "1\nhalf\n2\n").rename(path)
+    one.poll()
+    with (tmp_path / "still").open("a") as file:
+        file.write("tooth")
+    assert one.poll().lost_bytes == 0
+    one.restart()
+    assert one.poll().lost_bytes == len("haltooth")
+
+
+def begun_with_a_closed_file(follow: Callable[..., Follow], text: str) -> tuple[Follow, ClosedDisk]:
+    """From its end, with ``a.log`` in place, which could not be opened."""
+    disk = ClosedDisk()
+    one = follow(disk=disk, start=Start.END)
+    one.write("a.log", text)
+    disk.closed = {"a.log"}
+    one.poll()
+    return one, disk
+
+
+def test_another_file_in_the_inode_of_one_that_was_never_opened_is_read_from_its_beginning(
+    follow: Callable[..., Follow],
+) -> None:
+    one, _ = begun_with_a_closed_file(follow, "old\n")
+    # As if it had been removed, and its inode given to a new file.
+    (one.logs / "a.log").write_text("new 1\nnew 2\n")
+    (one.logs / "a.log").rename(one.logs / "b.log")
+    poll = one.poll()
+    assert one.text() == "new 1\nnew 2\n"
+    assert "read from its beginning" in dict(poll.told)[str(one.logs / "b.log")]
+
+
+def test_a_file_that_was_never_opened_is_another_once_it_has_been_shorter(
+    follow: Callable[..., Follow],
+) -> None:
+    one, disk = begun_with_a_closed_file(follow, "old 1\nold 2\n")
+    (one.logs / "a.log").write_text("new 1\n")
+    one.poll()
+    one.restart()
+    one.write("a.log", "new 2\nnew 3\n")
+    disk.closed = set()
+    assert one.poll().is_clean
+    assert one.text() == "new 1\nnew 2\nnew 3\n"
+
+
+def test_a_file_that_was_never_opened_and_only_renamed_is_begun_where_it_ended(
+    follow: Callable[..., Follow],
+) -> None:
+    one, disk = begun_with_a_closed_file(follow, "old\n")
+    path = one.write("a.log", "new 1\n")
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    one.poll()
+    one.restart()
+    path.rename(one.logs / "b.log")
+    disk.closed = {"b.log"}
+    one.poll()
+    one.write("b.log", "new 2\n")
+    disk.closed = set()
+    assert one.poll().is_clean
+    assert one.text() == "new 1\nnew 2\n"
+
+
+@pytest.mark.parametrize(("start", "lost"), [(Start.END, 4), (Start.BEGINNING, 8)])
+def test_what_was_listed_and_could_never_be_opened_is_lost_when_it_is_gone(
+    follow: Callable[..., Follow], start: Start, lost: int
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, start=start)
+    disk.closed = {"a.log"}
+    path = one.write("a.log", "old\n")
+    one.poll()
+    one.write("a.log", "new\n")
+    assert one.poll().lost_bytes == 0
+    one.restart()
+    path.unlink()
+    poll = one.poll()
+    assert (poll.lost_bytes, poll.is_clean) == (lost, True)
+
+
+def test_what_was_listed_of_a_known_file_that_could_not_be_opened_is_lost_when_it_is_gone(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1\nha")
+    one.poll()
+    one.restart()
+    disk.closed = {"a.log"}
+    one.write("a.log", "lf\n")
+    one.poll()
+    path.unlink()
+    assert one.poll().lost_bytes == len("half\n")
+
+
+def test_a_file_that_stays_closed_costs_no_transaction_while_it_does_not_change(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = begun_with_a_closed_file(follow, "old\n")
+    one.poll()
+    monkeypatch.setattr(one.user.cube.cuts, "register", None)
+    assert not one.poll().is_clean
+
+
+def held_links(one: Follow) -> list[Path]:
+    return [path for path in one.user.cube.cuts.spool.directory.iterdir() if "held" in path.name]
+
+
+def test_lines_of_a_poll_that_could_not_be_registered_survive_removal_and_restart(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(cube={"disk": faulty_disk}, disk=faulty_disk)
+    path = one.write("a.log", "1\n")
+    one.poll()
+    one.write("a.log", "2\n")
+    faulty_disk.fail["sync_file"] = errno.EIO
+    assert one.poll().stalled
+    faulty_disk.fail.clear()
+    path.unlink()
+    one.restart()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n"
+    assert not held_links(one)
+
+
+def test_lines_that_a_full_spool_left_in_a_file_that_was_read_before_survive_a_restart(
+    follow: Callable[..., Follow],
+) -> None:
+    """Nothing else of the file is new than that it is held."""
+    one = follow(cube={"spool_bytes_max": 4})
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    one.write("a.log", "3\n")
+    assert one.poll().stalled
+    path.unlink()
+    one.user.options["spool_bytes_max"] = 1 << 20
+    one.restart()
+    one.poll()
+    assert one.text() == "1\n2\n3\n"
+
+
+def test_a_link_that_leads_to_another_file_holds_nothing(follow: Callable[..., Follow]) -> None:
+    """The file was renamed, and another put in its place, right before it was linked to."""
+
+    class Swapping(FaultyDisk):
+        def link(self, old: Path | str, new: Path) -> None:
+            Path(old).rename(Path(old).with_name("b.log"))
+            Path(old).write_text("other\n")
+            super().link(old, new)
+
+    one = follow(disk=Swapping(), cube={"spool_bytes_max": 2})
+    one.write("a.log", "1\n2\n")
+    one.poll()
+    assert not held_links(one)
+
+
+def test_a_file_that_only_the_first_of_two_looks_has_seen_is_not_gone(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = follow()
+    one.write("a.log", "1\nhalf")
+    one.write("b.log", "2\n")
+    one.poll()
+    one.restart()
+    look, missed = one.follower._glob.look, ["b.log", "a.log"]
+
+    def look_without_one() -> Listing:
+        seen, name = look(), missed.pop(0)
+        found = {key: f for key, f in seen.matching.items() if not f.path.endswith(name)}
+        return Listing(found, {}, {}, seen.listed)
+
+    monkeypatch.setattr(one.follower._glob, "look", look_without_one)
+    poll = one.poll()
+    assert (poll.files, poll.lost_bytes, missed) == (2, 0, [])
+
+
+def test_a_file_that_is_gone_from_a_file_system_with_another_number_is_not_awaited(
+    follow: Callable[..., Follow], tmp_path: Path
+) -> None:
+    disk = MountingDisk(tmp_path / "logs")
+    one = follow(disk=disk)
+    one.write("a.log", "a\n")
+    gone = one.write("b.log", "b\n")
+    one.poll()
+    one.restart()
+    gone.unlink()
+    disk.device += 1
+    assert not one.poll().is_clean
+    assert one.poll().is_clean
+    one.write("a.log", "more\n")
+    one.poll()
+    assert one.text() == "a\nb\nmore\n"
+
+
+def test_nothing_goes_on_from_a_file_that_another_went_on_from(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    one.restart()
+    one.write(".new", "1\n2\n3\n").rename(path)
+    one.poll()
+    one.write("b.log", "1\n2\n4\n")
+    poll = one.poll()
+    assert one.text() == "1\n2\n3\n1\n2\n4\n"
+    assert poll.twice_bytes >= 4
+
+
+def test_a_file_that_goes_on_from_one_out_of_sight_is_not_awaited_there(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, pattern="*/*.log")
+    for name in ("x", "y"):
+        (one.logs / name).mkdir()
+    path = one.write("x/a.log", "1\n")
+    one.poll()
+    one.restart()
+    disk.closed = {"x"}
+    path.rename(one.logs / "y" / "a.log")
+    one.write("y/a.log", "2\n")
+    poll = one.poll()
+    assert (one.text(), poll.files) == ("1\n2\n", 1)
+
+
+def test_a_file_that_may_be_renamed_to_what_can_not_be_looked_at_is_not_gone(
+    follow: Callable[..., Follow],
+) -> None:
+    class Blind(FaultyDisk):
+        def stat(self, path: Path | str) -> os.stat_result:
+            if Path(path).name in self.fail:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+            return super().stat(path)
+
+    disk = Blind()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1\nhal")
+    one.poll()
+    one.restart()
+    path.rename(one.logs / "b.log")
+    disk.fail["b.log"] = errno.EIO
+    poll = one.poll()
+    assert (poll.is_clean, poll.lost_bytes, poll.files) == (False, 0, 1)
+    disk.fail.clear()
+    one.write("b.log", "f\n")
+    assert one.poll().is_clean
+    assert one.text() == "1\nhalf\n"
+
+
+def test_what_was_compared_of_a_copy_is_forgotten_when_it_is_emptied(
+    follow: Callable[..., Follow],
+) -> None:
+    one = follow()
+    head, tail = "head line\n" * 200, "tail line\n" * 100
+    path = one.write("a.log", head + "middle 1\n" + tail)
+    one.poll()
+    copy = one.logs / "b.log"
+    shutil.copyfile(path, copy)
+    assert one.poll().copies == 1
+    copy.write_text("")
+    one.poll()
+    copy.write_text(head + "middle 2\n" + tail)
+    poll = one.poll()
+    assert (poll.copies, poll.is_clean) == (0, True)
+    assert "middle 2\n" in one.text()
+
+
+def test_a_copy_that_could_not_be_opened_at_first_is_not_lost_when_it_is_gone(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "line\n" * 300)
+    one.poll()
+    copy = one.logs / "b.log"
+    shutil.copyfile(path, copy)
+    disk.closed = {"b.log"}
+    one.poll()
+    disk.closed = set()
+    assert one.poll().copies == 1
+    one.restart()
+    copy.unlink()
+    assert one.poll().lost_bytes == 0
+
+
+def with_an_inode_given_to_a_later_copy(one: Follow, aside: Path) -> None:
+    """As if the inode of the first ``a.log`` had been given to a copy of the second, which has read
+    further and is gone."""
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    os.link(path, aside)
+    one.write(".new", "1\n2\n3\n").rename(path)
+    one.poll()
+    one.restart()
+    with aside.open("a") as file:
+        file.write("3\n4\n")
+    aside.rename(one.logs / "b.log")
+    path.unlink()
+
+
+def test_a_handle_that_was_opened_in_a_poll_that_failed_proves_nothing(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, tmp_path: Path
+) -> None:
+    one = follow(disk=faulty_disk)
+    with_an_inode_given_to_a_later_copy(one, tmp_path / "aside")
+    faulty_disk.fail["read_at"] = errno.EIO
+    assert not one.poll().is_clean
+    faulty_disk.fail.clear()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n3\n4\n"
+
+
+def test_a_link_that_was_made_in_a_poll_that_failed_proves_nothing(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, tmp_path: Path
+) -> None:
+    one = follow(cube={"disk": faulty_disk}, disk=faulty_disk)
+    with_an_inode_given_to_a_later_copy(one, tmp_path / "aside")
+    faulty_disk.fail["sync_file"] = errno.EIO
+    assert one.poll().stalled
+    faulty_disk.fail.clear()
+    one.restart()
+    assert one.poll().is_clean
+    assert one.text() == "1\n2\n3\n4\n"
+    assert not held_links(one)
+
+
+def test_a_file_that_can_not_be_looked_at_leaves_no_handle_behind(
+    follow: Callable[..., Follow],
+) -> None:
+    class Leaky(ClosedDisk):
+        def open(self, path: Path | str) -> int:
+            return FaultyDisk.open(self, path)
+
+    disk = Leaky()
+    one = follow(disk=disk)
+    one.write("a.log", "1\n")
+    disk.closed = {"a.log"}
+    before = len(os.listdir("/proc/self/fd"))
+    assert not one.poll().is_clean
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_a_copy_has_of_an_original_that_could_not_be_looked_at_is_not_its_own(
+    follow: Callable[..., Follow],
+) -> None:
+    class ClosedOnce(ClosedDisk):
+        def _refuse(self, path: str) -> None:
+            refused, self.closed = self.closed, self.closed - {os.path.basename(path)}
+            if refused != self.closed:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    disk = ClosedOnce()
+    one = follow(disk=disk)
+    path = one.write("a.log", "line\n" * 300)
+    one.poll()
+    one.restart()
+    one.write("a.log", "more\n")
+    shutil.copyfile(path, one.logs / "b.log")
+    disk.closed = {"a.log"}
+    assert not one.poll().is_clean
+    assert not disk.closed
+    poll = one.poll()
+    assert (poll.is_clean, poll.copies) == (True, 1)
+    assert one.text() == "line\n" * 300 + "more\n"

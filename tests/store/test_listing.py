@@ -127,3 +127,29 @@ def test_a_compressed_file_that_spark_can_not_expand_is_left_alone_and_named(
     assert names == ["b.log.gz", "c.log.BZ2", "d.log.zst"]
     assert "expand" in look.refused[str(tmp_path / name)]
     assert look.is_whole
+
+
+def test_a_directory_on_which_a_file_system_is_mounted_while_it_is_listed_is_not_listed(
+    tmp_path: Path,
+) -> None:
+    class Mounting(Disk):
+        is_mounted = False
+
+        def scan(self, directory: Path) -> list[os.DirEntry[str]]:
+            found = super().scan(directory)
+            self.is_mounted = True
+            return found
+
+        def stat(self, path: Path | str) -> os.stat_result:
+            real = super().stat(path)
+            if not self.is_mounted:
+                return real
+            fields = [*real[:10]]
+            fields[2] += 1
+            return os.stat_result(fields)
+
+    make(tmp_path, "a.log")
+    look = Glob(tmp_path, "*.log", disk=Mounting(), compressed=False).look()
+    assert "mounted" in look.unlisted[str(tmp_path)]
+    assert not look.matching
+    assert not look.listed

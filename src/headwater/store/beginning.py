@@ -59,7 +59,18 @@ class Beginning:
         """It can't be opened: remember how long it was, since only that was there before."""
         round_.is_clean = False
         start_at = found.size if self._start is Start.END else None
-        round_.kept[file.id] = msgspec.structs.replace(file, start_at=start_at)
+        round_.kept[file.id] = as_listed(file, found, start_at=start_at)
+
+
+def as_listed(file: Followed, found: Found, *, start_at: int | None) -> Followed:
+    """Of a file that could never be opened only its place, its size and its time are known."""
+    return msgspec.structs.replace(
+        file,
+        path=found.path,
+        unopened=found.size,
+        modified_ns=found.modified_ns,
+        start_at=start_at,
+    )
 
 
 def begun_old(size: int) -> str:

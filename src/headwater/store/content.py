@@ -55,12 +55,14 @@ def original_of(look: Look) -> Content:
 
 
 def unopened(file: Followed, read_at: ReadAt) -> Content:
-    """Of one that has not been opened in this poll."""
-    remembered = _remembered(file, file.size_seen, read_at)
+    """Of one that has not been opened in this poll. If it could not be, it is as long as it was
+    listed to be: what a copy has of the rest is not the copy's own."""
+    size = max(file.size_seen, file.unopened)
+    remembered = _remembered(file, size, read_at)
     if not remembered.is_unknown:
         return remembered
     with suppress(OtherUnreadable):
-        head = remembered.read_at(min(file.size_seen, HEAD_BYTES), 0)
+        head = remembered.read_at(min(size, HEAD_BYTES), 0)
         return replace(remembered, head=head)
     return remembered
 

@@ -111,7 +111,7 @@ class CopySearch:
                 and file.id not in round_.unknown
                 and file.id not in round_.gone
             ):
-                yield unopened(file, self._reader(file))
+                yield unopened(round_.kept.get(file.id, file), self._reader(file))
 
     def continuation(self, look: Look, formers: Formers, originals: Originals) -> Verdict | None:
         """If the file goes on from one that departed in this very poll; what an intact one has of

@@ -63,6 +63,7 @@ class Examination:
             changed,
             path=listed.path,
             size_seen=look.found.size,
+            unopened=0,
             modified_ns=look.found.modified_ns,
             place=listing.listed.get(os.path.dirname(listed.path), file.place),
         )

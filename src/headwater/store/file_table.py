@@ -13,8 +13,8 @@ from headwater.store.open_files import OpenFiles
 
 
 class FileTable:
-    """By number, and by device and inode. Handles are kept with them: a file that is alive can't
-    have lost its inode to another."""
+    """By number, and by device and inode. Handles are kept with them: a file that is alive can
+    still be read, and one that is sure can't have lost its inode to another."""
 
     def __init__(
         self, files: Iterable[Followed], *, next_id: int, open_files: OpenFiles, held: Path
@@ -93,5 +93,10 @@ class FileTable:
         return self.open_files.reader(file.key, self.path_to(file))
 
     def is_alive(self, file: Followed) -> bool:
-        """While we hold a handle or a link, nobody else can get the file's inode."""
+        """A handle or a link leads to it, also when it is in no directory any more."""
         return file.held or file.key in self.open_files
+
+    def is_sure(self, file: Followed) -> bool:
+        """While we hold a handle or a link to what is remembered of it, nobody else can get its
+        inode."""
+        return file.held or self.open_files.is_proven(file.key)

@@ -78,6 +78,7 @@ class LogFollower:
         readings = self._read(round_, cutter)
         self._watch.give_up_orphans(round_)
         self._hold(round_)
+        self._watch.note_succeeded(round_)
         farewells = self._watch.farewells(round_)
         if not self._is_registered(round_, readings, farewells, cutter):
             self._hold_unread(round_)
@@ -203,12 +204,7 @@ class LogFollower:
     def _is_news(self, file: Followed) -> bool:
         """Size, path and times alone are not worth a transaction: they are found again."""
         old = self._watch.remembered(file.id)
-        return old is None or (old.print, old.skipping, old.checked, old.held) != (
-            file.print,
-            file.skipping,
-            file.checked,
-            file.held,
-        )
+        return old is None or _worth_writing(old) != _worth_writing(file)
 
     def _release_links(self, round_: Round) -> None:
         """Of files that are caught up, or gone."""
@@ -241,6 +237,10 @@ class LogFollower:
             twice_bytes=round_.twice_bytes,
             report=report,
         )
+
+
+def _worth_writing(file: Followed) -> tuple[object, ...]:
+    return (file.print, file.skipping, file.checked, file.held, file.succeeded, file.unopened)
 
 
 def _what_was_lost(round_: Round, skipped: int) -> str:

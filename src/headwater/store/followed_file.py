@@ -37,8 +37,14 @@ class Followed(msgspec.Struct, frozen=True):
     """Its time of change when it was last looked at."""
     place: int = 0
     """The device of the directory in which it was last seen; 0: not known."""
+    unopened: int = 0
+    """How long it was listed to be when it could not be opened the last time, if it was not opened
+    since."""
     start_at: int | None = None
     """It was there when its source began and could not be opened: what lies before is not ours."""
+    succeeded: bool = False
+    """All of its bytes are in a file that goes on from it: nothing of them can be lost any more,
+    and nothing else may go on from it."""
     departed_s: float | None = None
     """Since when it is gone; it is remembered for a while, in case that it comes back."""
 
@@ -53,6 +59,11 @@ class Followed(msgspec.Struct, frozen=True):
     @property
     def unread_bytes(self) -> int:
         return max(0, self.size_seen - self.position)
+
+    @property
+    def unopened_bytes(self) -> int:
+        """What was listed and never looked at, but for what was there before."""
+        return max(0, self.unopened - max(self.size_seen, self.start_at or 0))
 
 
 def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:

@@ -70,7 +70,8 @@ class Missing:
             if beside is not None:
                 self._files.away_s.pop(file.id, None)
                 found = _unlisted(file, beside)
-                self._examination.examine(file, found, listing, round_, is_sure=is_alive)
+                is_sure = self._files.is_sure(file)
+                self._examination.examine(file, found, listing, round_, is_sure=is_sure)
                 return ""
             if is_alive:
                 look = self._look_at_rest(file, listing, round_)
@@ -83,8 +84,10 @@ class Missing:
             look.is_orphan = True
             self._files.open_files.orphans.add(file.key)
         else:
-            round_.departed.append(file)
+            if file.id not in round_.succeeded:
+                round_.departed.append(file)
             round_.gone.add(file.id)
+            round_.undecided_bytes += file.unopened_bytes
             if file.id in self._copies.undecided:
                 round_.undecided_bytes += file.unread_bytes
         return ""
@@ -122,7 +125,8 @@ class Missing:
         looked at now, and is None if it is not there."""
         path = self._files.path_to(file)
         found = _unlisted(file, path)
-        look = self._examination.examine(file, found, listing, round_, is_sure=True)
+        is_sure = self._files.is_sure(file)
+        look = self._examination.examine(file, found, listing, round_, is_sure=is_sure)
         if look is not None:
             look.file = msgspec.structs.replace(look.file, path=file.path, place=file.place)
         elif path in round_.refused:

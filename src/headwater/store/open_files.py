@@ -31,12 +31,23 @@ class OpenFiles:
         self._disk = disk
         self._held_files_max = held_files_max
         self._handles: OrderedDict[Key, int] = OrderedDict()
+        self._proven: set[Key] = set()
 
     def __contains__(self, key: Key) -> bool:
         return key in self._handles
 
     def __len__(self) -> int:
         return len(self._handles)
+
+    def prove(self, key: Key) -> None:
+        """What is remembered of the file was found in this very handle, if it is open."""
+        if key in self._handles:
+            self._proven.add(key)
+
+    def is_proven(self, key: Key) -> bool:
+        """An open handle says nothing of what was remembered before it was opened: the inode may
+        have been another file's by then."""
+        return key in self._proven
 
     def look(self, key: Key, path: str) -> os.stat_result:
         """The state of this very file. Raises ``OSError``; ``FileNotFoundError`` if the path leads
@@ -66,10 +77,13 @@ class OpenFiles:
                 raise
             self._close_oldest(len(self._handles) // 2 + 1)
             handle = self._disk.open(path)
-        status = self._disk.stat_open(handle)
-        if (status.st_dev, status.st_ino) != key:
+        try:
+            status = self._disk.stat_open(handle)
+            if (status.st_dev, status.st_ino) != key:
+                raise FileNotFoundError(errno.ENOENT, "another file is there by now", path)
+        except OSError:
             self._disk.close(handle)
-            raise FileNotFoundError(errno.ENOENT, "another file is there by now", path)
+            raise
         return handle
 
     def _read_fully(self, handle: int, count: int, offset: int) -> bytes:
@@ -93,6 +107,7 @@ class OpenFiles:
 
     def close(self, key: Key) -> None:
         self.orphans.discard(key)
+        self._proven.discard(key)
         handle = self._handles.pop(key, None)
         if handle is not None:
             with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ import time
 
 import msgspec
 
-from headwater.store.beginning import at_end, begun_old
+from headwater.store.beginning import as_listed, at_end, begun_old
 from headwater.store.comparison import holds_end
 from headwater.store.followed_file import Followed, begun_anew
 from headwater.store.listing import Found
@@ -30,7 +30,7 @@ def recognised(file: Followed, look: Look, round_: Round) -> Followed:
     """Raises ``OSError`` if it can't be read; then nothing is noted in the round."""
     size = look.found.size
     if file.start_at is not None:
-        return _begun_late(file, file.start_at, look, round_)
+        return _begun_late(file, look, round_)
     if file.position == 0 and not (look.is_sure and size == file.size_seen):
         # Nothing of it was read, so what it is may be asked again: a copy may have been.
         return msgspec.structs.replace(file, checked=False)
@@ -43,15 +43,38 @@ def recognised(file: Followed, look: Look, round_: Round) -> Followed:
     return anew
 
 
-def _begun_late(file: Followed, start_at: int, look: Look, round_: Round) -> Followed:
+def awaited(file: Followed, found: Found, round_: Round, *, is_sure: bool) -> Followed:
+    """A file that was there before and could never be opened, as it is to be remembered now.
+
+    Nothing was read of it by which it could be known again, and its inode may have been given to
+    another file. So it counts as the same only while it is in its place and gets no shorter, or was
+    renamed and is otherwise unchanged. Else nothing says that what is there is old, and it is read
+    rather than lost.
+    """
+    is_same = is_sure or found.path == file.path or _is_unchanged(file, found)
+    if is_same and found.size >= file.unopened:
+        return as_listed(file, found, start_at=file.start_at)
+    what = f"perhaps not {file.path}, which was there before: read from its beginning"
+    round_.tell(found.path, what)
+    return as_listed(file, found, start_at=None)
+
+
+def _is_unchanged(file: Followed, found: Found) -> bool:
+    """Times have a grain: those of another file may be the same, for a while."""
+    is_settled = found.modified_ns < settled_before_ns()
+    seen = (file.unopened, file.modified_ns)
+    return is_settled and (found.size, found.modified_ns) == seen
+
+
+def _begun_late(file: Followed, look: Look, round_: Round) -> Followed:
     """It could not be opened when it should have been begun after ``start_at`` bytes. A copy of it
     may have been read meanwhile, so it is not ``checked``."""
-    known = msgspec.structs.replace(file, start_at=None)
-    if look.found.size < start_at:
+    known = awaited(file, look.found, round_, is_sure=look.is_sure)
+    if known.start_at is None:
         return known
-    begun = at_end(known, look.read_at, start_at)
-    round_.tell(look.found.path, begun_old(start_at))
-    return begun
+    begun = at_end(known, look.read_at, known.start_at)
+    round_.tell(look.found.path, begun_old(known.start_at))
+    return msgspec.structs.replace(begun, start_at=None)
 
 
 def _rewritten(file: Followed, look: Look, round_: Round) -> Followed:

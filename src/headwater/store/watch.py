@@ -29,6 +29,7 @@ from headwater.store.open_files import OpenFiles
 from headwater.store.places import Places, at_begin
 from headwater.store.poll import FollowConfig, Start
 from headwater.store.poll_round import Look, Round
+from headwater.store.recognition import awaited
 
 
 class Watch:
@@ -68,8 +69,6 @@ class Watch:
             config=config,
             disk=disk,
         )
-        self._succeeded: set[int] = set()
-        """Files on their way out, all of whose bytes are in others that go on from them."""
 
     def __len__(self) -> int:
         return len(self._files)
@@ -120,7 +119,7 @@ class Watch:
         Files that are in no listing come first, while their handles are still open.
         """
         round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
-        round_.succeeded |= self._succeeded
+        round_.succeeded |= {file.id for file in self._files.values() if file.succeeded}
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
         round_.places = places.after(listing)
         reasons = self._missing.search(listing, round_)
@@ -144,14 +143,22 @@ class Watch:
         if self._files.quiet.get(file.id) == _signature(found) and file.path == found.path:
             return
         look = self._examine(file, found, listing, round_)
-        if look is None and known is None and self._beginning.is_old(found, listing, places):
+        if look is not None:
+            return
+        if known is None and self._beginning.is_old(found, listing, places):
             self._beginning.keep_for_later(file, found, round_)
             round_.tell(found.path, begun_old(found.size))
+            return
+        kept = msgspec.structs.replace(file, unopened=found.size)
+        if file.start_at is not None:
+            kept = awaited(file, found, round_, is_sure=False)
+        if kept != file:
+            round_.kept[file.id] = kept
 
     def _examine(
         self, file: Followed, found: Found, listing: Listing, round_: Round
     ) -> Look | None:
-        is_sure = self._files.is_alive(file)
+        is_sure = self._files.is_sure(file)
         return self._examination.examine(file, found, listing, round_, is_sure=is_sure)
 
     def _look_at_copies(self, listing: Listing, round_: Round) -> None:
@@ -189,6 +196,20 @@ class Watch:
                 place = round_.renumbered[file.place]
                 round_.kept[file.id] = msgspec.structs.replace(file, place=place)
 
+    def note_succeeded(self, round_: Round) -> None:
+        """As durable as what goes on from them: the next process must know it, too."""
+        for file in self._files.values():
+            look = round_.looks.get(file.id)
+            known = look.file if look is not None else round_.kept.get(file.id, file)
+            is_succeeded = file.id in round_.succeeded
+            if known.succeeded == is_succeeded or file.id in round_.gone:
+                continue
+            changed = msgspec.structs.replace(known, succeeded=is_succeeded)
+            if look is not None:
+                look.file = changed
+            else:
+                round_.kept[file.id] = changed
+
     def farewells(self, round_: Round) -> list[Followed]:
         """What this round takes leave of, as it is to be remembered: files that are gone, and the
         former content of files that hold something else now. Those that have been remembered for
@@ -218,13 +239,13 @@ class Watch:
         for look in round_.looks.values():
             file = look.file
             self._files.put(file)
+            self.open_files.prove(file.key)
             is_decided = file.checked or file.id in self._copies.copy_of
             is_at_rest = look.settled and is_decided and file.id not in round_.unknown
             if is_at_rest and not (look.is_behind or look.is_orphan):
                 self._files.quiet[file.id] = _signature(look.found)
             else:
                 self._files.quiet.pop(file.id, None)
-        self._succeeded = round_.succeeded - round_.gone
         for number in round_.gone:
             self._drop(number)
         for file in farewells:
@@ -233,10 +254,12 @@ class Watch:
     def keep_unread(self, look: Look, *, is_held: bool) -> Followed:
         """The round was not registered: remember only where to find what it had read.
 
-        It is looked at again, also if it does not change: or nobody would let go of its link.
+        It is looked at again, also if it does not change: or nobody would let go of its link. If
+        that leads perhaps to another file in the same inode, it is asked again what it is.
         """
         file = self._files[look.file.id]
-        file = msgspec.structs.replace(file, path=look.file.path, held=is_held)
+        checked = file.checked and (look.is_sure or not is_held)
+        file = msgspec.structs.replace(file, path=look.file.path, held=is_held, checked=checked)
         self._files.put(file)
         self._files.quiet.pop(file.id, None)
         return file
