@@ -24,7 +24,8 @@ def up(
 ) -> None:
     """Start a federation of agents on this machine.
 
-    Each agent is a process with a certificate, a port and a lean Spark of its own.
+    Each agent is a process with a certificate, a port and a lean Spark of its own. Agents that run
+    already are left alone, so this also brings back those that died.
     """
     from headwater.agent import up as local
 
