@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli.operator_commands import read_sql
-from headwater.cli.output import OutputFormat, chosen, log_warnings_only, say
+from headwater.cli.output import AnyOutput, OutputFormat, chosen, log_warnings_only, say
 from headwater.errors import ConfigurationError, GroupFailed, SparkFailed
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ def try_files(
     compare: Annotated[
         bool, typer.Option("--compare", help="Do both, and say whether they are equal.")
     ] = False,
-    output: Annotated[
-        OutputFormat | None,
-        typer.Option("-o", "--output", help="Default: a table on a terminal, JSON in a pipe."),
-    ] = None,
+    output: AnyOutput = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the answers to this file, not to the output.")
     ] = None,
