@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.agent import up
 from headwater.cli import main
 from headwater.errors import ConfigurationError
 from headwater.net import certs
@@ -78,6 +79,8 @@ def test_a_form_that_a_command_can_t_print_is_refused_with_those_that_it_can(
     """It printed JSON and said nothing. None of what the commands want is there: the form is
     refused before anything else is looked at."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(up, "start", lambda *_, **__: pytest.fail("agents were started"))
     code, out, err = headwater(*command, "-o", form, capsys=capsys)
     assert (code, out) == (main.EXIT_REFUSED, "")
     assert said in err
