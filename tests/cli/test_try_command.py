@@ -11,6 +11,7 @@ from headwater.agent.try_query import StreamResult, differences
 from headwater.cli import main, try_command
 from headwater.frontend.compile import compile_statements
 from headwater.root.envelope import LeftOut
+from headwater.spark import session
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -33,6 +34,51 @@ def test_what_makes_no_sense_is_refused_at_once(
     assert ended.value.code == main.EXIT_REFUSED
     assert out == ""
     assert said in err
+
+
+TWO_STREAMS = """
+CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM one AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '10 seconds');
+CREATE STREAM two AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minute');
+"""
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "start_session", lambda *_: pytest.fail("a Spark was started"))
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "csv"], "-o csv: 2 streams (one, two) have different columns; give --out FILE"),
+        (["-o", "parquet"], "-o parquet: 2 streams (one, two) have different columns"),
+        (["-o", "csv", "--out", "nowhere/a.csv"], "nowhere is not a directory; make it"),
+        (["-o", "csv", "--out", "a-file/a.csv"], "a-file is not a directory"),
+        (["--out", "taken.json"], "taken-two.json: wanted a file, and that is a directory"),
+        (["--out", f"{'x' * 250}.json"], "can't be written: File name too long"),
+        (["--memory", "100m"], "--memory 100m: Spark does not start with a heap of less than 512"),
+        (["--memory", "900000g"], "--memory 900000g: this machine, or what it lets us have, has"),
+        (["--memory", "2"], "--memory: wanted a size like 512m or 2g, got '2'"),
+    ],
+)
+def test_what_could_not_be_done_at_the_end_is_refused_before_the_beginning(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.sql").write_text(TWO_STREAMS)
+    (tmp_path / "a-file").touch()
+    (tmp_path / "taken-two.json").mkdir()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit) as ended:
+        main.main(["try", "two.sql", "--sites", str(SHOPS / "sites"), *arguments])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (main.EXIT_REFUSED, ""), err
+    assert said in err
+    assert err.count("\n") == 1, "one sentence"
+    assert sorted(tmp_path.iterdir()) == before, "to look whether a file can be written leaves none"
 
 
 @pytest.mark.spark
