@@ -1,6 +1,8 @@
 """``headwater try``: what it refuses before any Spark starts, and one run of the whole way."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +81,45 @@ def test_what_could_not_be_done_at_the_end_is_refused_before_the_beginning(
     assert said in err
     assert err.count("\n") == 1, "one sentence"
     assert sorted(tmp_path.iterdir()) == before, "to look whether a file can be written leaves none"
+
+
+INTERRUPTED = """
+import sys, time
+from headwater.cli.main import main
+from headwater.spark import session
+
+def start(config):
+    print(config.directory, flush=True)
+    time.sleep(60)
+
+session.start_session = start
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_a_try_that_is_told_to_end_leaves_nothing_behind(
+    number: int, code: int, tmp_path: Path
+) -> None:
+    """Told at a moment when its directory is there."""
+    command = [sys.executable, "-c", INTERRUPTED, "try", str(SHOPS / "sales.sql")]
+    with subprocess.Popen(
+        [*command, "--sites", str(SHOPS / "sites")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # we may run under nohup
+    ) as trying:  # fmt: skip
+        assert trying.stdout is not None
+        directory = Path(trying.stdout.readline().strip())
+        assert directory.name.startswith("headwater-try-"), trying.communicate()
+        trying.send_signal(number)
+        _, err = trying.communicate(timeout=60)
+    assert trying.returncode == code, err
+    assert not directory.exists()
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" not in err
 
 
 @pytest.mark.spark

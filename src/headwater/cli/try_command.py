@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.ending import ends_in_order
 from headwater.cli.operator_commands import read_sql
 from headwater.cli.output import AnyOutput, OutputFormat, chosen, log_warnings_only, say
 from headwater.errors import ConfigurationError, GroupFailed, SparkFailed
@@ -65,9 +66,8 @@ def try_files(
     text = read_sql(file)
     check_output(check(text, sites), form, out)
     heap = heap_for_a_run() if memory is None else checked_heap(memory)
-    results, found = _computed(
-        text, sites, is_central=central, is_compared=compare, heap=heap
-    )
+    with ends_in_order():
+        results, found = _computed(text, sites, is_central=central, is_compared=compare, heap=heap)
     write_answers([_answers(parts) for parts in joined(results)], form, out)
     for result in results:
         if result.unparsed:
