@@ -8,7 +8,15 @@ from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, w
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import FOREVER, Declined, PaneState, Reason, SiteState, Tally
+from headwater.algebra.site_state import (
+    FOREVER,
+    Declined,
+    PaneState,
+    Reason,
+    SiteState,
+    Tally,
+    Unread,
+)
 from headwater.algebra.summary import Lane, Summary
 from headwater.root.config import RootConfig
 from headwater.root.envelope import MissingSite, Trigger
@@ -739,6 +747,20 @@ def test_why_names_the_sites_their_states_and_what_is_awaited():
         "  s2: declined (failed), panes 0\n"
         "  It is answered when complete, or at its deadline."
     )
+
+
+def test_why_names_what_sites_do_not_read():
+    root = desk()
+    unread = Unread.of(5, [("a.zip", "can't be expanded here"), ("pipe", "not a regular file")])
+    root.hear(state(root.query, 1, of=B, number=2, unread=unread), now_s=1.0)
+    root.receive(whole(root.query, 0, 0, [1], of=A), now_s=11.0)
+    why = root.root.why(0)
+    assert (
+        "  s1: 5 files are not read: a.zip (can't be expanded here); pipe (not a regular file); "
+        "and 3 more\n"
+    ) in why.text()
+    root.hear(state(root.query, 1, of=B, number=3), now_s=2.0)
+    assert root.root.why(0).unread == (), "it is read now"
 
 
 def test_why_of_a_window_that_has_not_come_says_so():

@@ -32,13 +32,15 @@ from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
 from headwater.plan.timestamps import timestamp_us
 from headwater.root.envelope import Envelope
-from headwater.root.explain import OVER
-from headwater.root.view import site_offsets_s, sites_ahead
+from headwater.root.explain import OVER, SiteUnread
+from headwater.root.view import site_offsets_s, sites_ahead, sites_unread
 from headwater.store.results import ResultsReader
 
 T = TypeVar("T")
 DEATHS_SHOWN = 3
 """Of Spark, in ``why``."""
+UNREAD_SITES_SHOWN = 3
+"""Sites of which ``streams`` names files that are not read; ``why`` names more."""
 WINDOW_DIGITS_MAX = 20
 YEARS_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 """From the beginning of year 1 to the end of year 9999: beyond, there are no dates to show."""
@@ -137,7 +139,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     line = api.StreamLine(
         query.id.name, str(query.id), query.root, window,
         part=_part_text(query), trouble=_trouble_text(runtime, query),
-        spark_deaths=len(_deaths(runtime, query)),
+        spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
     )  # fmt: skip
     if query.root != runtime.site:
         return line
@@ -161,6 +163,22 @@ def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     concern = ("writing", "reading rows", f"source {query.source.name}")
     found = runtime.troubles()
     return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
+
+
+def _unread_text(runtime: SiteRuntime, query: Query) -> str:
+    """In one cell: how many files at how many sites, and the first ones of the first sites."""
+    root = runtime.node.root(str(query.id))
+    if root is not None:
+        found = sites_unread(root)
+    else:
+        own = runtime.feeder.unread(query.source.name)
+        found = (SiteUnread(runtime.site, own),) if own else ()
+    told = "; ".join(one.text() for one in found[:UNREAD_SITES_SHOWN])
+    rest = found[UNREAD_SITES_SHOWN:]
+    if not rest:
+        return told
+    count = sum(one.unread.count for one in rest)
+    return f"{told}; and {count} at {len(rest)} more {'site' if len(rest) == 1 else 'sites'}"
 
 
 def _sites(runtime: SiteRuntime) -> api.SitesReply:

@@ -6,6 +6,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.envelope import Envelope, LeftOut, MissingSite
@@ -33,6 +34,16 @@ class SiteAhead(msgspec.Struct, frozen=True):
         )
 
 
+class SiteUnread(msgspec.Struct, frozen=True):
+    """Input that one site does not read at present, as it last told."""
+
+    site: str
+    unread: Unread
+
+    def text(self) -> str:
+        return f"{self.site}: {self.unread.text()}"
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """What the root knows of one window at this moment."""
 
@@ -57,6 +68,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """What happens next, in sentences."""
     ahead: tuple[SiteAhead, ...] = ()
     """Sites that read records from the future, whatever window they are for."""
+    unread: tuple[SiteUnread, ...] = ()
+    """Sites that do not read some of their input, whatever window it is for."""
     part: Part | None = None
     """Of a stream with several roots: which one."""
     left_out: LeftOut = LeftOut()
@@ -82,6 +95,7 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
+        lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
         lines += [f"  {sentence}" for sentence in self.awaited]
         return "\n".join(lines)
 

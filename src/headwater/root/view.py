@@ -12,6 +12,7 @@ from headwater.root.explain import (
     Explanation,
     RootProgress,
     SiteAhead,
+    SiteUnread,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def explain(root: Root, number: int) -> Explanation:
         damaged=found.damaged,
         awaited=tuple(_awaited(root, number)),
         ahead=sites_ahead(root),
+        unread=sites_unread(root),
         part=query.part,
         left_out=window.left_out if window else LeftOut(),
     )
@@ -63,6 +65,8 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         expected=0,
         covered=0,
         awaited=tuple(_awaited_of_none(root, number)),
+        ahead=sites_ahead(root),
+        unread=sites_unread(root),
         part=root.query.part,
     )
 
@@ -75,6 +79,12 @@ def sites_ahead(root: Root) -> tuple[SiteAhead, ...]:
         for name, tally in tallies
         if tally.fenced or tally.refused
     )
+
+
+def sites_unread(root: Root) -> tuple[SiteUnread, ...]:
+    """The sites that do not read some of their input."""
+    states = ((root.table.names[o], view.state) for o, view in root.table.views.items())
+    return tuple(SiteUnread(name, state.unread) for name, state in states if state.unread)
 
 
 def progress_of(root: Root) -> RootProgress:
