@@ -44,10 +44,12 @@ class StandIns:
 
     def __init__(self) -> None:
         self.started: dict[str, subprocess.Popen[bytes]] = {}
+        self._all: list[subprocess.Popen[bytes]] = []
 
     def spawn(self, directory: Path, name: str) -> subprocess.Popen[bytes]:
         sleeper = [sys.executable, "-c", "import time; time.sleep(600)", "headwater stand-in"]
         process = self.started[name] = subprocess.Popen(sleeper)
+        self._all.append(process)
         (directory / name / "state").mkdir(exist_ok=True)
         (directory / name / "state" / "ready").write_text(f"{process.pid}\n")
         return process
@@ -57,14 +59,19 @@ class StandIns:
         process.kill()
         process.wait()
 
+    def end_all(self) -> None:
+        """Also those that were started twice."""
+        for process in self._all:
+            process.kill()
+            process.wait()
+
 
 @pytest.fixture
 def agents(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIns]:
     made = StandIns()
     monkeypatch.setattr(up, "spawn_agent", made.spawn)
     yield made
-    for name in list(made.started):
-        made.end(name)
+    made.end_all()
 
 
 def test_up_brings_back_the_agent_that_died_and_leaves_the_others_alone(
