@@ -1,18 +1,32 @@
-"""What the control desk understands."""
+"""What the control desk understands, and what it says of windows."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from headwater.agent.control import window_named
+from headwater.agent.control import YEARS_US, ControlDesk, iso, window_named
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
 from headwater.errors import ConfigurationError
+from headwater.net.codec import Codec
+from headwater.net.memory_network import MemoryWorld
+from headwater.plan.command import Install
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster, Site
+from headwater.store.publication import Published
+from headwater.store.results import ResultsWriter
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 
-from store_kit import query_of
+from store_kit import envelope_of, query_of
 
 
 def test_a_window_is_named_by_its_number_or_by_a_time_in_it() -> None:
@@ -32,3 +46,59 @@ def test_a_window_is_named_by_its_number_or_by_a_time_in_it() -> None:
 def test_what_is_neither_a_number_nor_a_time_is_refused_with_what_is_wanted() -> None:
     with pytest.raises(ConfigurationError, match="wanted a time like 2026"):
         window_named(query_of(), "yesterday")
+
+
+@pytest.mark.parametrize("text", ["99999999999999", "-99999999999999", "9" * 5_000])
+def test_a_window_beyond_the_calendar_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="not between the years 1 and 9999"):
+        window_named(query_of(), text)
+
+
+def test_the_first_and_last_windows_of_the_calendar_can_be_shown() -> None:
+    """Windows of 30 s, one every 10 s."""
+    query = query_of()
+    for number in (YEARS_US[0] // 10_000_000, YEARS_US[1] // 10_000_000 - 4):
+        assert window_named(query, str(number)) == number
+        assert iso(query.window.window_start_us(number))
+        assert iso(query.window.window_end_us(number))
+
+
+def asked_why(directory: Path, query: Query, *windows: int, done_through: int) -> list[Any]:
+    """The replies of an agent that answers this query and is done with the panes below."""
+
+    async def run() -> list[Any]:
+        stores = SiteStores(directory / "state", site="home", clock=time.time)
+        results = stores.results_directory / query.id.name
+        final = envelope_of(query, 7, revision=3, final=True)
+        ResultsWriter(results).publish([Published(final, None)])
+        runtime = SiteRuntime(
+            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
+            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time, admit=lambda query: None,
+        )  # fmt: skip
+        await runtime.start()
+        try:
+            runtime.command(Install(query, runtime.trees, 1))
+            root = runtime.node.root(str(query.id))
+            assert root is not None
+            root.windows.resume(done_through)
+            desk = ControlDesk()
+            desk.open(runtime)
+            requests = [{"stream": query.id.name, "window": str(window)} for window in windows]
+            return [await desk.handle("why", request) for request in requests]
+        finally:
+            await runtime.stop()
+
+    return asyncio.run(run())
+
+
+def test_why_of_a_window_that_the_root_no_longer_keeps_says_since_when_it_is_final(
+    tmp_path: Path,
+) -> None:
+    query = msgspec.structs.replace(query_of(), begin_pane=4)
+    kept, lost, begin = asked_why(tmp_path, query, 7, 8, 2, done_through=100)
+    assert "final, revision 3" in kept["text"]
+    assert "It is final since 1970-01-01 00:20:34.500000 UTC" in kept["text"]
+    assert (kept["value"]["status"], kept["value"]["revision"]) == ("final", 3)
+    assert "no answer of it is kept" in lost["text"]
+    assert "its first window is 4" in begin["text"]

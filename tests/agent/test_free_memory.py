@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.agent.free_memory import free_bytes, heap_for_a_run
+from headwater.agent.free_memory import checked_heap, free_bytes, heap_for_a_run, total_bytes
 from headwater.errors import ConfigurationError
 
 GB = 1 << 30
@@ -51,3 +51,32 @@ def test_a_heap_is_at_most_half_of_what_is_free_within_bounds() -> None:
 def test_too_little_memory_is_refused_with_what_to_do() -> None:
     with pytest.raises(ConfigurationError, match=r"half of the memory.*511 MB.*--memory 512m"):
         heap_for_a_run((1 * GB) - 1)
+
+
+def test_what_there_is_is_what_the_machine_has_and_the_container_may_have(
+    tmp_path: Path, information: Path
+) -> None:
+    assert total_bytes(information, tmp_path / "none") == 16 * GB
+    limit = {"memory.max": f"{4 * GB}\n", "memory.current": f"{1 * GB}\n"}
+    assert total_bytes(information, cgroup(tmp_path / "2", **limit)) == 4 * GB
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        ("511m", r"--memory 511m: .*less than 512 MB; say --memory 512m or more"),
+        ("524287k", "less than 512 MB"),
+        ("4097m", r"--memory 4097m: .*has 4096 MB; take less"),
+        ("5G", "has 4096 MB"),
+        ("0g", "wanted a size like"),
+        ("1.5g", "wanted a size like"),
+    ],
+)
+def test_a_heap_that_no_spark_could_start_with_here_is_refused(memory: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        checked_heap(memory, total=4 * GB)
+
+
+@pytest.mark.parametrize("memory", ["512m", "524288k", "4g", "4096M"])
+def test_a_heap_that_fits_the_machine_is_taken_as_it_is(memory: str) -> None:
+    assert checked_heap(memory, total=4 * GB) == memory

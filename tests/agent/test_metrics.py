@@ -48,7 +48,7 @@ class LoopOnly:
     @property
     def feeder(self) -> Any:
         self._require_owner()
-        return SimpleNamespace(fenced_count=5, refused_count=1)
+        return SimpleNamespace(fenced_count=5, refused_count=1, unread_count=6)
 
     def troubles(self) -> dict[str, str]:
         self._require_owner()
@@ -83,6 +83,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert "headwater_publications_total 9.0" in text
     assert "headwater_groups_left_out_total 4.0" in text
     assert "headwater_records_fenced_total 5.0" in text
+    assert "headwater_input_unread 6.0" in text
     assert 'headwater_link_up{to="fra"}' in text
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text

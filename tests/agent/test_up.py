@@ -1,5 +1,8 @@
-"""The layout of a local federation, without starting it."""
+"""The layout of a local federation, and which of its agents ``up`` starts; no real ones."""
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,3 +37,79 @@ def test_no_sites_are_refused(tmp_path: Path):
 
 def test_nothing_runs_where_nothing_was_started(tmp_path: Path):
     assert up.running(tmp_path).pids == {}
+
+
+class StandIns:
+    """Processes that sleep in place of agents, each ready at once."""
+
+    def __init__(self) -> None:
+        self.started: dict[str, subprocess.Popen[bytes]] = {}
+        self._all: list[subprocess.Popen[bytes]] = []
+
+    def spawn(self, directory: Path, name: str) -> subprocess.Popen[bytes]:
+        sleeper = [sys.executable, "-c", "import time; time.sleep(600)", "headwater stand-in"]
+        process = self.started[name] = subprocess.Popen(sleeper)
+        self._all.append(process)
+        (directory / name / "state").mkdir(exist_ok=True)
+        (directory / name / "state" / "ready").write_text(f"{process.pid}\n")
+        return process
+
+    def end(self, name: str) -> None:
+        process = self.started.pop(name)
+        process.kill()
+        process.wait()
+
+    def end_all(self) -> None:
+        """Also those that were started twice."""
+        for process in self._all:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def agents(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIns]:
+    made = StandIns()
+    monkeypatch.setattr(up, "spawn_agent", made.spawn)
+    yield made
+    made.end_all()
+
+
+def test_up_brings_back_the_agent_that_died_and_leaves_the_others_alone(
+    tmp_path: Path, agents: StandIns
+) -> None:
+    up.lay_out(tmp_path / "fed", site_count=2, relays=1)
+    first = dict(up.start(tmp_path / "fed", say=lambda _: None).pids)
+    agents.end("site2")
+    said: list[str] = []
+    second = up.start(tmp_path / "fed", say=said.append).pids
+    assert second == first | {"site2": agents.started["site2"].pid}
+    assert up.running(tmp_path / "fed").pids == second, "what down will stop"
+    assert f"site1 runs already (process {first['site1']}) and is left alone" in said
+    assert f"site2 is ready (process {second['site2']})" in said
+    assert any(line.startswith("1 agent, 1 with a Spark of their own") for line in said)
+    assert f"site1 is ready (process {first['site1']})" not in said, "it was not started"
+
+
+def test_up_where_all_agents_run_starts_nothing_and_says_so(
+    tmp_path: Path, agents: StandIns
+) -> None:
+    up.lay_out(tmp_path / "fed", site_count=2)
+    first = dict(up.start(tmp_path / "fed", say=lambda _: None).pids)
+    said: list[str] = []
+    assert up.start(tmp_path / "fed", say=said.append).pids == first
+    assert said[-1].startswith("all 2 agents run already; stop them with: headwater down")
+
+
+def test_an_agent_that_was_started_is_stopped_by_down_even_if_the_next_could_not_be(
+    tmp_path: Path, agents: StandIns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spawn(directory: Path, name: str) -> subprocess.Popen[bytes]:
+        if name == "site2":
+            raise OSError("no more processes")
+        return agents.spawn(directory, name)
+
+    monkeypatch.setattr(up, "spawn_agent", spawn)
+    up.lay_out(tmp_path / "fed", site_count=2)
+    with pytest.raises(OSError, match="no more processes"):
+        up.start(tmp_path / "fed", say=lambda _: None)
+    assert up.running(tmp_path / "fed").pids == {"site1": agents.started["site1"].pid}

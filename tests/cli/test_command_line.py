@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.agent import up
 from headwater.cli import main
 from headwater.errors import ConfigurationError
 from headwater.net import certs
@@ -51,6 +52,39 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     code, out, _ = headwater(command, "--help", capsys=capsys)
     assert code == 0
     assert f"Usage: headwater {command}" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "form", "said"),
+    [
+        (["streams"], "parquet", "-o parquet: this command prints table, json or csv"),
+        (["sites"], "parquet", "table, json or csv"),
+        (["run", "x.sql"], "parquet", "table, json or csv"),
+        (["watch", "s"], "parquet", "table, json or csv; Parquet is written by: headwater try"),
+        (["remove", "s"], "parquet", "table, json or csv"),
+        (["up", "directory"], "parquet", "table, json or csv"),
+        (["certs", "show", "x.pem"], "parquet", "table, json or csv"),
+        (["explain", "x.sql"], "csv", "-o csv: this command prints table or json\n"),
+        (["why", "s"], "csv", "table or json"),
+        (["why", "s"], "parquet", "table or json"),
+        (["simulate", "x.toml"], "csv", "table or json"),
+        (["streams"], "xml", "-o xml: this command prints table, json or csv\n"),
+        (["try", "x.sql", "--sites", "."], "xml", "table, json, csv or parquet"),
+    ],
+)
+def test_a_form_that_a_command_can_t_print_is_refused_with_those_that_it_can(
+    command: list[str], form: str, said: str, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """It printed JSON and said nothing. None of what the commands want is there: the form is
+    refused before anything else is looked at."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(up, "start", lambda *_, **__: pytest.fail("agents were started"))
+    code, out, err = headwater(*command, "-o", form, capsys=capsys)
+    assert (code, out) == (main.EXIT_REFUSED, "")
+    assert said in err
+    assert list(tmp_path.iterdir()) == [], "nothing was begun"
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:

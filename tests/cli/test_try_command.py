@@ -1,6 +1,8 @@
 """``headwater try``: what it refuses before any Spark starts, and one run of the whole way."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +42,90 @@ def test_what_makes_no_sense_is_refused_at_once(
     assert ended.value.code == main.EXIT_REFUSED
     assert out == ""
     assert said in err
+
+
+TWO_STREAMS = """
+CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM one AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '10 seconds');
+CREATE STREAM two AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minute');
+"""
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "start_session", lambda *_: pytest.fail("a Spark was started"))
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "csv"], "-o csv: 2 streams (one, two) have different columns; give --out FILE"),
+        (["-o", "parquet"], "-o parquet: 2 streams (one, two) have different columns"),
+        (["-o", "csv", "--out", "nowhere/a.csv"], "nowhere is not a directory; make it"),
+        (["-o", "csv", "--out", "a-file/a.csv"], "a-file is not a directory"),
+        (["--out", "taken.json"], "taken-two.json: wanted a file, and that is a directory"),
+        (["--out", f"{'x' * 250}.json"], "can't be written: File name too long"),
+        (["--memory", "100m"], "--memory 100m: Spark does not start with a heap of less than 512"),
+        (["--memory", "900000g"], "--memory 900000g: this machine, or what it lets us have, has"),
+        (["--memory", "2"], "--memory: wanted a size like 512m or 2g, got '2'"),
+    ],
+)
+def test_what_could_not_be_done_at_the_end_is_refused_before_the_beginning(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.sql").write_text(TWO_STREAMS)
+    (tmp_path / "a-file").touch()
+    (tmp_path / "taken-two.json").mkdir()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit) as ended:
+        main.main(["try", "two.sql", "--sites", str(SHOPS / "sites"), *arguments])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (main.EXIT_REFUSED, ""), err
+    assert said in err
+    assert err.count("\n") == 1, "one sentence"
+    assert sorted(tmp_path.iterdir()) == before, "to look whether a file can be written leaves none"
+
+
+INTERRUPTED = """
+import sys, time
+from headwater.cli.main import main
+from headwater.spark import session
+
+def start(config):
+    print(config.directory, flush=True)
+    time.sleep(60)
+
+session.start_session = start
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_a_try_that_is_told_to_end_leaves_nothing_behind(
+    number: int, code: int, tmp_path: Path
+) -> None:
+    """Told at a moment when its directory is there."""
+    command = [sys.executable, "-c", INTERRUPTED, "try", str(SHOPS / "sales.sql")]
+    with subprocess.Popen(
+        [*command, "--sites", str(SHOPS / "sites")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # we may run under nohup
+    ) as trying:  # fmt: skip
+        assert trying.stdout is not None
+        directory = Path(trying.stdout.readline().strip())
+        assert directory.name.startswith("headwater-try-"), trying.communicate()
+        trying.send_signal(number)
+        _, err = trying.communicate(timeout=60)
+    assert trying.returncode == code, err
+    assert not directory.exists()
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" not in err
 
 
 @pytest.mark.spark

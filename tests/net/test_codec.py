@@ -20,7 +20,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
-from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.net.codec import Codec
 from headwater.net.refusal import Refusal, Refused
@@ -113,6 +113,7 @@ states = st.builds(
     damaged=pane_ranges,
     counts=st.lists(st.tuples(panes, numbers), max_size=3).map(tuple),
     tally=st.builds(Tally, *(numbers,) * 6),
+    unread=st.sampled_from([Unread(), Unread.of(9, [("a.zip", "can't be expanded")] * 9)]),
     offset_s=st.none() | st.floats(-1e12, 1e12),
 )
 acks = st.builds(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, whole
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import FOREVER, Declined, PaneState, Reason, SiteState, Tally
+from headwater.algebra.site_state import (
+    FOREVER,
+    Declined,
+    PaneState,
+    Reason,
+    SiteState,
+    Tally,
+    Unread,
+)
 from headwater.algebra.summary import Lane, Summary
 from headwater.root.config import RootConfig
 from headwater.root.envelope import MissingSite, Trigger
@@ -740,10 +749,76 @@ def test_why_names_the_sites_their_states_and_what_is_awaited():
     )
 
 
+def test_why_names_what_sites_do_not_read():
+    root = desk()
+    unread = Unread.of(5, [("a.zip", "can't be expanded here"), ("pipe", "not a regular file")])
+    root.hear(state(root.query, 1, of=B, number=2, unread=unread), now_s=1.0)
+    root.receive(whole(root.query, 0, 0, [1], of=A), now_s=11.0)
+    why = root.root.why(0)
+    assert (
+        "  s1: 5 files are not read: a.zip (can't be expanded here); pipe (not a regular file); "
+        "and 3 more\n"
+    ) in why.text()
+    root.hear(state(root.query, 1, of=B, number=3), now_s=2.0)
+    assert root.root.why(0).unread == (), "it is read now"
+
+
 def test_why_of_a_window_that_has_not_come_says_so():
     root = desk()
     assert root.root.why(1000).status == "unknown"
+    assert root.root.why(1000).awaited[0].endswith("its end has not come.")
     assert 1000 not in root.root.scoreboard.boards
+
+
+def test_why_of_a_window_before_the_begin_says_so_and_misses_nobody():
+    """Also once the root is done with later panes, when everything before is over too."""
+    root = desk(make_query(begin_pane=6))
+    for now_s in (61.0, 500.0):
+        root.work(now_s=now_s)
+        why = root.root.why(2)
+        assert why.status == "before the begin"
+        assert why.text() == (
+            "counts window 2, from 1970-01-01 00:00:20 to 1970-01-01 00:00:30 UTC "
+            "(panes 2 to 2): before the begin\n"
+            "  It is before the query's begin: its first window is 6, from "
+            "1970-01-01 00:01:00 UTC."
+        )
+        assert (why.expected, why.missing) == (0, ())
+
+
+def test_why_of_a_window_long_past_does_not_say_that_its_end_has_not_come():
+    """Where only records make windows, a window of which none came has no end to wait for."""
+    query = make_query(begin_pane=None)
+    root = desk(query)
+    root.receive(merged(query, 100, [0, 1], [1]), now_s=1100.0)
+    root.work(now_s=1101.0)
+    for number in (3, 100_000):
+        (sentence,) = root.root.why(number).awaited
+        assert sentence.startswith("No site has told of records in this window")
+
+
+def test_why_of_a_window_that_is_over_tells_its_last_answer_as_it_was_published():
+    root = desk()
+    query = root.query
+    root.receive(merged(query, 0, [0, 1], [1]), now_s=11.0)
+    for ordinal, life in ((0, A), (1, B)):
+        root.hear(state(query, ordinal, of=life, number=2, sealed_through=1), now_s=12.0)
+    root.work(now_s=13.0)
+    root.work(now_s=4_000.0)
+    why = root.root.why(0)
+    assert (why.status, why.expected, why.missing) == ("over", 0, ())
+    envelope = root.newest(0).envelope
+    assert envelope.final
+    told = why.with_published(envelope)
+    assert (told.status, told.revision, told.expected, told.covered) == ("final", 1, 2, 2)
+    assert "final, revision 1, 2 of 2 sites covered" in told.text()
+    assert "It is final since 1970-01-01 00:" in told.text()
+    given_up = msgspec.structs.replace(envelope, final=False, covered=1)
+    assert "over, revision 1, 1 of 2 sites covered" in why.with_published(given_up).text()
+    assert "not final" in why.with_published(given_up).text()
+    assert "no answer of it is kept" in why.with_published(None).text()
+    open_ = root.root.why(1000)
+    assert open_.with_published(None) == open_, "of what is not over the root knows more"
 
 
 def test_progress_counts_what_happened():

@@ -555,7 +555,7 @@ def test_compressed_and_irregular_files_are_not_followed(follow: Callable[..., F
     one.write("a.log", "1\n")
     poll = one.poll()
     assert one.text() == "1\n"
-    assert [Path(path).name for path, _ in poll.refused] == ["a.log.2.gz"]
+    assert [Path(path).name for path, _ in poll.refused] == ["a.log.2.gz", "d.log", "pipe.log"]
 
 
 def test_a_name_that_is_not_text_is_visible_and_stops_nobody(

@@ -70,6 +70,19 @@ def test_an_answer_may_have_columns_with_our_names(directory: Path) -> None:
     assert back.equals(own)
 
 
+def test_the_newest_answer_of_one_window_is_found_among_many(directory: Path) -> None:
+    writer = ResultsWriter(directory)
+    writer.publish([answer(5, ("/a", 1)), answer(6)])
+    writer.publish([answer(5, ("/a", 2), revision=2), answer(7)])
+    writer.publish([answer(8)])
+    reader = ResultsReader(directory)
+    found = reader.newest_of(str(QUERY.id), 5)
+    assert found is not None
+    assert found.revision == 2
+    assert reader.newest_of(str(QUERY.id), 9) is None
+    assert reader.newest_of("other@home#1", 5) is None
+
+
 def test_a_reader_picks_one_window_of_a_publication(directory: Path) -> None:
     ResultsWriter(directory).publish([answer(5, ("/a", 1)), answer(6, ("/b", 2)), answer(7)])
     reader = ResultsReader(directory)

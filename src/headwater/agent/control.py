@@ -32,12 +32,18 @@ from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
 from headwater.plan.timestamps import timestamp_us
 from headwater.root.envelope import Envelope
-from headwater.root.view import site_offsets_s, sites_ahead
+from headwater.root.explain import OVER, SiteUnread
+from headwater.root.view import site_offsets_s, sites_ahead, sites_unread
 from headwater.store.results import ResultsReader
 
 T = TypeVar("T")
 DEATHS_SHOWN = 3
 """Of Spark, in ``why``."""
+UNREAD_SITES_SHOWN = 3
+"""Sites of which ``streams`` names files that are not read; ``why`` names more."""
+WINDOW_DIGITS_MAX = 20
+YEARS_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
+"""From the beginning of year 1 to the end of year 9999: beyond, there are no dates to show."""
 WATCH_QUEUE_MAX = 1_000
 """Publications that wait for a slow watcher; beyond, it is told to begin anew."""
 
@@ -73,7 +79,7 @@ class ControlDesk:
             request = _asked(payload, api.StreamRequest)
             return _plain(api.RemoveReply(remove(runtime, request.stream)))
         if name == api.WHY:
-            return _plain(_why(runtime, _asked(payload, api.WhyRequest)))
+            return _plain(await _why(runtime, _asked(payload, api.WhyRequest)))
         if name == api.WATCH:
             return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
         known = (api.RUN, api.EXPLAIN, api.STREAMS, api.SITES, api.WATCH, api.WHY, api.REMOVE)
@@ -133,7 +139,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     line = api.StreamLine(
         query.id.name, str(query.id), query.root, window,
         part=_part_text(query), trouble=_trouble_text(runtime, query),
-        spark_deaths=len(_deaths(runtime, query)),
+        spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
     )  # fmt: skip
     if query.root != runtime.site:
         return line
@@ -157,6 +163,22 @@ def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     concern = ("writing", "reading rows", f"source {query.source.name}")
     found = runtime.troubles()
     return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
+
+
+def _unread_text(runtime: SiteRuntime, query: Query) -> str:
+    """In one cell: how many files at how many sites, and the first ones of the first sites."""
+    root = runtime.node.root(str(query.id))
+    if root is not None:
+        found = sites_unread(root)
+    else:
+        own = runtime.feeder.unread(query.source.name)
+        found = (SiteUnread(runtime.site, own),) if own else ()
+    told = "; ".join(one.text() for one in found[:UNREAD_SITES_SHOWN])
+    rest = found[UNREAD_SITES_SHOWN:]
+    if not rest:
+        return told
+    count = sum(one.unread.count for one in rest)
+    return f"{told}; and {count} at {len(rest)} more {'site' if len(rest) == 1 else 'sites'}"
 
 
 def _sites(runtime: SiteRuntime) -> api.SitesReply:
@@ -240,11 +262,15 @@ def _fenced(runtime: SiteRuntime) -> dict[str, int]:
     return found
 
 
-def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.Elsewhere:
+async def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.Elsewhere:
     query = find_query(runtime, request.stream)
     if query.root != runtime.site:
         return _elsewhere(runtime, query)
     explanation = runtime.node.why(str(query.id), _window(runtime, query, request.window))
+    if explanation.status == OVER:
+        reader, window = _reader(runtime, query), explanation.window
+        published = await asyncio.to_thread(reader.newest_of, str(query.id), window)
+        explanation = explanation.with_published(published)
     times = {"start": iso(explanation.start_us), "end": iso(explanation.end_us)}
     trouble = _trouble_text(runtime, query)
     deaths = [
@@ -275,6 +301,11 @@ def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
 def window_named(query: Query, text: str) -> int:
     """The window of this number, or the newest one that this time (UTC unless it says) lies in."""
     if text.removeprefix("-").isdecimal():
+        if len(text) > WINDOW_DIGITS_MAX or not _is_of_calendar(query, int(text)):
+            raise ConfigurationError(
+                f"window {text[:40]}: that is not between the years 1 and 9999; wanted a number "
+                "like those in answers, a time like 2026-05-04T12:00:00Z, or newest"
+            )
         return int(text)
     time_us = timestamp_us(text)
     if time_us is None:
@@ -282,6 +313,13 @@ def window_named(query: Query, text: str) -> int:
             f"window: wanted a time like 2026-05-04T12:00:00Z, a number, or newest; got {text!r}"
         )
     return query.window.windows_of(query.window.pane_at(time_us))[-1]
+
+
+def _is_of_calendar(query: Query, window: int) -> bool:
+    return all(
+        YEARS_US[0] <= time_us < YEARS_US[1]
+        for time_us in (query.window.window_start_us(window), query.window.window_end_us(window))
+    )
 
 
 def _watch_or_elsewhere(runtime: SiteRuntime, request: api.StreamRequest) -> Any:

@@ -66,6 +66,9 @@ class StreamLine(msgspec.Struct, frozen=True):
     """What fails at the site that was asked and is tried again: its source, or writing."""
     spark_deaths: int = 0
     """How often a JVM of the agent that answers died while this query was at work."""
+    unread: str = ""
+    """Input that sites do not read, with the first names and reasons: of all sites at the root,
+    elsewhere of the site that was asked."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ from headwater.agent.config import SourcesConfig
 from headwater.agent.patience import Patience
 from headwater.agent.poll_words import PollWords
 from headwater.agent.source_inputs import SourceInput, SourceInputs
+from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query, Source
@@ -86,6 +87,16 @@ class Followed:
     refused_count: int = 0
     has_ended: bool = False
 
+    @property
+    def unread(self) -> Unread:
+        """What the newest poll left alone, by names below the directory of the path: where that is
+        on the site's disk is nobody else's business."""
+        if self.poll is None:
+            return Unread()
+        below = f"{self.place[0]}/"
+        names = ((path.removeprefix(below), reason) for path, reason in self.poll.refused)
+        return Unread.of(self.poll.refused_count, names)
+
 
 @dataclass(eq=False)
 class Leaving:
@@ -114,11 +125,13 @@ class Feeder:
         future_tolerance_s: float,
         future_keep_s: float,
         notice: Callable[[str, str], None] = lambda kind, text: None,
+        unread: Callable[[str, Unread], None] = lambda source, unread: None,
     ) -> None:
         """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
         ``future_tolerance_s`` is for sources that don't say it themselves; records that are
         more than ``future_keep_s`` ahead of the clock are refused. ``notice`` is told (kind, text)
-        of what people should see."""
+        of what people should see, ``unread`` (source, what) after each poll of what it does not
+        read."""
         self.site = site
         self.followed: Mapping[str, Followed] = {}
         """By the source's name; replaced whole, for Spark's threads read it."""
@@ -136,6 +149,7 @@ class Feeder:
         self._future_tolerance_s = future_tolerance_s
         self._future_keep_s = future_keep_s
         self._notice = notice
+        self._unread = unread
         self._loop = asyncio.get_running_loop()
         self._inputs = SourceInputs(site, cube.cuts)
         self._turn = asyncio.Lock()
@@ -341,6 +355,7 @@ class Feeder:
         followed.words.say(poll)
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
+        self._unread(followed.source.name, followed.unread)
 
     def _is_current(self, followed: Followed) -> bool:
         return self.followed.get(followed.source.name) is followed
@@ -511,6 +526,11 @@ class Feeder:
 
     # For views
 
+    def unread(self, source: str) -> Unread:
+        """What this site does not read of the source."""
+        followed = self.followed.get(source)
+        return Unread() if followed is None else followed.unread
+
     def troubles(self) -> dict[str, str]:
         """By source: why it can't be read, or forgotten, now."""
         all_ = [(key, one.patience) for key, one in list(self._leaving.items())]
@@ -530,6 +550,11 @@ class Feeder:
     def refused_count(self) -> int:
         """Records from too far in the future, in this life."""
         return sum(followed.refused_count for followed in self.followed.values())
+
+    @property
+    def unread_count(self) -> int:
+        """Files that the paths of sources name and that are not read now."""
+        return sum(followed.unread.count for followed in self.followed.values())
 
     @property
     def has_sources(self) -> bool:

@@ -1,7 +1,8 @@
-"""How much memory is free here, and how much of it a short run may take for its heap."""
+"""How much memory there is here, is free here, and how much a short run may take for its heap."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from headwater.errors import ConfigurationError
@@ -37,21 +38,50 @@ def heap_for_a_run(free: int | None = None) -> str:
     return f"{min(half_mb, HEAP_MB_MAX)}m"
 
 
+def checked_heap(memory: str, *, total: int | None = None) -> str:
+    """The heap that was asked for, if a Spark can start with it on this machine.
+
+    >>> checked_heap("2g", total=8 << 30)
+    '2g'
+    """
+    if not re.fullmatch(r"[1-9]\d*[kKmMgG]", memory):
+        raise ConfigurationError(f"--memory: wanted a size like 512m or 2g, got {memory!r}")
+    size = int(memory[:-1]) << {"k": 10, "m": 20, "g": 30}[memory[-1].lower()]
+    if size < HEAP_MB_MIN << 20:
+        raise ConfigurationError(
+            f"--memory {memory}: Spark does not start with a heap of less than {HEAP_MB_MIN} MB; "
+            f"say --memory {HEAP_MB_MIN}m or more"
+        )
+    total = total_bytes() if total is None else total
+    if size > total:
+        raise ConfigurationError(
+            f"--memory {memory}: this machine, or what it lets us have, has {total >> 20} MB; take "
+            "less, or leave --memory away for half of what is free"
+        )
+    return memory
+
+
+def total_bytes(information: Path = MEMORY_INFO, cgroup: Path = CGROUP_DIRECTORY) -> int:
+    """What there is, free or not, within the container's limit."""
+    return min([_amount(information, "MemTotal"), *(limit for limit, _ in _limits(cgroup))])
+
+
 def free_bytes(information: Path = MEMORY_INFO, cgroup: Path = CGROUP_DIRECTORY) -> int:
     """What new processes can have without swapping, within the container's limit."""
-    return min([_available(information), *_left_in(cgroup)])
+    left = [max(0, limit - usage) for limit, usage in _limits(cgroup)]
+    return min([_amount(information, "MemAvailable"), *left])
 
 
-def _available(information: Path) -> int:
+def _amount(information: Path, wanted: str) -> int:
     for line in information.read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(":")
-        if name == "MemAvailable":
+        if name == wanted:
             return int(value.split()[0]) << 10
-    raise ConfigurationError(f"{information}: no MemAvailable in it; say --memory")
+    raise ConfigurationError(f"{information}: no {wanted} in it; say --memory")
 
 
-def _left_in(cgroup: Path) -> list[int]:
-    """Nothing where there is no limit."""
+def _limits(cgroup: Path) -> list[tuple[int, int]]:
+    """(limit, usage) of each; nothing where there is no limit."""
     found = []
     for limit_name, usage_name in CGROUPS:
         try:
@@ -60,5 +90,5 @@ def _left_in(cgroup: Path) -> list[int]:
         except (OSError, ValueError):
             continue
         if limit.isdecimal():
-            found.append(max(0, int(limit) - usage))
+            found.append((int(limit), usage))
     return found

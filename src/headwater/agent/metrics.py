@@ -34,6 +34,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     left_out: int
     fenced: int
     refused: int
+    unread: int = 0
     heartbeats: int = 0
     stages: Mapping[str, int] = {}
     guests: int = 0
@@ -135,6 +136,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         left_out=runtime.left_out_count,
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
+        unread=runtime.feeder.unread_count,
         heartbeats=runtime.node.peer.heartbeat_count(),
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
@@ -201,4 +203,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     )
     yield CounterMetricFamily(
         "headwater_records_refused", "Records from too far in the future", value=snapshot.refused
+    )
+    yield GaugeMetricFamily(
+        "headwater_input_unread", "Files that are named and not read now", value=snapshot.unread
     )

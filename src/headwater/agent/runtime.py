@@ -32,6 +32,7 @@ from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
+from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.errors import HeadwaterError, StoreBroken, StoreError
 from headwater.net.network import Network
@@ -124,7 +125,7 @@ class SiteRuntime:
             read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
-            notice=lambda kind, text: self.note("feeder", kind, text),
+            notice=lambda kind, text: self.note("feeder", kind, text), unread=self._unread,
         )  # fmt: skip
         self._answers = (
             AnswerRunner(
@@ -396,6 +397,11 @@ class SiteRuntime:
         self.answer_count += 1
         for watcher in tuple(self.watchers):
             watcher(query, seq)
+
+    def _unread(self, source: str, unread: Unread) -> None:
+        with self._ends_with("node"):
+            self.node.input_unread(source, unread, now_s=self.now_s())
+        self._wake.set()
 
     def _reported(self, report: BatchReport) -> None:
         with self._ends_with("node"):

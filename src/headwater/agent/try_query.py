@@ -146,9 +146,9 @@ def joined(results: list[StreamResult]) -> list[list[StreamResult]]:
     return list(streams.values())
 
 
-def check(text: str, sites: Path) -> None:
-    """Refuses what can't be run, before anybody starts a Spark for it."""
-    _compile(text, site_folders(sites))
+def check(text: str, sites: Path) -> list[str]:
+    """Refuses what can't be run, before anybody starts a Spark for it; the names of the streams."""
+    return list(dict.fromkeys(query.stream for query in _compile(text, site_folders(sites))))
 
 
 def differences(left: list[StreamResult], right: list[StreamResult]) -> dict[str, str | None]:

@@ -13,13 +13,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import msgspec
 
 from headwater.agent.config import load_roster, roster_toml
-from headwater.errors import AlreadyRunning, ConfigurationError, HeadwaterError
+from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.certs import create_authority, issue
 from headwater.net.identity import Role
 from headwater.plan.roster import Roster, Site
@@ -70,19 +70,23 @@ def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
 
 
 def start(directory: Path, *, say: Callable[[str], None]) -> Running:
-    """Start every agent of the layout and wait until each answers."""
+    """Start the agents of the layout that do not run, and wait until each answers.
+
+    Those that run are left alone: to bring back one that died, nobody has to stop the others.
+    """
     roster = load_roster(directory / "roster.toml")[1]
     alive = running(directory)
-    if alive.pids:
-        raise AlreadyRunning(
-            f"{directory}: already up (process ids {sorted(alive.pids.values())}); "
-            f"stop it with: headwater down {directory}"
-        )
-    say(_cost(roster))
-    for site in roster.sites:
+    absent = [site for site in roster.sites if site.name not in alive.pids]
+    for name, pid in alive.pids.items():
+        say(f"{name} runs already (process {pid}) and is left alone")
+    if absent:
+        say(_cost(absent))
+    else:
+        say(f"all {len(alive.pids)} agents run already; stop them with: headwater down {directory}")
+    for site in absent:
         alive.pids[site.name] = start_agent(directory, site.name)
-    _save(directory, alive)
-    _await_ready(directory, roster, alive, say)
+        _save(directory, alive)  # at once: what is not written down, nobody stops
+    _await_ready(directory, {site.name for site in absent}, alive, say)
     return alive
 
 
@@ -130,10 +134,10 @@ def running(directory: Path) -> Running:
 
 
 def _await_ready(
-    directory: Path, roster: Roster, alive: Running, say: Callable[[str], None]
+    directory: Path, started: Collection[str], alive: Running, say: Callable[[str], None]
 ) -> None:
     """An agent is ready when its ``ready`` file names its process."""
-    waiting = {site.name for site in roster.sites}
+    waiting = set(started)
     deadline_s = time.monotonic() + READY_S_MAX
     while waiting and time.monotonic() < deadline_s:
         for name in sorted(waiting):
@@ -159,13 +163,15 @@ def is_ready(directory: Path, name: str, pid: int) -> bool:
         return False
 
 
-def _cost(roster: Roster) -> str:
-    spark_count = sum(site.has_data for site in roster.sites)
+def _cost(sites: Collection[Site]) -> str:
+    """Of starting these."""
+    agents = "1 agent" if len(sites) == 1 else f"{len(sites)} agents"
+    spark_count = sum(site.has_data for site in sites)
     need_gb = spark_count * SPARK_AGENT_BYTES / 1e9
     cores = os.cpu_count() or 1
     have_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / 1e9
     text = (
-        f"{len(roster.sites)} agents, {spark_count} with a Spark of their own: "
+        f"{agents}, {spark_count} with a Spark of their own: "
         f"about {need_gb:.1f} GB of {have_gb:.1f} GB free memory, on {cores} cores"
     )
     if spark_count > cores:

@@ -9,7 +9,9 @@ disorder do no harm: the site repeats it until the root has acknowledged that nu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import islice
 
 import msgspec
 
@@ -70,6 +72,51 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     """Records from so far in the future that they were dropped."""
 
 
+UNREAD_NAMED_MAX = 3
+"""Files that a site names of those that it does not read; of all it tells the number."""
+UNREAD_CHARACTERS_MAX = 200
+"""Of a name and of a reason, what is told."""
+
+
+class Unread(msgspec.Struct, frozen=True, array_like=True):
+    """Input that the source's path names and the site leaves alone, or can't read, at present."""
+
+    count: int = 0
+    named: tuple[tuple[str, str], ...] = ()
+    """(name, reason) of the first ones."""
+
+    @classmethod
+    def of(cls, count: int, found: Iterable[tuple[str, str]]) -> Unread:
+        """Of as many; the first of those that were found are named, within bounds. Of a long name
+        the end is kept, which tells it from others."""
+        first = islice(found, UNREAD_NAMED_MAX)
+        return cls(count, tuple((_end_of(name), _beginning_of(why)) for name, why in first))
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def text(self) -> str:
+        """
+        >>> Unread.of(5, [("a.zip", "can't be expanded here")]).text()
+        "5 files are not read: a.zip (can't be expanded here); and 4 more"
+        """
+        files = "1 file is" if self.count == 1 else f"{self.count} files are"
+        named = "; ".join(f"{name} ({reason})" for name, reason in self.named)
+        rest = self.count - len(self.named)
+        more = f"; and {rest} more" if rest > 0 else ""
+        return f"{files} not read: {named}{more}"
+
+
+def _beginning_of(text: str) -> str:
+    most = UNREAD_CHARACTERS_MAX
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _end_of(text: str) -> str:
+    most = UNREAD_CHARACTERS_MAX
+    return text if len(text) <= most else f"…{text[1 - most :]}"
+
+
 class SiteState(msgspec.Struct, frozen=True):
     """One site's word on one query. ``number`` rises with every change."""
 
@@ -103,3 +150,5 @@ class SiteState(msgspec.Struct, frozen=True):
     root_incarnation: int = 0
     """The highest life of the root that the site has heard of. A root that is told of a higher one
     than its own has lost its ledger, and its clock: it takes one above."""
+    unread: Unread = Unread()
+    """As the newest look at the source found it; told as seldom as the tally."""

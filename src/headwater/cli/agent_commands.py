@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli.amounts import utc
-from headwater.cli.output import Listing, OutputFormat, print_listing
+from headwater.cli.output import Listing, ListingOutput, OutputFormat, print_listing
 
 if TYPE_CHECKING:
     from headwater.net.certs import CertFiles
@@ -17,7 +17,6 @@ Directory = Annotated[Path, typer.Argument(help="Where the CA's key is; keep it 
 Days = Annotated[float | None, typer.Option(help="How long it is valid.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 Into = Annotated[Path | None, typer.Option(help="Write it elsewhere than beside the CA.")]
-Output = Annotated[OutputFormat | None, typer.Option("-o", "--output", help="table or json.")]
 
 certs = typer.Typer(
     help="Make a federation's CA and certificates.",
@@ -46,7 +45,7 @@ def init(
     federation: Annotated[str, typer.Option(help="The federation's name.")],
     days: Days = None,
     force: Force = False,
-    output: Output = None,
+    output: ListingOutput = None,
 ) -> None:
     """Make the CA of a new federation.
 
@@ -69,7 +68,7 @@ def site(
     into: Into = None,
     days: Days = None,
     force: Force = False,
-    output: Output = None,
+    output: ListingOutput = None,
 ) -> None:
     """Make the certificate of a site."""
     from headwater.net.certs import issue, load_authority
@@ -89,7 +88,7 @@ def operator(
     into: Into = None,
     days: Days = None,
     force: Force = False,
-    output: Output = None,
+    output: ListingOutput = None,
 ) -> None:
     """Make the certificate of an operator, who commands."""
     from headwater.net.certs import issue, load_authority
@@ -103,7 +102,7 @@ def operator(
 @certs.command("show")
 def show(
     certificate: Annotated[Path, typer.Argument(help="A certificate file.")],
-    output: Output = None,
+    output: ListingOutput = None,
 ) -> None:
     """Say whom a certificate speaks for, and until when."""
     from headwater.net.certs import identity_in

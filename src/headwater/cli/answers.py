@@ -57,22 +57,64 @@ def with_short_form(stream: StreamAnswers) -> pa.Table:
     return pa.concat_tables(parts) if parts else pa.table({})
 
 
+def check_output(names: Sequence[str], form: OutputFormat, out: Path | None) -> None:
+    """Refuses what ``write_answers`` could not do for streams of these names. Called before the
+    work begins: a run of hours must not end with an answer that has no place to go."""
+    if out is None:
+        if len(names) > 1 and form not in (OutputFormat.TABLE, OutputFormat.JSON):
+            raise ConfigurationError(
+                f"-o {form}: {len(names)} streams ({', '.join(names)}) have different columns; "
+                "give --out FILE (each stream gets a file of its own), or use -o json"
+            )
+        return
+    for name in names:
+        _check_file(_path_of(name, out, is_alone=len(names) == 1))
+
+
+def _check_file(path: Path | None) -> None:
+    assert path is not None, "with --out every stream has a file"
+    try:
+        why_not = _why_not_a_file(path)
+        if not why_not:
+            _touch(path)
+    except OSError as error:
+        why_not = f"can't be written: {error.strerror}; name a file elsewhere"
+    if why_not:
+        raise ConfigurationError(f"--out {path}: {why_not}")
+
+
+def _why_not_a_file(path: Path) -> str:
+    if path.is_dir():
+        return "wanted a file, and that is a directory; name a file in it"
+    if not path.parent.is_dir():
+        return f"{path.parent} is not a directory; make it, or name a file elsewhere"
+    return ""
+
+
+def _touch(path: Path) -> None:
+    """Open it for writing, and leave everything as it was. Pipes and devices are left alone: to
+    open one may wait for its reader, and to close it tells that one that all is said."""
+    is_there = path.exists()
+    if is_there and not path.is_file():
+        return
+    with path.open("ab"):
+        pass
+    if not is_there:
+        path.unlink()
+
+
 def write_answers(streams: Sequence[StreamAnswers], form: OutputFormat, out: Path | None) -> None:
     """To the file, or to standard output. One stream, one file: several get names of their own."""
+    check_output([stream.name for stream in streams], form, out)
     if out is None and form is OutputFormat.TABLE:
         for stream in streams:
             _print_stream(stream)
     elif out is None and form is OutputFormat.JSON:
         for stream in streams:
             _write_json(stream, None)
-    elif out is None and len(streams) > 1:
-        raise ConfigurationError(
-            f"-o {form}: {len(streams)} streams have different columns; give --out FILE "
-            "(each stream gets a file of its own), or use -o json"
-        )
     else:
         for stream in streams:
-            _write_file(stream, form, _path_of(stream, out, is_alone=len(streams) == 1))
+            _write_file(stream, form, _path_of(stream.name, out, is_alone=len(streams) == 1))
 
 
 def _write_file(stream: StreamAnswers, form: OutputFormat, path: Path | None) -> None:
@@ -151,10 +193,10 @@ def _prefixed(table: pa.Table, header: Mapping[str, Any]) -> pa.Table:
     return pa.table(columns | dict(zip(table.column_names, table.columns, strict=True)))
 
 
-def _path_of(stream: StreamAnswers, out: Path | None, *, is_alone: bool) -> Path | None:
+def _path_of(name: str, out: Path | None, *, is_alone: bool) -> Path | None:
     if out is None or is_alone:
         return out
-    return out.with_name(f"{out.stem}-{stream.name}{out.suffix}")
+    return out.with_name(f"{out.stem}-{name}{out.suffix}")
 
 
 def _span(header: Mapping[str, Any]) -> str:

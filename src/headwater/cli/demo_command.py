@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.ending import ends_in_order
+
 
 def add_to(app: typer.Typer) -> None:
     app.command("demo")(demo)
@@ -27,7 +29,7 @@ def demo(
 
     log_warnings_only()
     console = console_on(sys.stdout)
-    with DemoView(console) as view:
+    with ends_in_order(), DemoView(console) as view:
         summary = run_demo(seconds=seconds, seed=seed, show=view.show)
     console.print(summary_table(summary))
     raise typer.Exit(0 if summary.is_good else 1)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headwater.cli import current
-from headwater.cli.output import Listing, OutputFormat, print_listing, say
+from headwater.cli.output import Listing, ListingOutput, print_listing, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,11 +20,12 @@ def up(
     directory: Annotated[Path, typer.Argument(help="Where the federation lives; made if absent.")],
     sites: Annotated[int, typer.Option(help="Sites with data, each with its own Spark.")] = 3,
     relays: Annotated[int, typer.Option(help="Agents without Spark, which only carry.")] = 0,
-    output: Annotated[OutputFormat | None, typer.Option("-o", help="table or json.")] = None,
+    output: ListingOutput = None,
 ) -> None:
     """Start a federation of agents on this machine.
 
-    Each agent is a process with a certificate, a port and a lean Spark of its own.
+    Each agent is a process with a certificate, a port and a lean Spark of its own. Agents that run
+    already are left alone, so this also brings back those that died.
     """
     from headwater.agent import up as local
 

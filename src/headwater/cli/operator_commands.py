@@ -11,7 +11,9 @@ import typer
 
 from headwater.cli.output import (
     Listing,
+    ListingOutput,
     OutputFormat,
+    TextOutput,
     chosen,
     print_listing,
     print_objects,
@@ -27,10 +29,6 @@ Federation = Annotated[
 At = Annotated[
     str | None, typer.Option("--at", help="The site to ask; default: the federation's home.")
 ]
-Output = Annotated[
-    OutputFormat | None,
-    typer.Option("-o", "--output", help="Default: a table on a terminal, JSON in a pipe."),
-]
 File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
 Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
 
@@ -45,7 +43,9 @@ def add_to(app: typer.Typer) -> None:
     app.command("remove")(remove)
 
 
-def run(file: File, federation: Federation = None, at: At = None, output: Output = None) -> None:
+def run(
+    file: File, federation: Federation = None, at: At = None, output: ListingOutput = None
+) -> None:
     """Install the streams of a file, all or none."""
     from headwater.agent import control_api as api
     from headwater.cli.reach import ask
@@ -56,7 +56,7 @@ def run(file: File, federation: Federation = None, at: At = None, output: Output
 
 
 def explain(
-    file: File, federation: Federation = None, at: At = None, output: Output = None
+    file: File, federation: Federation = None, at: At = None, output: TextOutput = None
 ) -> None:
     """Show how queries are split between sites and root."""
     from headwater.agent import control_api as api
@@ -70,7 +70,7 @@ def explain(
         print_objects({"plan": plan} for plan in reply.plans)
 
 
-def streams(federation: Federation = None, at: At = None, output: Output = None) -> None:
+def streams(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
     """List the streams, with what has been answered."""
     from headwater.agent import control_api as api
     from headwater.cli.reach import ask
@@ -80,7 +80,7 @@ def streams(federation: Federation = None, at: At = None, output: Output = None)
     print_listing(_listing(api.StreamLine, reply.streams, none=none), output)
 
 
-def sites(federation: Federation = None, at: At = None, output: Output = None) -> None:
+def sites(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
     """List the sites, as one agent sees them."""
     from headwater.agent import control_api as api
     from headwater.cli.reach import ask
@@ -94,7 +94,7 @@ def watch(
     stream: Stream,
     federation: Federation = None,
     at: At = None,
-    output: Output = None,
+    output: ListingOutput = None,
     only_new: Annotated[bool, typer.Option(help="Skip what is already answered.")] = False,
     count: Annotated[int | None, typer.Option(help="End after so many answers.")] = None,
 ) -> None:
@@ -103,8 +103,6 @@ def watch(
     from headwater.cli.reach import listen
 
     form = chosen(output)
-    if form is OutputFormat.PARQUET:
-        raise ConfigurationError("watch: wanted -o table, json or csv; Parquet can't be followed")
     request = api.StreamRequest(stream, newest=not only_new)
     try:
         for number, event in enumerate(
@@ -124,7 +122,7 @@ def why(
     ] = "newest",
     federation: Federation = None,
     at: At = None,
-    output: Output = None,
+    output: TextOutput = None,
 ) -> None:
     """Say why a window is as it is.
 
@@ -141,7 +139,7 @@ def why(
 
 
 def remove(
-    stream: Stream, federation: Federation = None, at: At = None, output: Output = None
+    stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
 ) -> None:
     """End a stream everywhere; written results stay."""
     from headwater.agent import control_api as api

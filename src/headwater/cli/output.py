@@ -13,9 +13,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import typer
+
+from headwater.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +34,33 @@ class OutputFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
     PARQUET = "parquet"
+
+
+def output_option(can: tuple[OutputFormat, ...]) -> Any:
+    """The ``-o`` of a command that can print in these forms. Every command declares its own, and
+    any other form is refused before the command begins: none is printed as something else."""
+
+    def parsed(text: str) -> OutputFormat:
+        if text in can:
+            return OutputFormat(text)
+        known = ", ".join(can[:-1]) + f" or {can[-1]}"
+        hint = "; Parquet is written by: headwater try" if text == OutputFormat.PARQUET else ""
+        raise ConfigurationError(f"-o {text}: this command prints {known}{hint}")
+
+    return typer.Option(
+        "-o", "--output", parser=parsed, metavar=f"<{'|'.join(can)}>",
+        help="Default: a table on a terminal, JSON in a pipe.",
+    )  # fmt: skip
+
+
+AnyOutput = Annotated[OutputFormat | None, output_option(tuple(OutputFormat))]
+ListingOutput = Annotated[
+    OutputFormat | None,
+    output_option((OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.CSV)),
+]
+"""Of a command that answers with rows."""
+TextOutput = Annotated[OutputFormat | None, output_option((OutputFormat.TABLE, OutputFormat.JSON))]
+"""Of a command whose answer is a text for people; its columns would be nobody's."""
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -79,6 +109,7 @@ def print_listing(
         writer.writerow(listing.columns)
         writer.writerows(listing.rows)
     else:
+        assert form is OutputFormat.JSON, f"a listing as {form}: its command should refuse that"
         print_objects((dict(zip(listing.columns, row, strict=True)) for row in listing.rows), out)
 
 

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.output import Listing, OutputFormat, chosen, print_listing, print_objects, say
-from headwater.errors import ConfigurationError
+from headwater.cli.output import (
+    Listing,
+    OutputFormat,
+    TextOutput,
+    chosen,
+    print_listing,
+    print_objects,
+    say,
+)
 
 if TYPE_CHECKING:
     from headwater.sim.findings import Findings
@@ -23,10 +30,7 @@ def add_to(app: typer.Typer) -> None:
 def simulate(
     scenario: Annotated[Path, typer.Argument(help="A TOML file; see docs/guide/simulate.md.")],
     seed: Annotated[int | None, typer.Option(help="Instead of the file's own.")] = None,
-    output: Annotated[
-        OutputFormat | None,
-        typer.Option("-o", "--output", help="table or json; default: a table on a terminal."),
-    ] = None,
+    output: TextOutput = None,
     out: Annotated[
         Path | None, typer.Option(help="A directory for findings.json and pictures.")
     ] = None,
@@ -44,8 +48,6 @@ def simulate(
     from headwater.sim.simulation_file import read_simulation
 
     form = chosen(output)
-    if form not in (OutputFormat.TABLE, OutputFormat.JSON):
-        raise ConfigurationError(f"simulate: wanted -o table or json, got {form}")
     file = read_simulation(scenario)
     if seed is not None:
         file = msgspec.structs.replace(file, seed=seed)

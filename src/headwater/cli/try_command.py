@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.ending import ends_in_order
 from headwater.cli.operator_commands import read_sql
-from headwater.cli.output import OutputFormat, chosen, log_warnings_only, say
+from headwater.cli.output import AnyOutput, OutputFormat, chosen, log_warnings_only, say
 from headwater.errors import ConfigurationError, GroupFailed, SparkFailed
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ def try_files(
     compare: Annotated[
         bool, typer.Option("--compare", help="Do both, and say whether they are equal.")
     ] = False,
-    output: Annotated[
-        OutputFormat | None,
-        typer.Option("-o", "--output", help="Default: a table on a terminal, JSON in a pipe."),
-    ] = None,
+    output: AnyOutput = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the answers to this file, not to the output.")
     ] = None,
@@ -60,16 +57,19 @@ def try_files(
 
     All of it in one process: Spark at the sites, cubes, the tree, Spark at the root.
     """
-    from headwater.agent.try_query import joined
-    from headwater.cli.answers import write_answers
+    from headwater.agent.free_memory import checked_heap, heap_for_a_run
+    from headwater.agent.try_query import check, joined
+    from headwater.cli.answers import check_output, write_answers
 
     log_warnings_only()
     form = _form(output, out)
     if central and compare:
         raise ConfigurationError("try: --compare computes both; leave --central away")
-    results, found = _computed(
-        read_sql(file), sites, is_central=central, is_compared=compare, memory=memory
-    )
+    text = read_sql(file)
+    check_output(check(text, sites), form, out)
+    heap = heap_for_a_run() if memory is None else checked_heap(memory)
+    with ends_in_order():
+        results, found = _computed(text, sites, is_central=central, is_compared=compare, heap=heap)
     write_answers([_answers(parts) for parts in joined(results)], form, out)
     for result in results:
         if result.unparsed:
@@ -127,18 +127,13 @@ def _form(output: OutputFormat | None, out: Path | None) -> OutputFormat:
 
 
 def _computed(
-    text: str, sites: Path, *, is_central: bool, is_compared: bool, memory: str | None
+    text: str, sites: Path, *, is_central: bool, is_compared: bool, heap: str
 ) -> tuple[list[StreamResult], dict[str, str | None]]:
     """The answers, and where they differ from those of one Spark, if that was asked for."""
-    from headwater.agent.free_memory import heap_for_a_run
-    from headwater.agent.try_query import Progress, check, differences, try_central, try_query
+    from headwater.agent.try_query import Progress, differences, try_central, try_query
     from headwater.cli.progress import ProgressLine
     from headwater.spark.session import SparkConfig, start_session
 
-    check(text, sites)
-    if memory is not None and not re.fullmatch(r"[1-9]\d*[kKmMgG]", memory):
-        raise ConfigurationError(f"--memory: wanted a size like 512m or 2g, got {memory!r}")
-    heap = memory or heap_for_a_run()
     with ProgressLine() as line, TemporaryDirectory(prefix="headwater-try-") as directory:
         line.show(Progress("starting Spark"))
         spark = start_session(

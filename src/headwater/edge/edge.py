@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.ranges import Ranges
-from headwater.algebra.site_state import Reason, SiteState
+from headwater.algebra.site_state import Reason, SiteState, Unread
 from headwater.edge.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
@@ -210,6 +210,12 @@ class Edge:
         for edge in self._edges.values():
             if edge.query.source.name == report.source:
                 take_report(edge, batches.get(edge.id), report, now_s=now_s)
+
+    def input_unread(self, source: str, unread: Unread) -> None:
+        """After each poll of the source: what it names and is not read."""
+        for edge in self._edges.values():
+            if edge.query.source.name == source and edge.word.tell_unread(unread):
+                self._due_s, edge.has_work = None, True
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``: what is marked as sent goes out here and now."""

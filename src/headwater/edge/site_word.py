@@ -15,7 +15,7 @@ import msgspec
 
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Ranges
-from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.edge.config import EdgeConfig
 from headwater.edge.record import EdgeRecord
 
@@ -34,6 +34,7 @@ class SiteWord:
         "_numbered_s", "_tally_changed", "_told_s", "_trusted_from", "catching_up", "done_through",
         "ended", "first_pane", "greeted_number", "has_changed", "incarnation", "is_greeted",
         "message", "number", "ordinal", "query", "sealed_through", "status", "tally",
+        "unread",
     )  # fmt: skip
 
     def __init__(self, query: str, ordinal: int, incarnation: int, config: EdgeConfig) -> None:
@@ -48,6 +49,7 @@ class SiteWord:
         self.sealed_through = -FOREVER
         self.done_through = -FOREVER
         self.tally = Tally()
+        self.unread = Unread()
         self.number = 0
         self.greeted_number = 0
         self.is_greeted = False
@@ -116,6 +118,14 @@ class SiteWord:
             sums = (a + b for a, b in zip(_counts(self.tally), _counts(more), strict=True))
             self.tally = Tally(*sums)
             self._tally_changed = True
+
+    def tell_unread(self, unread: Unread) -> bool:
+        """What the newest poll left alone; False: it is no news. A file that comes and goes makes
+        no more states than the tally does."""
+        if unread == self.unread:
+            return False
+        self.unread, self._tally_changed = unread, True
+        return True
 
     def is_declined(self, pane: int) -> bool:
         return pane in self._never
@@ -221,6 +231,7 @@ class SiteWord:
             tally=self.tally,
             offset_s=offset_s,
             root_incarnation=root_incarnation,
+            unread=self.unread,
         )
 
     def empty(self) -> Ranges:

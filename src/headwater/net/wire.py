@@ -29,7 +29,15 @@ from headwater.algebra.acknowledgement import (
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.route import START, Route
-from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.site_state import (
+    FOREVER,
+    UNREAD_NAMED_MAX,
+    Declined,
+    Reason,
+    SiteState,
+    Tally,
+    Unread,
+)
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.net.refusal import Refusal, Refused
 from headwater.plan.command import Command, Install, Remove
@@ -88,6 +96,11 @@ class WireSummary(msgspec.Struct, frozen=True, array_like=True):
     more: MorePanes = 0
 
 
+class WireUnread(msgspec.Struct, frozen=True, array_like=True):
+    count: Number
+    named: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=UNREAD_NAMED_MAX)]
+
+
 class WireState(msgspec.Struct, frozen=True, array_like=True):
     query: Name
     ordinal: Ordinal
@@ -106,6 +119,8 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     tally: tuple[Number, Number, Number, Number, Number, Number]
     offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
     root_incarnation: Word = 0
+    unread: WireUnread | None = None
+    """None: nothing, as nearly always."""
 
 
 class WireAck(msgspec.Struct, frozen=True, array_like=True):
@@ -232,6 +247,7 @@ def wire_state(state: SiteState) -> WireState:
         ),
         state.offset_s,
         state.root_incarnation,
+        WireUnread(state.unread.count, state.unread.named) if state.unread else None,
     )
 
 
@@ -254,6 +270,7 @@ def checked_state(wire: WireState) -> SiteState:
         tally=Tally(*wire.tally),
         offset_s=wire.offset_s,
         root_incarnation=wire.root_incarnation,
+        unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
     )
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from headwater.algebra.site_state import Reason
+from headwater.algebra.site_state import Reason, Unread
 from headwater.algebra.summary import Merger, Rows
 from headwater.edge.edge import Edge
 from headwater.edge.outputs import CutDone
@@ -176,6 +176,12 @@ class Node:
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
         if self._machines.edge is not None:
             self._machines.edge.batch_committed(report, now_s=now_s)
+            self._machines.pass_on(now_s=now_s)
+
+    def input_unread(self, source: str, unread: Unread, *, now_s: float) -> None:
+        """What the newest poll of the source left alone."""
+        if self._machines.edge is not None:
+            self._machines.edge.input_unread(source, unread)
             self._machines.pass_on(now_s=now_s)
 
     def read_from(self, query_id: str, *, at_s: float, now_s: float) -> None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.algebra.panes import MICROS
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
-from headwater.root.envelope import LeftOut, MissingSite
+from headwater.root.envelope import Envelope, LeftOut, MissingSite
 
 SITES_SHOWN_MAX = 50
+BEFORE_BEGIN = "before the begin"
+OVER = "over"
+NO_ANSWER_KEPT = (
+    "The window is over, and no answer of it is kept: it had no records, or its answer was among "
+    "the oldest, which are removed."
+)
 
 
 class SiteAhead(msgspec.Struct, frozen=True):
@@ -26,6 +34,16 @@ class SiteAhead(msgspec.Struct, frozen=True):
         )
 
 
+class SiteUnread(msgspec.Struct, frozen=True):
+    """Input that one site does not read at present, as it last told."""
+
+    site: str
+    unread: Unread
+
+    def text(self) -> str:
+        return f"{self.site}: {self.unread.text()}"
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """What the root knows of one window at this moment."""
 
@@ -37,10 +55,11 @@ class Explanation(msgspec.Struct, frozen=True):
     panes: tuple[int, int]
     """The first and the last."""
     status: str
-    """unknown, over, open, answered, exact, final."""
+    """before the begin, unknown, over, open, answered, exact, final."""
     revision: int
     """The newest that is published; 0: none."""
     expected: int
+    """0: of this window the root knows of no sites, because it is none of its own (any more)."""
     covered: int
     missing: tuple[MissingSite, ...] = ()
     missing_count: int = 0
@@ -49,6 +68,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """What happens next, in sentences."""
     ahead: tuple[SiteAhead, ...] = ()
     """Sites that read records from the future, whatever window they are for."""
+    unread: tuple[SiteUnread, ...] = ()
+    """Sites that do not read some of their input, whatever window it is for."""
     part: Part | None = None
     """Of a stream with several roots: which one."""
     left_out: LeftOut = LeftOut()
@@ -57,10 +78,12 @@ class Explanation(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """For a person, at three in the morning."""
         name = self.stream if self.part is None else f"{self.stream}, {self.part},"
+        known = ""
+        if self.expected:
+            known = f", revision {self.revision}, {self.covered} of {self.expected} sites covered"
         lines = [
             f"{name} window {self.window}, {span_text(self.start_us, self.end_us)} "
-            f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}, revision {self.revision}, "
-            f"{self.covered} of {self.expected} sites covered"
+            f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}{known}"
         ]
         for one in self.missing[:SITES_SHOWN_MAX]:
             panes = _panes_text(one.panes)
@@ -72,8 +95,33 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
+        lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
         lines += [f"  {sentence}" for sentence in self.awaited]
         return "\n".join(lines)
+
+    def with_published(self, envelope: Envelope | None) -> Explanation:
+        """Of a window that is over, so that the root keeps nothing of it: what its newest published
+        answer says, which is the last one; None: there is none."""
+        if self.status != OVER:
+            return self
+        if envelope is None:
+            return msgspec.structs.replace(self, awaited=(NO_ANSWER_KEPT,))
+        at = timestamp_text(round(envelope.answered_at_s * MICROS))
+        last = f"It is over, and not final: nothing more was awaited of it; last answered at {at}."
+        if envelope.final:
+            last = f"It is final since {at}: nothing can change any more."
+        return msgspec.structs.replace(
+            self,
+            status="final" if envelope.final else OVER,
+            revision=envelope.revision,
+            expected=envelope.expected,
+            covered=envelope.covered,
+            missing=envelope.missing,
+            missing_count=envelope.missing_count,
+            damaged=envelope.damaged,
+            left_out=envelope.left_out,
+            awaited=(f"{last} The root no longer keeps it; its results stay.",),
+        )
 
 
 class RootProgress(msgspec.Struct, frozen=True):

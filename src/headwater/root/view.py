@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.plan.timestamps import timestamp_text
 from headwater.root.envelope import LeftOut
-from headwater.root.explain import Explanation, RootProgress, SiteAhead
+from headwater.root.explain import (
+    BEFORE_BEGIN,
+    OVER,
+    Explanation,
+    RootProgress,
+    SiteAhead,
+    SiteUnread,
+)
 
 if TYPE_CHECKING:
     from headwater.root.root import Root
@@ -17,6 +25,9 @@ def explain(root: Root, number: int) -> Explanation:
     window = root.windows.windows.get(number)
     panes = spec.panes_of(number)
     found = root.answers.assess(number)
+    status = _status(root, number, is_exact=found.is_exact)
+    if status in (BEFORE_BEGIN, OVER):
+        return _none_of_ours(root, number, status)
     return Explanation(
         stream=query.id.name,
         query=root.id,
@@ -24,7 +35,7 @@ def explain(root: Root, number: int) -> Explanation:
         start_us=spec.window_start_us(number),
         end_us=spec.window_end_us(number),
         panes=(panes.start, panes.stop - 1),
-        status=_status(root, number, is_exact=found.is_exact),
+        status=status,
         revision=window.revision if window else 0,
         expected=found.expected,
         covered=found.covered,
@@ -33,8 +44,30 @@ def explain(root: Root, number: int) -> Explanation:
         damaged=found.damaged,
         awaited=tuple(_awaited(root, number)),
         ahead=sites_ahead(root),
+        unread=sites_unread(root),
         part=query.part,
         left_out=window.left_out if window else LeftOut(),
+    )
+
+
+def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
+    """The boards have nothing of such a window, which must not pass for sites that are missing."""
+    spec, panes = root.windows.spec, root.windows.spec.panes_of(number)
+    return Explanation(
+        stream=root.query.id.name,
+        query=root.id,
+        window=number,
+        start_us=spec.window_start_us(number),
+        end_us=spec.window_end_us(number),
+        panes=(panes.start, panes.stop - 1),
+        status=status,
+        revision=0,
+        expected=0,
+        covered=0,
+        awaited=tuple(_awaited_of_none(root, number)),
+        ahead=sites_ahead(root),
+        unread=sites_unread(root),
+        part=root.query.part,
     )
 
 
@@ -46,6 +79,12 @@ def sites_ahead(root: Root) -> tuple[SiteAhead, ...]:
         for name, tally in tallies
         if tally.fenced or tally.refused
     )
+
+
+def sites_unread(root: Root) -> tuple[SiteUnread, ...]:
+    """The sites that do not read some of their input."""
+    states = ((root.table.names[o], view.state) for o, view in root.table.views.items())
+    return tuple(SiteUnread(name, state.unread) for name, state in states if state.unread)
 
 
 def progress_of(root: Root) -> RootProgress:
@@ -84,8 +123,10 @@ def site_offsets_s(root: Root) -> dict[str, float]:
 
 def _status(root: Root, number: int, *, is_exact: bool) -> str:
     window = root.windows.windows.get(number)
+    if root.windows.is_before_begin(number):
+        return BEFORE_BEGIN
     if window is None:
-        return "over" if root.windows.is_over(number) else "unknown"
+        return OVER if root.windows.is_over(number) else "unknown"
     if not window.revision:
         return "open"
     if window.is_final:
@@ -108,8 +149,20 @@ def _awaited(root: Root, number: int) -> list[str]:
 
 
 def _awaited_of_none(root: Root, number: int) -> list[str]:
-    if root.windows.is_over(number):
+    book = root.windows
+    if book.is_before_begin(number):
+        first_us = book.spec.window_start_us(book.first)
+        return [
+            f"It is before the query's begin: its first window is {book.first}, "
+            f"from {timestamp_text(first_us)}."
+        ]
+    if book.is_over(number):
         return ["The window is over: it is final, or beyond the horizon; its results stay."]
+    has_passed = book.has_passed(number)
+    if has_passed is None:
+        return ["No site has told of records in this window, and only records make a window here."]
+    if has_passed:
+        return ["Nothing has been heard of this window, though its end has come."]
     return ["Nothing has been heard of this window, and its end has not come."]
 
 

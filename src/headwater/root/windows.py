@@ -133,6 +133,19 @@ class WindowBook:
     def is_over(self, window: int) -> bool:
         return window in self._over or self.spec.panes_of(window).start < self.done_through
 
+    def is_before_begin(self, window: int) -> bool:
+        return window < self._first
+
+    @property
+    def first(self) -> int:
+        """The first window of a query with a begin."""
+        assert self.has_begin, "a query of the earliest records has no first window"
+        return self._first
+
+    def has_passed(self, window: int) -> bool | None:
+        """Whether the clocks have passed the window's end; None: they open no windows here."""
+        return window < self._next_by_clock if self.has_begin and not self._ends else None
+
     def due_by_clock(self, *, now_s: float) -> Iterator[int]:
         """Windows whose end the clock has passed, a bounded number at a time."""
         if not self.has_begin or self._ends or now_s < self._by_clock_from_s:

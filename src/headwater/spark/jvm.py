@@ -186,7 +186,12 @@ def start_jvm(
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(port_file),
         }
         process = _spawn(command, environment, log)
-        port, secret = _await_port(process, port_file, command, log)
+        try:
+            port, secret = _await_port(process, port_file, command, log)
+        except BaseException:
+            process.kill()  # nobody would know of it, and it writes into directories that go now
+            process.wait(STOP_TIMEOUT_S)
+            raise
     heap = next((one.removeprefix("-Xmx") for one in options if one.startswith("-Xmx")), "")
     return Jvm(process, _connect(port, secret), voice=voice, heap=heap)
 

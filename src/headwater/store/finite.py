@@ -44,6 +44,8 @@ class FiniteInput:
         self._disk = disk or cuts.disk
         self._glob = Glob(directory, pattern, disk=self._disk, compressed=True)
         self._state = cuts.open_source(source, ends=True)
+        self._refused: dict[str, str] = {}
+        """As it was when the files were registered, in this process: nothing is looked at later."""
 
     def poll(self, *, now_s: float) -> Poll:
         """Register all files at the first call; afterwards only tell how far they are read."""
@@ -54,7 +56,8 @@ class FiniteInput:
             stalled = offer.why_not or self._register(offer, now_s=now_s)
             if stalled:
                 self._withdraw(offer)
-        new, refused = offer.cuts, offer.refused
+            self._refused = offer.refused
+        new = offer.cuts
         is_clean = not stalled
         report = self._cuts.polled(self._state, started_s=now_s, is_clean=is_clean)
         return Poll(
@@ -64,7 +67,8 @@ class FiniteInput:
             bytes=sum(cut.bytes for cut in new) if is_clean else 0,
             is_clean=is_clean,
             stalled=stalled,
-            refused=tuple(sorted(refused.items())[:REFUSED_SHOWN_MAX]),
+            refused=tuple(sorted(self._refused.items())[:REFUSED_SHOWN_MAX]),
+            refused_count=len(self._refused),
             report=report if self._state.is_begun else None,
         )
 

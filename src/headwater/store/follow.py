@@ -232,6 +232,7 @@ class LogFollower:
             lost_bytes=round_.lost_bytes,
             skipped_lines=sum(reading.skipped_lines for reading in readings),
             refused=tuple(refused),
+            refused_count=len(round_.refused),
             copies=self._watch.copy_count,
             told=tuple(round_.told[:REFUSED_SHOWN_MAX]),
             twice_bytes=round_.twice_bytes,

@@ -102,6 +102,8 @@ class Glob:
         for directory, entries in walk.found():
             for entry in entries:
                 self._take(directory, entry, listing)
+        for path in listing.listed:  # what is in them is looked at, whatever matches them
+            listing.refused.pop(path, None)
         for path, reason in listing.unlisted.items():
             listing.refused[shown(path)] = reason
         return listing
@@ -125,6 +127,7 @@ class Glob:
             self._take_unseen(directory, entry.path, error, listing)
             return
         if not stat.S_ISREG(status.st_mode):
+            listing.refused[entry.path] = _why_not_regular(status.st_mode)
             return
         if len(listing.matching) >= FILES_MAX:
             listing.refused[entry.path] = f"more than {FILES_MAX} files match"
@@ -154,6 +157,12 @@ class Glob:
         elif os.path.islink(path):
             listing.dangling.add(path)
             listing.refused[path] = "the link leads nowhere"
+
+
+def _why_not_regular(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a directory, and the path names files; for those in it write ** or a further /*"
+    return "not a regular file: pipes, sockets and devices are not read"
 
 
 def is_text(path: str) -> bool:

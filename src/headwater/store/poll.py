@@ -74,6 +74,8 @@ class Poll(msgspec.Struct, frozen=True):
     skipped_lines: int = 0
     refused: tuple[tuple[str, str], ...] = ()
     """(path, reason) of what could not be read, or is not followed; the first ones."""
+    refused_count: int = 0
+    """How many there are of those."""
     copies: int = 0
     """Files that are not read because they are copies of others; ``refused`` names them."""
     told: tuple[tuple[str, str], ...] = ()

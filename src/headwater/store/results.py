@@ -229,6 +229,15 @@ class ResultsReader:
                 found[envelope.query, envelope.window] = (seq, envelope)
         return [found[key] for key in sorted(found)]
 
+    def newest_of(self, query: str, window: int) -> Envelope | None:
+        """The newest answer of one window; None: there is none, or it is no longer there."""
+        for seq in reversed(self.publications()):
+            with contextlib.suppress(StoreError):  # it was the oldest, and is removed by now
+                for envelope in self.envelopes(seq):
+                    if (envelope.query, envelope.window) == (query, window):
+                        return envelope
+        return None
+
     def _read(self, kind: str, seq: int) -> pa.Table:
         path = self._path(kind, seq)
         try:

@@ -1,0 +1,107 @@
+"""What a site does not read is seen where people look: in ``streams`` and ``why``, at the root."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from headwater.agent.config import SourcesConfig
+from headwater.agent.control import UNREAD_SITES_SHOWN, ControlDesk, _unread_text
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.stores import SiteStores
+from headwater.algebra.site_state import SiteState, Unread
+from headwater.net.codec import Codec
+from headwater.net.memory_network import MemoryWorld
+from headwater.plan.roster import Roster, Site
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from feeder_kit import Host
+
+ROSTER = Roster(1, tuple(Site(n, name) for n, name in enumerate(("hub", "oslo"))), "hub")
+TEXT = """
+CREATE SOURCE hits (ts TIMESTAMP, page STRING) WITH (format = 'csv', path = '*', time = 'ts');
+CREATE STREAM pages AS SELECT page, count(*) AS n FROM hits
+GROUP BY window(ts, '5 seconds'), page;
+"""
+SEEN_S_MAX = 30.0
+
+
+def agent(world: MemoryWorld, directory: Path, site: str) -> SiteRuntime:
+    """With files, and a Spark that never comes to a batch."""
+    (directory / site / "data").mkdir(parents=True)
+    stores = SiteStores(directory / site / "state", site=site, clock=time.time)
+    settings = RuntimeSettings(
+        sources=SourcesConfig(data=str(directory / site / "data"), poll_s=0.05)
+    )
+    edge = msgspec.structs.replace(settings.node.edge, tally_every_s=0.1)
+    node = msgspec.structs.replace(settings.node, edge=edge)
+    return SiteRuntime(
+        site=site, roster=ROSTER, settings=msgspec.structs.replace(settings, node=node),
+        stores=stores, network=world.network(site, Codec(stores.book.schema)), now_s=time.time,
+        admit=lambda _: None, host=cast(Any, Host()),
+    )  # fmt: skip
+
+
+async def until(desk: ControlDesk, is_so: Callable[[str], bool]) -> str:
+    """What ``streams`` says of what is not read, once it is so."""
+    end_s = time.monotonic() + SEEN_S_MAX
+    while True:
+        lines = (await desk.handle("streams", {}))["streams"]
+        text = str(lines[0]["unread"]) if lines else ""
+        if lines and is_so(text):
+            return text
+        assert time.monotonic() < end_s, f"streams says {text!r}"
+        await asyncio.sleep(0.02)
+
+
+def test_streams_and_why_at_the_root_tell_what_another_site_does_not_read(tmp_path: Path) -> None:
+    async def run() -> None:
+        world = MemoryWorld()
+        agents = {site.name: agent(world, tmp_path, site.name) for site in ROSTER.sites}
+        (tmp_path / "oslo" / "data" / "old.log.xz").write_bytes(b"?")
+        desks = {name: ControlDesk() for name in agents}
+        try:
+            for name, runtime in agents.items():
+                await runtime.start()
+                desks[name].open(runtime)
+            await desks["hub"].handle("run", {"text": TEXT})
+            said = await until(desks["hub"], lambda text: text != "")
+            assert said.startswith("oslo: 1 file is not read: old.log.xz (")
+            assert await until(desks["oslo"], lambda text: text != "") == said
+            why = await desks["hub"].handle("why", {"stream": "pages", "window": "newest"})
+            assert said in why["text"]
+            (told,) = why["value"]["unread"]
+            assert (told["site"], told["unread"][0]) == ("oslo", 1)
+            (tmp_path / "oslo" / "data" / "old.log.xz").unlink()
+            await until(desks["hub"], lambda text: text == "")
+        finally:
+            for runtime in agents.values():
+                await runtime.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 3 * SEEN_S_MAX))
+
+
+def test_of_many_sites_the_first_are_named_and_the_rest_are_counted() -> None:
+    unread = Unread.of(4, [("a.zip", "can't be expanded")])
+    names = {number: f"s{number}" for number in range(UNREAD_SITES_SHOWN + 2)}
+    views = {
+        number: _Thing(state=SiteState("q@a#1", number, 1, 1, 0, unread=unread)) for number in names
+    }
+    root = _Thing(table=_Thing(names=names, views=views))
+    runtime = _Thing(node=_Thing(root=lambda _: root))
+    text = _unread_text(cast(Any, runtime), cast(Any, _Thing(id="q@a#1")))
+    assert text.count("a.zip") == UNREAD_SITES_SHOWN
+    assert text.endswith("; and 8 at 2 more sites")
+
+
+class _Thing:
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
