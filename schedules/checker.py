@@ -220,7 +220,8 @@ class Checker:
         for missing in envelope.missing:
             if not self._has_cause(missing.state, missing.reason, missing.panes, causes):
                 yield Violation("given up without a cause", f"{answer.where}: {missing}")
-        if envelope.damaged and not (causes.has_vanished or causes.has_damage):
+        has_lost = causes.has_vanished or self.logs.has_lost_closed
+        if envelope.damaged and not (has_lost or causes.has_damage):
             yield Violation("given up without a cause", f"{answer.where}: damaged")
 
     def _due_in(self, pane: int) -> set[int]:

@@ -63,6 +63,8 @@ class Logs:
         self.polls: list[PollSeen] = []
         self.vanished_lines = 0
         """Lines that were taken away before any clean poll had seen them."""
+        self.has_lost_closed = False
+        """A file that nobody could open was replaced: what it held, nobody can know."""
         self.away: Path | None = None
         """Where the directory is while it is not in its place."""
         self._files: dict[str, list[int]] = {}
@@ -190,7 +192,9 @@ class Logs:
         data = (self.directory / MAIN).read_bytes() + b"".join(line.text for line in lines)
         new = self.directory / f".{MAIN}.new"
         new.write_bytes(data)
-        self._touched(new.name)
+        self._touched(new.name, is_new=True)
+        if os.stat(self.directory / MAIN).st_ino in self._disk.closed:
+            self.has_lost_closed = True
         os.rename(new, self.directory / MAIN)
         self._show(MAIN, [line.number for line in lines])
         self._story.tell(f"{self.source}: {MAIN} was replaced by a longer copy, {count} lines more")
@@ -277,13 +281,16 @@ class Logs:
         return fnmatch.fnmatchcase(name, self.pattern)
 
     def _write(self, name: str, data: bytes) -> None:
+        is_new = name not in self._files
         with open(self.directory / name, "ab") as file:
             file.write(data)
         self._files.setdefault(name, [])
-        self._touched(name)
+        self._touched(name, is_new=is_new)
 
-    def _touched(self, name: str) -> None:
+    def _touched(self, name: str, *, is_new: bool = False) -> None:
         inode = os.stat(self.directory / name).st_ino
+        if is_new:
+            self._disk.is_new(inode)
         self._disk.times_ns[inode] = round(self.now_s * 1e9)
 
     def _show(self, name: str, numbers: list[int]) -> None:

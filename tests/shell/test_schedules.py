@@ -43,6 +43,12 @@ def test_without_trouble_every_answer_is_exact() -> None:
         assert not outcome.faults
 
 
+def test_a_file_that_nobody_could_open_before_it_was_replaced_may_be_told_as_lost() -> None:
+    """It held what the next one holds, and nobody can know that."""
+    outcome = run_schedule(90050, (Kind.DISK, Kind.FULL, Kind.INPUT, Kind.REPLACING))
+    assert outcome.is_good, outcome.report()
+
+
 def test_a_seed_tells_the_same_story_again() -> None:
     kinds = (Kind.DISK, Kind.KILL, Kind.SPARK)
     first, second = (run_schedule(7, kinds, is_told=True) for _ in range(2))
