@@ -63,6 +63,8 @@ class Logs:
         self.polls: list[PollSeen] = []
         self.vanished_lines = 0
         """Lines that were taken away before any clean poll had seen them."""
+        self.twice_bytes = 0
+        """That may have been read twice, as polls have told."""
         self.has_lost_closed = False
         """A file that nobody could open was replaced: what it held, nobody can know."""
         self.away: Path | None = None
@@ -81,8 +83,11 @@ class Logs:
 
     # What the follower did
 
-    def polled(self, began_step: int, started_s: float, *, is_clean: bool) -> None:
+    def polled(
+        self, began_step: int, started_s: float, *, is_clean: bool, twice_bytes: int
+    ) -> None:
         self.polls.append(PollSeen(started_s, is_clean))
+        self.twice_bytes += twice_bytes
         if not is_clean:
             return
         for number in list(self._unseen):

@@ -49,6 +49,12 @@ def test_a_file_that_nobody_could_open_before_it_was_replaced_may_be_told_as_los
     assert outcome.is_good, outcome.report()
 
 
+def test_a_short_log_that_is_replaced_and_renamed_at_once_may_be_told_as_read_twice() -> None:
+    """Under its former name is another file, and less than a header is no proof of a copy."""
+    outcome = run_schedule(90230, (Kind.DISK, Kind.EMPTYING, Kind.FULL, Kind.REPLACING))
+    assert outcome.is_good, outcome.report()
+
+
 def test_a_seed_tells_the_same_story_again() -> None:
     kinds = (Kind.DISK, Kind.KILL, Kind.SPARK)
     first, second = (run_schedule(7, kinds, is_told=True) for _ in range(2))
