@@ -66,7 +66,8 @@ class Logs:
         self.twice_bytes = 0
         """That may have been read twice, as polls have told."""
         self.has_lost_closed = False
-        """A file that nobody could open was replaced: what it held, nobody can know."""
+        """A file that nobody could open was replaced, or renamed to what the glob does not cover:
+        what it held, nobody can know."""
         self.away: Path | None = None
         """Where the directory is while it is not in its place."""
         self._files: dict[str, list[int]] = {}
@@ -157,6 +158,8 @@ class Logs:
         if not self._has(MAIN):
             return
         new = self._rotated_name(is_matching)
+        if not is_matching:
+            self._note_closed()
         os.rename(self.directory / MAIN, self.directory / new)
         self._story.tell(f"{self.source}: {MAIN} became {new}")
         self._files[new] = self._files.pop(MAIN)
@@ -198,8 +201,7 @@ class Logs:
         new = self.directory / f".{MAIN}.new"
         new.write_bytes(data)
         self._touched(new.name, is_new=True)
-        if os.stat(self.directory / MAIN).st_ino in self._disk.closed:
-            self.has_lost_closed = True
+        self._note_closed()
         os.rename(new, self.directory / MAIN)
         self._show(MAIN, [line.number for line in lines])
         self._story.tell(f"{self.source}: {MAIN} was replaced by a longer copy, {count} lines more")
@@ -263,6 +265,11 @@ class Logs:
         self._story.tell(f"{self.source}: the directory is back")
 
     # How it is kept
+
+    def _note_closed(self) -> None:
+        """The main log is about to go."""
+        if os.stat(self.directory / MAIN).st_ino in self._disk.closed:
+            self.has_lost_closed = True
 
     def _has(self, name: str) -> bool:
         return self.away is None and bool(self._files.get(name))

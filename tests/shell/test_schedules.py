@@ -43,9 +43,19 @@ def test_without_trouble_every_answer_is_exact() -> None:
         assert not outcome.faults
 
 
-def test_a_file_that_nobody_could_open_before_it_was_replaced_may_be_told_as_lost() -> None:
-    """It held what the next one holds, and nobody can know that."""
-    outcome = run_schedule(90050, (Kind.DISK, Kind.FULL, Kind.INPUT, Kind.REPLACING))
+@pytest.mark.parametrize(
+    ("seed", "kinds"),
+    [
+        (90050, (Kind.DISK, Kind.FULL, Kind.INPUT, Kind.REPLACING)),
+        (90289, (Kind.INPUT, Kind.RETENTION)),
+    ],
+    ids=("replaced", "renamed"),
+)
+def test_a_file_that_nobody_could_open_before_it_left_may_be_told_as_lost(
+    seed: int, kinds: tuple[Kind, ...]
+) -> None:
+    """What it held may be in the next one, or beside the glob: nobody can know that."""
+    outcome = run_schedule(seed, kinds)
     assert outcome.is_good, outcome.report()
 
 
