@@ -31,17 +31,17 @@ from chaos.processes import java_children, session_members
 from chaos.steps import Trap
 from headwater.agent import control_api as api
 from headwater.agent.config import roster_toml
-from headwater.agent.process import JVM
 from headwater.agent.up import OPERATOR, is_ready, lay_out
 from headwater.errors import ConfigurationError
 from headwater.net import certs
 from headwater.net.certs import CertFiles
 from headwater.net.control_client import ControlClient
 from headwater.plan.roster import Roster, Site
-from headwater.spark.jvm import JvmIdentity, started_ticks
 
 READY_S_MAX = 240.0
 END_S_MAX = 30.0
+ANOTHER_JVM_S_MAX = 90.0
+"""The keeper pauses for up to a minute before it starts a JVM when several have died young."""
 LOOK_EVERY_S = 0.1
 ISSUED_BEFORE = timedelta(days=3)
 
@@ -122,6 +122,7 @@ class Agents:
         """End everything that was started; returns what outlived its agent."""
         for name, process in self._processes.items():
             self._note_end(name)
+            self._note_jvms(name)
             self.unpause(name)
             process.terminate()
         for process in self._processes.values():
@@ -197,21 +198,23 @@ class Agents:
             if not self.is_running(name):
                 self.start(name)
             time.sleep(LOOK_EVERY_S)
-        self._note_jvm(name)
+        self._note_jvms(name)
 
     def kill(self, name: str, *, with_jvm: bool = False) -> None:
         """SIGKILL; its JVM ends by itself a moment later, or is killed as well."""
-        jvm = self._note_jvm(name)
+        jvms = self._note_jvms(name)
         process = self._processes[name]
         process.kill()
         process.wait()
-        if with_jvm and jvm is not None:
-            _kill_jvm(jvm)
+        for pid in jvms if with_jvm else ():
+            _signal(pid, signal.SIGKILL)
 
-    def kill_jvm(self, name: str) -> bool:
-        """SIGKILL for the JVM alone; False if there is none."""
-        jvm = self._note_jvm(name)
-        return jvm is not None and _kill_jvm(jvm)
+    def kill_jvm(self, name: str) -> list[int]:
+        """SIGKILL for the JVM alone, also for one that is starting; which it was, if any."""
+        jvms = self._note_jvms(name)
+        for pid in jvms:
+            _signal(pid, signal.SIGKILL)
+        return jvms
 
     def await_end(self, name: str) -> bool:
         """Whether the agent ended by itself within ``END_S_MAX``."""
@@ -226,8 +229,8 @@ class Agents:
         return java_children(self.pid(name))
 
     def await_another_jvm(self, name: str, before: Sequence[int]) -> bool:
-        """Whether the agent has another JVM than before, or has ended, within ``END_S_MAX``."""
-        deadline_s = time.monotonic() + END_S_MAX
+        """Whether in time the agent has another JVM than before, or has ended."""
+        deadline_s = time.monotonic() + ANOTHER_JVM_S_MAX
         while self.is_running(name) and not set(self.jvms(name)) - set(before):
             if time.monotonic() > deadline_s:
                 return False
@@ -257,13 +260,11 @@ class Agents:
         text = (self.directory / name / "agent.log").read_text(errors="replace")
         return "\n".join(line[:400] for line in text.splitlines()[-lines:])
 
-    def _note_jvm(self, name: str) -> JvmIdentity | None:
-        try:
-            jvm = msgspec.json.decode((self.state(name) / JVM).read_bytes(), type=JvmIdentity)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
-        self._sessions.add(jvm.pid)
-        return jvm
+    def _note_jvms(self, name: str) -> list[int]:
+        """The JVMs that it has now; none of them may be left in the end."""
+        found = self.jvms(name)
+        self._sessions.update(found)
+        return found
 
     # What an operator asks
 
@@ -299,13 +300,6 @@ class Agents:
         held = self.directory / "certs"
         files = CertFiles(held / "ca.pem", held / f"{OPERATOR}.pem", held / f"{OPERATOR}.key")
         return ControlClient("127.0.0.1", self._ports[name], files, site=name)
-
-
-def _kill_jvm(jvm: JvmIdentity) -> bool:
-    if started_ticks(jvm.pid) != jvm.started_ticks:
-        return False
-    _signal(jvm.pid, signal.SIGKILL)
-    return True
 
 
 def _signal(pid: int, which: signal.Signals) -> None:

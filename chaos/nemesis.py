@@ -104,8 +104,8 @@ class Nemesis:
         if fault.kind is Kind.KILL_AT_STEP:
             return self._strike_at_step(fault)
         if fault.kind is Kind.KILL_JVM:
-            self._strike_jvm(target)
-        elif fault.kind in CLOCK_TROUBLES:
+            return self._strike_jvm(target)
+        if fault.kind in CLOCK_TROUBLES:
             self._strike_clock(fault)
         elif fault.kind is Kind.FAIL_DISK:
             return self._strike_disk(fault)
@@ -121,11 +121,13 @@ class Nemesis:
                 agents.forget_checkpoint(target)
         return True
 
-    def _strike_jvm(self, target: str) -> None:
+    def _strike_jvm(self, target: str) -> bool:
+        """An agent whose JVM has died is ready: there may be none now, or one that is starting."""
         self.agents.await_ready(target)
-        before = self.agents.jvms(target)
-        self.agents.kill_jvm(target)
-        self._await_another_jvm(target, before)
+        before = self.agents.kill_jvm(target)
+        if before:
+            self._await_another_jvm(target, before)
+        return bool(before)
 
     def _await_another_jvm(self, target: str, before: Sequence[int]) -> None:
         self.agents.may_end.add(target)

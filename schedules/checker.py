@@ -1,9 +1,10 @@
 """The set in every published answer against what it says of itself, and against the logs.
 
-*Always*: no number is counted twice or comes from nowhere; a revision is published once, never
-lowers coverage, and none follows a final one; a pane that an answer does not call missing has every
-line that a clean poll after the pane's end must have found. *In the end*: every window is final and
-has every line that was seen in time, or the answer says what is missing, and there was a cause.
+*Always*: no number comes from nowhere, or is counted twice unless polls told of as much; a revision
+is published once, never lowers coverage, and none follows a final one; a pane that an answer does
+not call missing has every line that a clean poll after the pane's end must have found. *In the
+end*: every window is final and has every line that was seen in time, or the answer says what is
+missing, and there was a cause.
 """
 
 from __future__ import annotations
@@ -134,12 +135,22 @@ class Checker:
 
     def _check_content(self, answer: Answer) -> Iterator[Violation]:
         twice = sorted(number for number, count in answer.counts.items() if count != 1)
-        if twice:
+        if self._bytes_again(answer) > self.logs.twice_bytes:
             yield Violation("no double counting", f"{answer.where}: {_shown(twice)}")
         born = self._born(answer.envelope)
         strangers = sorted(answer.counts.keys() - born)
         if strangers:
             yield Violation("no strangers", f"{answer.where}: {_shown(strangers)}")
+
+    def _bytes_again(self, answer: Answer) -> int:
+        """Of lines that are in the answer more than once. A follower reads what may be a copy when
+        too little tells so, and says how much that is."""
+        lines = self.logs.lines
+        return sum(
+            (count - 1) * len(lines[number].text)
+            for number, count in answer.counts.items()
+            if number in lines
+        )
 
     def _born(self, envelope: Envelope) -> set[int]:
         panes = self.query.window.panes_of(envelope.window)
@@ -220,7 +231,8 @@ class Checker:
         for missing in envelope.missing:
             if not self._has_cause(missing.state, missing.reason, missing.panes, causes):
                 yield Violation("given up without a cause", f"{answer.where}: {missing}")
-        if envelope.damaged and not (causes.has_vanished or causes.has_damage):
+        has_lost = causes.has_vanished or self.logs.has_lost_closed
+        if envelope.damaged and not (has_lost or causes.has_damage):
             yield Violation("given up without a cause", f"{answer.where}: damaged")
 
     def _due_in(self, pane: int) -> set[int]:

@@ -63,6 +63,11 @@ class Logs:
         self.polls: list[PollSeen] = []
         self.vanished_lines = 0
         """Lines that were taken away before any clean poll had seen them."""
+        self.twice_bytes = 0
+        """That may have been read twice, as polls have told."""
+        self.has_lost_closed = False
+        """A file that nobody could open was replaced, or renamed to what the glob does not cover:
+        what it held, nobody can know."""
         self.away: Path | None = None
         """Where the directory is while it is not in its place."""
         self._files: dict[str, list[int]] = {}
@@ -79,8 +84,11 @@ class Logs:
 
     # What the follower did
 
-    def polled(self, began_step: int, started_s: float, *, is_clean: bool) -> None:
+    def polled(
+        self, began_step: int, started_s: float, *, is_clean: bool, twice_bytes: int
+    ) -> None:
         self.polls.append(PollSeen(started_s, is_clean))
+        self.twice_bytes += twice_bytes
         if not is_clean:
             return
         for number in list(self._unseen):
@@ -150,6 +158,8 @@ class Logs:
         if not self._has(MAIN):
             return
         new = self._rotated_name(is_matching)
+        if not is_matching:
+            self._note_closed()
         os.rename(self.directory / MAIN, self.directory / new)
         self._story.tell(f"{self.source}: {MAIN} became {new}")
         self._files[new] = self._files.pop(MAIN)
@@ -190,7 +200,8 @@ class Logs:
         data = (self.directory / MAIN).read_bytes() + b"".join(line.text for line in lines)
         new = self.directory / f".{MAIN}.new"
         new.write_bytes(data)
-        self._touched(new.name)
+        self._touched(new.name, is_new=True)
+        self._note_closed()
         os.rename(new, self.directory / MAIN)
         self._show(MAIN, [line.number for line in lines])
         self._story.tell(f"{self.source}: {MAIN} was replaced by a longer copy, {count} lines more")
@@ -255,6 +266,11 @@ class Logs:
 
     # How it is kept
 
+    def _note_closed(self) -> None:
+        """The main log is about to go."""
+        if os.stat(self.directory / MAIN).st_ino in self._disk.closed:
+            self.has_lost_closed = True
+
     def _has(self, name: str) -> bool:
         return self.away is None and bool(self._files.get(name))
 
@@ -277,13 +293,16 @@ class Logs:
         return fnmatch.fnmatchcase(name, self.pattern)
 
     def _write(self, name: str, data: bytes) -> None:
+        is_new = name not in self._files
         with open(self.directory / name, "ab") as file:
             file.write(data)
         self._files.setdefault(name, [])
-        self._touched(name)
+        self._touched(name, is_new=is_new)
 
-    def _touched(self, name: str) -> None:
+    def _touched(self, name: str, *, is_new: bool = False) -> None:
         inode = os.stat(self.directory / name).st_ino
+        if is_new:
+            self._disk.is_new(inode)
         self._disk.times_ns[inode] = round(self.now_s * 1e9)
 
     def _show(self, name: str, numbers: list[int]) -> None:

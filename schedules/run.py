@@ -279,7 +279,9 @@ class World:
     def _polled(self, source: str, poll: Callable[[], Any]) -> Any:
         began, started_s = self.turns.step, self.now_s
         result = poll()
-        self.logs[source].polled(began, started_s, is_clean=result.is_clean)
+        self.logs[source].polled(
+            began, started_s, is_clean=result.is_clean, twice_bytes=result.twice_bytes
+        )
         return result
 
     # The end

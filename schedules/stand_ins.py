@@ -119,6 +119,12 @@ class StandInOffers:
         if self._turn is not None:
             self._spark.turns.wake(self._turn)
 
+    def note_caller(self) -> None:
+        """There is no connection."""
+
+    def hang_up(self) -> None:
+        self._spark.raise_if_ended()
+
     # The frame and its writer
 
     def frame(self) -> StandInOffers:

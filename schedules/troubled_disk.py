@@ -71,6 +71,9 @@ class TroubledDisk(Disk):
         """When a call failed last, on the steady clock."""
         self.times_ns: dict[int, int] = {}
         """By inode: when a log file was changed last."""
+        self.closed: set[int] = set()
+        """Inodes of log files that somebody tried to open, and nobody has opened."""
+        self._opened: set[int] = set()
         self.unsynced = Unsynced(home, chance)
         self.connections: list[Connection] = []
         self._turns = turns
@@ -185,8 +188,22 @@ class TroubledDisk(Disk):
         return self.dated(os.lstat(path))
 
     def open(self, path: Path | str) -> int:
-        self.before("open", path)
-        return super().open(path)
+        inode = os.stat(path).st_ino if os.path.exists(path) else None
+        try:
+            self.before("open", path)
+        except OSError:
+            if inode is not None and inode not in self._opened:
+                self.closed.add(inode)
+            raise
+        handle = super().open(path)
+        self._opened.add(os.fstat(handle).st_ino)
+        self.closed.discard(os.fstat(handle).st_ino)
+        return handle
+
+    def is_new(self, inode: int) -> None:
+        """It is that of a file that has been made now; it may have been another's."""
+        self.closed.discard(inode)
+        self._opened.discard(inode)
 
     def stat_open(self, handle: int) -> os.stat_result:
         self.before("stat_open", handle)

@@ -180,6 +180,9 @@ class Stream:
     def offer(self) -> None:
         """Called by the stream: there is input."""
 
+    def note_caller(self) -> None:
+        """Called by the stream: a batch has come."""
+
     def batch(self) -> None:
         self.stream._offer()
         self._number += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 from chaos.federation import Agents
 from chaos.places import SITE
+from chaos.processes import java_children
 
 
 class Stubs(Agents):
@@ -65,3 +68,37 @@ def test_who_may_end_may_do_so_once(agents: Stubs) -> None:
     assert agents.await_end(SITE)
     agents.start(SITE)
     assert len(agents.ended) == 1
+
+
+def is_alive(pid: int) -> bool:
+    """One that has ended stays visible until its parent has asked for it."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def start_with_jvm(agents: Stubs, directory: Path) -> int:
+    """An agent that has written nothing of its JVM yet: it is starting."""
+    java = directory / "java"
+    java.symlink_to(str(shutil.which("sleep")))
+    agents.code = f"import subprocess; subprocess.run([{str(java)!r}, '600']); input()"
+    agents.start(SITE)
+    while not (jvms := java_children(agents.pid(SITE))):
+        assert agents.is_running(SITE)
+    return jvms[0]
+
+
+def test_a_jvm_that_is_starting_is_killed_like_any_other(agents: Stubs, tmp_path: Path) -> None:
+    jvm = start_with_jvm(agents, tmp_path)
+    assert agents.kill_jvm(SITE) == [jvm]
+    agents.await_end(SITE)
+    assert agents.kill_jvm(SITE) == []
+
+
+def test_an_agent_that_is_killed_with_its_jvm_leaves_none_that_is_starting(
+    agents: Stubs, tmp_path: Path
+) -> None:
+    jvm = start_with_jvm(agents, tmp_path)
+    agents.kill(SITE, with_jvm=True)
+    while is_alive(jvm):
+        assert not agents.is_running(SITE)

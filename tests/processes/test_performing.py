@@ -45,7 +45,7 @@ class Agents:
         self.links = self
         self.down: set[str] = set()
         self.may_end: set[str] = set()
-        self.has_another_jvm = True
+        self.has_jvm = self.has_another_jvm = True
         self.walks_into_traps = True
 
     def __getattr__(self, name: str) -> Any:
@@ -76,7 +76,10 @@ class Agents:
         self.done.append(f"kill {name}" + (" with_jvm" if with_jvm else ""))
 
     def jvms(self, name: str) -> list[int]:
-        return [1]
+        return [1] if self.has_jvm else []
+
+    def kill_jvm(self, name: str) -> list[int]:
+        return self.jvms(name)
 
     def pid(self, name: str) -> int:
         return 1
@@ -175,6 +178,14 @@ def test_an_agent_that_stays_without_a_jvm_is_a_failure_and_started_again(
     perform(nemesis, fault)
     assert "without its JVM" in nemesis.failures[0]
     assert agents.done[-2:] == [f"kill {SITE}", f"start {SITE}"]
+
+
+def test_who_has_no_jvm_at_the_moment_loses_none(nemesis: Nemesis, agents: Agents) -> None:
+    agents.has_jvm = agents.has_another_jvm = False
+    fault = Fault(Kind.KILL_JVM, SITE)
+    perform(nemesis, fault)
+    assert nemesis.missed == [str(fault)]
+    assert not nemesis.failures
 
 
 def test_who_loses_its_jvm_may_end_until_all_are_at_work_again(

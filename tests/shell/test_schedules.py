@@ -43,6 +43,28 @@ def test_without_trouble_every_answer_is_exact() -> None:
         assert not outcome.faults
 
 
+@pytest.mark.parametrize(
+    ("seed", "kinds"),
+    [
+        (90050, (Kind.DISK, Kind.FULL, Kind.INPUT, Kind.REPLACING)),
+        (90289, (Kind.INPUT, Kind.RETENTION)),
+    ],
+    ids=("replaced", "renamed"),
+)
+def test_a_file_that_nobody_could_open_before_it_left_may_be_told_as_lost(
+    seed: int, kinds: tuple[Kind, ...]
+) -> None:
+    """What it held may be in the next one, or beside the glob: nobody can know that."""
+    outcome = run_schedule(seed, kinds)
+    assert outcome.is_good, outcome.report()
+
+
+def test_a_short_log_that_is_replaced_and_renamed_at_once_may_be_told_as_read_twice() -> None:
+    """Under its former name is another file, and less than a header is no proof of a copy."""
+    outcome = run_schedule(90230, (Kind.DISK, Kind.EMPTYING, Kind.FULL, Kind.REPLACING))
+    assert outcome.is_good, outcome.report()
+
+
 def test_a_seed_tells_the_same_story_again() -> None:
     kinds = (Kind.DISK, Kind.KILL, Kind.SPARK)
     first, second = (run_schedule(7, kinds, is_told=True) for _ in range(2))

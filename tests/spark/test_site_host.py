@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from spark_kit import ListInbox, inverse, per_domain, until
@@ -112,6 +112,27 @@ def test_a_stream_that_was_stopped_goes_on_at_the_committed_cut(
     assert inbox.counts(query) == {(PANE, "a"): 3}
     assert inbox.epoch == 2
     assert {epoch for epoch, _ in inbox.batches} == {1, 2}
+
+
+def test_a_stream_that_has_ended_leaves_no_connection_and_no_thread_behind(
+    spark: SparkSession, host: SiteHost, serve: MakeInbox
+) -> None:
+    """py4j opens one for each thread of the JVM that calls us, and closes none by itself."""
+    gateway: Any = spark.sparkContext._gateway
+
+    def open_connections() -> int:
+        return sum(one.socket is not None for one in list(gateway._callback_server.connections))
+
+    inbox = serve("x", per_domain())
+    give(host, inbox, line(1))
+    before = open_connections()
+    for second in range(2, 6):
+        for stream in spark.streams.active:
+            stream.stop()
+        give(host, inbox, line(second))
+    until(lambda: open_connections() <= before)
+    host.withdraw("x")
+    until(lambda: open_connections() < before)
 
 
 def become_a_file(directory: Path) -> None:

@@ -88,6 +88,8 @@ class SourceStream:
         self._lock = threading.Lock()
         self._batch_lock = threading.Lock()
         self._offers: OfferStream | None = None
+        self._ended: list[OfferStream] = []
+        """Of former lives, whose connections are still open."""
         self._cuts: Mapping[str, int] | None = None
         """The offer that is out."""
         self._life = 0
@@ -118,6 +120,7 @@ class SourceStream:
         self._runner.close(wait=is_idle)
         if is_idle:
             self._batch_lock.release()
+            self._hang_up()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _restart(self) -> None:
@@ -131,6 +134,7 @@ class SourceStream:
             self._restart_wait_s = min(2 * self._restart_wait_s, RESTART_S_MAX)
         self._restart_at_s = now_s + self._restart_wait_s
         self._end_stream()
+        self._hang_up()
         self._start()
 
     def _start(self) -> None:
@@ -157,6 +161,19 @@ class SourceStream:
             with contextlib.suppress(Py4JError, OSError):
                 self._stream.stop()
             self._stream = None
+            if self._offers is not None:
+                self._ended.append(self._offers)
+
+    def _hang_up(self) -> None:
+        """For streams that have ended; while a batch does not end, that is left to the next."""
+        if not self._batch_lock.acquire(blocking=False):
+            return
+        try:
+            while self._ended:
+                with contextlib.suppress(Py4JError, OSError):
+                    self._ended.pop().hang_up()
+        finally:
+            self._batch_lock.release()
 
     def _offer(self) -> None:
         """Offer the pending cuts of all sites, unless an offer is still out."""
@@ -213,8 +230,9 @@ class SourceStream:
         a former life commits nothing.
         """
         with self._batch_lock:
-            cuts = self._cuts
-            if life == self._life and cuts is not None:
+            cuts, offers = self._cuts, self._offers
+            if life == self._life and cuts is not None and offers is not None:
+                offers.note_caller()
                 self._process(life, cuts, number)
             with self._lock:
                 if life == self._life:
