@@ -30,8 +30,8 @@ check: $(READY) ## Lint, check types and layers
 format: $(READY) ## Format the code
 	$(BIN)/ruff format
 
-bench: $(READY) ## Measure, and compare with plain Spark in the same run
-	$(BIN)/python -m benchmarks
+bench: $(READY) ## Measure, beside plain Spark in the same run (ONLY=scale: one of them)
+	$(BIN)/python -m benchmarks $(ONLY)
 
 sim: $(READY) ## Thousands of seeded fault schedules in virtual time: machines, then the shell
 	$(BIN)/python -m headwater.sim --seeds $(SEEDS) --jobs $$(nproc)
