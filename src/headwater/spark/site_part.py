@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from headwater.algebra.types import site_schema
 from headwater.plan.query import Query
 from headwater.plan.write_site_sql import RECORDS
+from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
@@ -35,7 +36,11 @@ def fitted(query: Query, table: pa.Table) -> pa.Table | None:
     return table.select(schema.names).cast(schema)
 
 
-def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
+def failure(
+    session: SparkSession, query: Query, error: Exception, tally: Tally, *, offset_us: int = 0
+) -> QueryResult:
+    """Raises ``SparkFailed`` where it is none of the query's."""
+    raise_if_of_the_cluster(error, session)
     touched = tally.panes(query, offset_us=offset_us)
     return QueryResult(str(query.id), failed=message_of(error), touched=touched)
 
@@ -91,7 +96,7 @@ class SharedRun:
 
     def _failure(self, query: Query, error: Exception, number: int) -> QueryResult:
         offset_us = self._offsets_us[number].get(str(query.id), 0)
-        return failure(query, error, self._found[number], offset_us=offset_us)
+        return failure(self._session, query, error, self._found[number], offset_us=offset_us)
 
     def _alone(self, query: Query, number: int, frame: DataFrame) -> QueryResult:
         """One site's records broke the query for all; the others shall not suffer.
