@@ -34,6 +34,8 @@ LOOK_EVERY_S = 0.1
 DAEMON_HEAP = "-Xmx128m"
 EXECUTOR_MEMORY = "512m"
 """The least that Spark takes is 450 MB."""
+BRIEF = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Of executors: compile quickly instead of well."""
 SCALA_VERSION = "2.13"
 """Of the jars. A worker that starts executors without Spark's scripts has to be told."""
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -45,9 +47,17 @@ class StandaloneCluster:
     """``with StandaloneCluster(directory) as cluster:`` and ``cluster.url`` is a master."""
 
     def __init__(
-        self, directory: Path, *, secret: str | None = None, workers: int = 2, keeps: bool = False
+        self,
+        directory: Path,
+        *,
+        secret: str | None = None,
+        workers: int = 2,
+        keeps: bool = False,
+        before: tuple[str, ...] = (),
     ) -> None:
-        """``keeps``: a master that is started again remembers its workers and applications."""
+        """``keeps``: a master that is started again remembers its workers and applications.
+        ``before``: what stands before the command of a worker."""
+        self._before = before
         self._directory = directory
         self._java = find_java()
         self._port, self._page_port = free_port(), free_port()
@@ -81,6 +91,11 @@ class StandaloneCluster:
         self._master = self._spawn("master", MASTER, "--host", LOOPBACK, *ports)
         until(lambda: self.state() is not None, "the master does not answer")
 
+    def forget(self) -> None:
+        """What a master that keeps has written down: the next one knows nobody."""
+        for path in (self._directory / "recovery").iterdir():
+            path.unlink()
+
     def kill_master(self) -> None:
         assert self._master is not None, "it runs"
         end(self._master)
@@ -92,11 +107,19 @@ class StandaloneCluster:
         size = ("--cores", str(cores), "--memory", "600m")
         self.workers.append(self._spawn(name, WORKER, *at, *size, self.url))
 
+    def kill_worker(self) -> None:
+        """The newest, with its executors."""
+        end(self.workers.pop())
+
     def await_workers(self, count: int) -> None:
         until(lambda: self.alive_workers() == count, f"there are not {count} workers")
 
     def alive_workers(self) -> int:
         return int((self.state() or {}).get("aliveworkers", 0))
+
+    def pids(self) -> list[int]:
+        """Of master and workers."""
+        return [one.pid for one in [self._master, *self.workers] if one is not None]
 
     def executors(self) -> list[int]:
         """Process ids, of all workers."""
@@ -131,6 +154,7 @@ class StandaloneCluster:
 
     def _spawn(self, name: str, what: str, *arguments: str) -> subprocess.Popen[bytes]:
         command = daemon_command(self._java, what, self._properties, arguments)
+        command[:0] = self._before if what == WORKER else ()
         environment = {
             **os.environ,
             "SPARK_HOME": str(SPARK_HOME),
@@ -188,11 +212,11 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait(WAIT_S_MAX)
 
 
-def until(is_so: Callable[[], bool], otherwise: str) -> None:
-    deadline_s = time.monotonic() + WAIT_S_MAX
+def until(is_so: Callable[[], bool], otherwise: str, *, wait_s: float = WAIT_S_MAX) -> None:
+    deadline_s = time.monotonic() + wait_s
     while not is_so():
         if time.monotonic() > deadline_s:
-            raise TimeoutError(f"{otherwise} after {WAIT_S_MAX:.0f} s")
+            raise TimeoutError(f"{otherwise} after {wait_s:.0f} s")
         time.sleep(LOOK_EVERY_S)
 
 

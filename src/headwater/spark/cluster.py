@@ -21,6 +21,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import msgspec
+import pyspark
 
 from headwater.errors import ConfigurationError, SparkFailed
 
@@ -150,6 +151,14 @@ def refuse_unreachable(network: Network) -> None:
             f"{network.master} does not answer ({'; '.join(filter(None, reasons))}): start the "
             "master, or mend spark.master in agent.toml"
         )
+
+
+def not_taken(master: str, words: str) -> str:
+    """A master that refuses an application says nothing to it; its context is stopped."""
+    return (
+        f"{master} did not take this application ({words}): look at the logs of its master and "
+        f"workers; it must run Spark {pyspark.__version__} with the same secret: is it its secret that [spark] secret names?"
+    )
 
 
 def _why_unreachable(host: str, port: int) -> str | None:

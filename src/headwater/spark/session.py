@@ -34,6 +34,7 @@ from headwater.spark.cluster import (
     Network,
     is_cluster,
     is_private,
+    not_taken,
     read_secret,
     refuse_unfit,
     refuse_unreachable,
@@ -195,6 +196,8 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
     except BaseException as error:
         try:
             words = _words_of(error, jvm)
+            if words is not None and shared is not None:
+                words = not_taken(config.master, words)
         finally:
             _put_away(jvm)
         if words is None:
