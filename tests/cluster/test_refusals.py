@@ -33,7 +33,8 @@ def test_a_cluster_with_another_secret_is_told(
 ) -> None:
     other = tmp_path / "secret"
     write_privately(other, "f" * 64)
-    with pytest.raises(SparkFailed, match=r"did not take this application.*its secret") as caught:
+    said = r"did not take this application.*wanted .* its secret"
+    with pytest.raises(SparkFailed, match=said) as caught:
         session_on(cluster, tmp_path, secret=other)
     assert "\n" not in str(caught.value)
     assert "f" * 64 not in (tmp_path / "jvm.log").read_text(errors="replace")

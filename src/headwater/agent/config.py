@@ -63,6 +63,11 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.answer_s_max <= 0:
             raise ValueError(f"spark.answer_s_max: wanted more than 0, got {self.answer_s_max}")
+        if self.shared is not None and "://" in self.shared:
+            raise ValueError(
+                f"spark.shared: wanted a directory, got {self.shared!r}; an object store has to be "
+                "mounted, here and at all workers, under the same path"
+            )
         if self.mode not in ("local", "none"):
             raise ValueError(f'spark.mode: wanted "local" or "none", got {self.mode!r}')
 

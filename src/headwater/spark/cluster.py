@@ -157,7 +157,8 @@ def not_taken(master: str, words: str) -> str:
     """A master that refuses an application says nothing to it; its context is stopped."""
     return (
         f"{master} did not take this application ({words}): look at the logs of its master and "
-        f"workers; it must run Spark {pyspark.__version__} with the same secret: is it its secret that [spark] secret names?"
+        f"workers; wanted one that runs Spark {pyspark.__version__}, and its secret in the file "
+        "that [spark] secret names"
     )
 
 
