@@ -136,3 +136,17 @@ def test_an_agent_that_is_killed_goes_on_where_it_was(
         agent.start()
         go_on_past(agent)
     compare(agent, spark)
+
+
+def test_an_agent_that_starts_before_its_cluster_waits_for_it(
+    agent: ClusterAgent, cluster: StandaloneCluster, spark: SparkSession
+) -> None:
+    with agent.growing():
+        agent.kill()
+        cluster.kill_master()
+        agent.start()
+        until(lambda: agent.has_told("does not answer"), "nobody said that the master is away")
+        cluster.start_master()
+        cluster.await_workers(2)
+        go_on_past(agent)
+    compare(agent, spark)
