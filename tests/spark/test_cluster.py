@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 from pyspark.errors import ArithmeticException, PySparkRuntimeError
@@ -35,7 +37,9 @@ def secret(tmp_path: Path) -> str:
 
 
 def refused(config: SparkConfig) -> str:
-    with pytest.raises((ConfigurationError, SparkFailed)) as caught:
+    """Also where the tests before this one have left a Spark."""
+    none = mock.patch.object(session.SparkContext, "_active_spark_context", None)
+    with none, pytest.raises((ConfigurationError, SparkFailed)) as caught:
         start_session(config)
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -234,8 +238,6 @@ def test_another_version_of_spark_is_told(
 def test_a_cluster_that_gives_no_executors_is_not_waited_for_for_ever(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import threading
-
     ends = threading.Event()
     monkeypatch.setattr(cluster_probe, "_job", lambda *_: ends.wait(60))
     with pytest.raises(
