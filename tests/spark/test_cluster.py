@@ -17,7 +17,14 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark import cluster_probe, session
-from headwater.spark.cluster import ENCRYPTED, SECRET, Network, read_secret, refuse_unreachable
+from headwater.spark.cluster import (
+    ENCRYPTED,
+    SECRET,
+    Network,
+    make_private,
+    read_secret,
+    refuse_unreachable,
+)
 from headwater.spark.cluster_probe import probe
 from headwater.spark.cluster_trouble import is_of_the_cluster, raise_if_of_the_cluster
 from headwater.spark.lines import SITE, linked
@@ -124,6 +131,21 @@ def test_nothing_private_stands_on_the_command_line(
 def test_a_shared_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     said = refused(SparkConfig(NEAR, shared=str(tmp_path / "nowhere" / "mine")))
     assert f"shared: {tmp_path / 'nowhere'}: wanted a directory" in said
+
+
+def test_a_directory_that_somebody_else_has_put_there_is_not_used(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir(mode=0o755)
+    make_private(mine)
+    assert mine.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(mine)
+    with pytest.raises(ConfigurationError, match="link there belongs to somebody else"):
+        make_private(tmp_path / "link")
+    with (
+        mock.patch.object(os, "geteuid", return_value=os.getuid() + 1),
+        pytest.raises(ConfigurationError, match="mine there belongs to somebody else"),
+    ):
+        make_private(mine)
 
 
 def test_a_master_that_does_not_answer_is_said_at_once() -> None:

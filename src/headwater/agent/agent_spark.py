@@ -64,6 +64,7 @@ class AgentSpark:
     def open(self) -> None:
         """Raises where no JVM comes up; takes seconds. A cluster that is away is waited for."""
         end_left_behind(self._directory)
+        self._clear_shared()
         self._keeper.open(is_patient=is_cluster(self._config.spark.master))
 
     def host(self) -> SiteHost:
@@ -83,10 +84,14 @@ class AgentSpark:
         if self._host is not None:
             self._host.stop()
         self._keeper.close()
+        self._clear_shared()
+        (self._directory / JVM).unlink(missing_ok=True)
+
+    def _clear_shared(self) -> None:
+        """What a former life left there, and what this one leaves: nobody needs it."""
         shared = shared_directory(self._config)
         if shared is not None:
             shutil.rmtree(shared, ignore_errors=True)
-        (self._directory / JVM).unlink(missing_ok=True)
 
     # For views and metrics, from any thread
 

@@ -13,6 +13,7 @@ gateway, which is a socket with a secret of its own: a command line can be read 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import socket
 import stat
@@ -120,6 +121,24 @@ def refuse_unfit(network: Network, settings: Mapping[str, str], *, shared: str |
             f"{where}: wanted encrypted connections, got settings that turn them off; leave "
             "spark.network.crypto.enabled alone, or set spark.ssl.rpc.enabled and its keystores"
         )
+
+
+def make_private(directory: Path) -> None:
+    """A directory of our own within the shared one, which others may be able to write to."""
+    where = f"[spark] shared: {directory.parent}"
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise ConfigurationError(
+                f"{where}: {directory.name} there belongs to somebody else; wanted this agent's "
+                "own directory: remove it"
+            )
+        directory.chmod(0o700)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{where}: wanted a directory that this agent can write to: {error.strerror}"
+        ) from error
 
 
 def read_secret(path: str) -> str:

@@ -34,6 +34,7 @@ from headwater.spark.cluster import (
     Network,
     is_cluster,
     is_private,
+    make_private,
     not_taken,
     read_secret,
     refuse_unfit,
@@ -212,16 +213,9 @@ def _made_ready(config: SparkConfig, settings: Mapping[str, str]) -> Path | None
     network = Network(config.master, config.secret)
     refuse_unfit(network, settings, shared=config.shared)
     assert config.shared is not None, "it was asked for"
-    shared = Path(config.shared)
-    try:
-        shared.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(
-            f"[spark] shared: {shared.parent}: wanted a directory that this agent can write to: "
-            f"{error.strerror}"
-        ) from error
+    make_private(Path(config.shared))
     refuse_unreachable(network)
-    return shared
+    return Path(config.shared)
 
 
 def _secrets(config: SparkConfig) -> list[tuple[str, str]]:
