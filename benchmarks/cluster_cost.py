@@ -35,7 +35,7 @@ from headwater.spark.root_part import RootSpark
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.spark.site_host import SiteHost
 
-GROUPS = 200_000
+GROUPS = 50_000
 ROOT_PASSES = 4
 WAYS = ("local[2]", "cluster, plain", "cluster, encrypted")
 
@@ -61,6 +61,7 @@ def main() -> None:
         for way in WAYS:
             with place(way, Path(scratch) / way.replace(" ", "")) as at:
                 found[way] = measured(at, paths, Path(scratch))
+                print(way, {what: tuple(cost) for what, cost in found[way].items()}, flush=True)
         show(found)
 
 
@@ -69,7 +70,7 @@ def measured(at: Place, paths: list[Path], scratch: Path) -> dict[str, Cost]:
         "start": Cost(at.started_s, at.cpu_s()),
         "a batch of 1 query": batches(at, paths, scratch, 1),
         "a batch of 5 queries": batches(at, paths, scratch, 5),
-        "a window of 200,000 groups": answers(at),
+        "a window of 50,000 groups": answers(at),
     }
 
 

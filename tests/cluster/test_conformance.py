@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +22,7 @@ QUERIES = Path(__file__).parents[1] / "conformance" / "queries.sql"
 TEXT = QUERIES.read_text(encoding="utf-8")
 NAMES = [stream.name for stream in parse_program(TEXT).streams]
 GROUPS = 300_000
+STALL_S_MAX = 900.0
 
 pytestmark = [pytest.mark.spark, pytest.mark.processes, pytest.mark.timeout(1200)]
 
@@ -41,7 +43,9 @@ def central(spark_house: Any, sites: Path) -> list[StreamResult]:
 def federated(
     central: list[StreamResult], on_cluster: RunningSpark, sites: Path
 ) -> list[StreamResult]:
-    return try_query(TEXT, sites, spark=on_cluster)
+    """Five processes work for one batch of all queries: a busy machine takes minutes for it."""
+    with mock.patch("headwater.agent.try_query.STALL_S_MAX", STALL_S_MAX):
+        return try_query(TEXT, sites, spark=on_cluster)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,10 +8,11 @@ import socket
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from unittest import mock
 
 import pytest
+from pyspark import SparkContext
 from pyspark.errors import ArithmeticException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -28,6 +29,7 @@ from headwater.spark.cluster import (
 from headwater.spark.cluster_probe import probe
 from headwater.spark.cluster_trouble import is_of_the_cluster, raise_if_of_the_cluster
 from headwater.spark.lines import SITE, linked
+from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import SparkConfig, session_settings, start_session
 
 FAR = "spark://10.11.12.13:7077"
@@ -45,7 +47,7 @@ def secret(tmp_path: Path) -> str:
 
 def refused(config: SparkConfig) -> str:
     """Also where the tests before this one have left a Spark."""
-    none = mock.patch.object(session.SparkContext, "_active_spark_context", None)
+    none = mock.patch.object(SparkContext, "_active_spark_context", None)
     with none, pytest.raises((ConfigurationError, SparkFailed)) as caught:
         start_session(config)
     assert "\n" not in str(caught.value)
@@ -173,18 +175,26 @@ def test_a_master_that_does_not_answer_is_said_at_once() -> None:
 def test_what_the_cluster_fails_is_no_querys_failure(text: str) -> None:
     error = PySparkRuntimeError(text)
     with pytest.raises(SparkFailed, match="the cluster failed a batch, which comes again"):
-        raise_if_of_the_cluster(error, on(FAR))
-    raise_if_of_the_cluster(error, on("local[2]"))
+        judged_on(FAR, error)
+    judged_on("local[2]", error)
 
 
 def test_what_a_value_fails_is_the_querys_failure_on_a_cluster_too() -> None:
     error = ArithmeticException("[DIVIDE_BY_ZERO] … Connection reset … SQLSTATE: 22012")
-    raise_if_of_the_cluster(error, on(FAR))
+    judged_on(FAR, error)
     assert not is_of_the_cluster("[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column … SQLSTATE: 42703")
 
 
-def on(master: str) -> SparkSession:
-    return cast(SparkSession, SimpleNamespace(sparkContext=SimpleNamespace(master=master)))
+def test_sparks_counters_are_not_believed_on_a_cluster() -> None:
+    context = SimpleNamespace(master=FAR)
+    frame = SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))
+    assert scan_counts(frame) is None  # type: ignore[arg-type]
+
+
+def judged_on(master: str, error: Exception) -> None:
+    context = SimpleNamespace(master=master)
+    with mock.patch.object(SparkContext, "_active_spark_context", context):
+        raise_if_of_the_cluster(error)
 
 
 class Cut(SimpleNamespace):

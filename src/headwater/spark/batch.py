@@ -162,12 +162,10 @@ class BatchRunner:
                     table = session.sql(sql).toArrow()
         except SPARK_ERRORS as error:
             (tally,) = tallies(session, parser, typed, fences=[fence])
-            result = failure(session, query, error, tally, offset_us=offset_us)
+            result = failure(query, error, tally, offset_us=offset_us)
         else:
             result = QueryResult(str(query.id), fitted(query, table))
-            # What a lost executor had done is done again, and counted again, by Spark's counters.
-            is_counted = tally is None and not self._is_cluster
-            counts = scan_counts(frame) if is_counted else None
+            counts = None if tally is not None else scan_counts(frame)
             if counts is not None:
                 unparsed = counts.candidates - counts.records
                 tally = Tally(counts.records, unparsed, high_time_us=high_us, top_time_us=high_us)
@@ -232,7 +230,7 @@ class BatchRunner:
                 lines = read_lines(self._session, directory, byte_count=0)
                 lines.agg(F.max(F.length(LINE))).toArrow()
             except SPARK_ERRORS as error:
-                raise_if_of_the_cluster(error, self._session)
+                raise_if_of_the_cluster(error)
                 return message_of(error)
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from headwater.errors import SparkFailed
 from headwater.spark.cluster import is_cluster
@@ -41,9 +41,10 @@ def is_of_the_cluster(text: str) -> bool:
     return bool(OF_PROCESSES.search(text) or OF_FILES.search(text))
 
 
-def raise_if_of_the_cluster(error: Exception, session: SparkSession) -> None:
+def raise_if_of_the_cluster(error: Exception) -> None:
     """Raises ``SparkFailed``. With a local master there is no cluster to blame."""
-    if not is_cluster(session.sparkContext.master) or is_of_a_value(error):
+    context = SparkContext._active_spark_context
+    if context is None or not is_cluster(context.master) or is_of_a_value(error):
         return
     if is_of_the_cluster(str(error)):
         raise SparkFailed(f"the cluster failed a batch, which comes again: {message_of(error)}")

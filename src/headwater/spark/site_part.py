@@ -36,11 +36,9 @@ def fitted(query: Query, table: pa.Table) -> pa.Table | None:
     return table.select(schema.names).cast(schema)
 
 
-def failure(
-    session: SparkSession, query: Query, error: Exception, tally: Tally, *, offset_us: int = 0
-) -> QueryResult:
+def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
     """Raises ``SparkFailed`` where it is none of the query's."""
-    raise_if_of_the_cluster(error, session)
+    raise_if_of_the_cluster(error)
     touched = tally.panes(query, offset_us=offset_us)
     return QueryResult(str(query.id), failed=message_of(error), touched=touched)
 
@@ -96,7 +94,7 @@ class SharedRun:
 
     def _failure(self, query: Query, error: Exception, number: int) -> QueryResult:
         offset_us = self._offsets_us[number].get(str(query.id), 0)
-        return failure(self._session, query, error, self._found[number], offset_us=offset_us)
+        return failure(query, error, self._found[number], offset_us=offset_us)
 
     def _alone(self, query: Query, number: int, frame: DataFrame) -> QueryResult:
         """One site's records broke the query for all; the others shall not suffer.
