@@ -170,6 +170,14 @@ class StandaloneCluster:
             )  # fmt: skip
 
 
+def can_start_executors() -> bool:
+    """Spark asks its executors' Java for a module that Javas from PyPI lack."""
+    done = subprocess.run(
+        [str(find_java().executable), "--list-modules"], capture_output=True, text=True, check=True
+    )
+    return "jdk.incubator.vector" in done.stdout
+
+
 def daemon_command(
     java: Java, what: str, properties_file: Path, arguments: tuple[str, ...]
 ) -> list[str]:
