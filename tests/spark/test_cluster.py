@@ -110,6 +110,14 @@ def test_a_secret_that_others_can_read_is_refused(secret: str) -> None:
         read_secret(secret + "-nowhere")
 
 
+def test_a_bad_secret_is_refused_before_anything_is_started(tmp_path: Path, secret: str) -> None:
+    os.chmod(secret, 0o644)
+    config = SparkConfig(FAR, shared=str(tmp_path / "shared"), secret=secret)
+    with mock.patch.object(session, "start_jvm", side_effect=AssertionError("too late")):
+        assert "for its owner alone" in refused(config)
+    assert not (tmp_path / "shared").exists()
+
+
 def test_nothing_private_stands_on_the_command_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, secret: str
 ) -> None:

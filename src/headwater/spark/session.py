@@ -213,13 +213,14 @@ def _made_ready(config: SparkConfig, settings: Mapping[str, str]) -> Path | None
     network = Network(config.master, config.secret)
     refuse_unfit(network, settings, shared=config.shared)
     assert config.shared is not None, "it was asked for"
+    _secrets(config)
     make_private(Path(config.shared))
     refuse_unreachable(network)
     return Path(config.shared)
 
 
 def _secrets(config: SparkConfig) -> list[tuple[str, str]]:
-    """What is told to the JVM alone."""
+    """What is told to the JVM alone. Raises where it is no secret."""
     is_told = config.secret is not None and is_cluster(config.master)
     return [(SECRET, read_secret(config.secret))] if is_told and config.secret else []
 
