@@ -5,7 +5,7 @@ import platform
 import subprocess
 import sys
 
-ORDER = ("site_pipeline", "reading_ways", "agent_footprint", "merge", "wire", "scale")
+ORDER = ("site_pipeline", "reading_ways", "agent_footprint", "merge", "wire", "cluster_cost")
 
 
 def main() -> int:

@@ -30,6 +30,10 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
     config = AgentConfig.load(path)
     assert config.directory == str(tmp_path / "state")
     assert config.sources.open == ("/var/log", str(tmp_path / "logs"))
+    assert (config.spark.shared, config.spark.secret) == (None, None)
+    path.write_text('site = "oslo"\n[spark]\nshared = "/mnt/all"\nsecret = "secret"\n')
+    spark = AgentConfig.load(path).spark
+    assert (spark.shared, spark.secret) == ("/mnt/all", str(tmp_path / "secret"))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,7 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
         ('site = "a"\n[overlay]\nheartbeat_every_s = -1.0', "heartbeat_every_s > 0"),
         ('site = "a"\nreplan_every_s = 0', "replan_every_s > 0, got 0"),
         ('site = "a"\n[spark]\nmode = "cloud"', 'wanted "local" or "none"'),
+        ('site = "a"\n[spark]\nshared = "s3a://b/x"', "has to be mounted"),
         ('site = "a', "agent.toml"),
     ],
 )

@@ -296,6 +296,51 @@ def test_a_jvm_that_does_not_answer_is_ended(make_bench: MakeBench) -> None:
     bench.await_event(JvmStarted)
 
 
+def test_an_application_whose_context_the_cluster_has_ended_is_begun_anew(bench: Bench) -> None:
+    gone = bench.jvms[0]
+    bench.vitals = lambda jvm: msgspec.structs.replace(WELL, is_stopped=jvm is gone)
+    bench.until(lambda: len(bench.jvms) == 2)
+    assert bench.await_event(JvmDied).end.cause == Cause.CLUSTER
+
+
+def test_work_that_gets_no_executors_for_too_long_is_begun_anew(make_bench: MakeBench) -> None:
+    bench = make_bench(executors_s_max=0.05)
+    bare = bench.jvms[0]
+    looks: list[FakeSpark] = []
+
+    def read(jvm: FakeSpark) -> Vitals:
+        looks.append(jvm)
+        return msgspec.structs.replace(WELL, executors=0 if jvm is bare else 2)
+
+    bench.vitals = read
+    bench.until(lambda: len(looks) > 10)
+    assert not bare.was_killed, "nobody waits for executors"
+    lease = bench.keeper.lease()
+    with lease.at_work(Work("batch", ("q@1",))):
+        bench.until(lambda: bare.was_killed)
+    lease.end()
+    assert "gave no executors for 0 s" in bench.await_event(JvmDied).text
+    bench.until(lambda: len(bench.jvms) == 2)
+
+
+def test_a_patient_keeper_tells_that_the_first_start_failed_and_tries_again() -> None:
+    bench = Bench()
+    bench.failing_starts = 1
+    try:
+        bench.keeper.open(is_patient=True)
+        assert "no Java here" in bench.await_event(JvmNotStarted).text
+        bench.await_event(JvmStarted)
+    finally:
+        bench.keeper.close()
+
+
+def test_an_impatient_keeper_raises_what_the_first_start_raised() -> None:
+    bench = Bench()
+    bench.failing_starts = 1
+    with pytest.raises(SparkFailed, match="no Java here"):
+        bench.keeper.open()
+
+
 def test_a_start_that_fails_is_tried_again(bench: Bench) -> None:
     bench.failing_starts = 2
     bench.jvms[0].die()

@@ -84,7 +84,7 @@ def test_settings_of_an_operator_win_but_not_over_the_meaning_of_queries() -> No
 
 @pytest.mark.parametrize(
     ("master", "count"),
-    [("local", 1), ("local[4]", 4), ("local[2,3]", 2), ("local[*]", 8), ("spark://h:7077", 16)],
+    [("local", 1), ("local[4]", 4), ("local[2,3]", 2), ("local[*]", 8), ("spark://h:7077", 64)],
 )
 def test_a_master_says_how_many_tasks_run_at_once(master: str, count: int) -> None:
     assert core_count(master, available=8) == count

@@ -6,6 +6,9 @@ answers are asked for again. What it means for people is written down and shown.
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from headwater.agent.config import AgentConfig
 from headwater.agent.death_book import Death, DeathBook
 from headwater.errors import ConfigurationError
 from headwater.node.effects import Notice
+from headwater.spark.cluster import is_cluster
 from headwater.spark.jvm import JvmIdentity, end_jvm
 from headwater.spark.keeper import (
     JvmDied,
@@ -58,9 +62,10 @@ class AgentSpark:
         self._host: SiteHost | None = None
 
     def open(self) -> None:
-        """Raises where no JVM comes up; takes seconds."""
+        """Raises where no JVM comes up; takes seconds. A cluster that is away is waited for."""
         end_left_behind(self._directory)
-        self._keeper.open()
+        self._clear_shared()
+        self._keeper.open(is_patient=is_cluster(self._config.spark.master))
 
     def host(self) -> SiteHost:
         """Reads the site's sources; ended by ``close``."""
@@ -68,6 +73,7 @@ class AgentSpark:
             self._keeper,
             self._directory / "spark",
             batch_bytes_max=self._config.sources.batch_bytes_max,
+            shared=shared_directory(self._config),
         )
         return self._host
 
@@ -78,7 +84,14 @@ class AgentSpark:
         if self._host is not None:
             self._host.stop()
         self._keeper.close()
+        self._clear_shared()
         (self._directory / JVM).unlink(missing_ok=True)
+
+    def _clear_shared(self) -> None:
+        """What a former life left there, and what this one leaves: nobody needs it."""
+        shared = shared_directory(self._config)
+        if shared is not None:
+            shutil.rmtree(shared, ignore_errors=True)
 
     # For views and metrics, from any thread
 
@@ -97,6 +110,7 @@ class AgentSpark:
 
     def _start(self) -> RunningSpark:
         settings = self._config.spark
+        shared = shared_directory(self._config)
         running = start_session(
             SparkConfig(
                 master=settings.master,
@@ -104,6 +118,8 @@ class AgentSpark:
                 settings=tuple(settings.settings.items()),
                 directory=str(self._directory / "spark"),
                 log=str(self._directory / "spark.log"),
+                shared=None if shared is None else str(shared),
+                secret=settings.secret,
             )
         )
         try:
@@ -119,6 +135,18 @@ class AgentSpark:
         kind, is_bad = kind_of(event)
         (log.error if is_bad else log.info)("spark", kind=kind, text=event.text)
         self._tell(Notice("spark", kind, event.text))
+
+
+def shared_directory(config: AgentConfig) -> Path | None:
+    """This agent's own, below the one that it shares with executors, and maybe with other agents.
+
+    Each life of the agent has the same one, so that what a former life left is found and removed.
+    """
+    if config.spark.shared is None or not is_cluster(config.spark.master):
+        return None
+    place = f"{socket.gethostname()} {Path(config.directory).absolute()}"
+    mark = hashlib.sha256(place.encode()).hexdigest()[:12]
+    return Path(config.spark.shared) / f"headwater-{config.site}-{mark}"
 
 
 def kind_of(event: SparkEvent) -> tuple[str, bool]:

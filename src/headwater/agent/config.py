@@ -50,6 +50,12 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The driver's heap; with a local master that is all the heap there is."""
     settings: dict[str, str] = {}
     """Any setting of Spark; they win over ours."""
+    shared: str | None = None
+    """With a cluster, which needs it: a directory that this machine and all executors see under the
+    same path. What passes between them lies there for as long as it takes."""
+    secret: str | None = None
+    """With a standalone cluster that is not on loopback, which needs it: the file with the
+    cluster's secret, readable by the agent's user alone."""
     answer_s_max: float = 600.0
     """How long Spark may take for the answers of a query; then the job is cancelled, and tried
     again later."""
@@ -57,6 +63,11 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.answer_s_max <= 0:
             raise ValueError(f"spark.answer_s_max: wanted more than 0, got {self.answer_s_max}")
+        if self.shared is not None and "://" in self.shared:
+            raise ValueError(
+                f"spark.shared: wanted a directory, got {self.shared!r}; an object store has to be "
+                "mounted, here and at all workers, under the same path"
+            )
         if self.mode not in ("local", "none"):
             raise ValueError(f'spark.mode: wanted "local" or "none", got {self.mode!r}')
 
@@ -130,11 +141,19 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         def absolute(text: str) -> str:
             return str(here / text)
 
+        def absolute_if_any(text: str | None) -> str | None:
+            return None if text is None else absolute(text)
+
         return msgspec.structs.replace(
             config,
             directory=absolute(config.directory),
             roster=absolute(config.roster),
             tls=TlsConfig(*(absolute(p) for p in msgspec.structs.astuple(config.tls))),
+            spark=msgspec.structs.replace(
+                config.spark,
+                shared=absolute_if_any(config.spark.shared),
+                secret=absolute_if_any(config.spark.secret),
+            ),
             sources=msgspec.structs.replace(
                 config.sources,
                 data=absolute(config.sources.data),

@@ -5,13 +5,15 @@ uses are kept for the length of the batch, and every query runs over them, two a
 query at one site nothing is kept, because keeping costs about as much as the query itself.
 
 Each query fails alone: Spark's message becomes its result, with the panes that the batch touches.
-If the lines themselves can't be read, a chunk is to blame, and ``Unreadable`` says which.
+If the lines themselves can't be read, a chunk is to blame, and ``Unreadable`` says which. Of what a
+cluster does neither is to blame (``cluster_trouble``): the batch fails, and comes again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,6 +25,8 @@ from pyspark.sql import functions as F
 
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.spark.cluster import is_cluster
+from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
@@ -88,6 +92,7 @@ class BatchRunner:
     def __init__(self, session: SparkSession, directory: Path) -> None:
         self._session = session
         self._directory = directory
+        self._is_cluster = is_cluster(session.sparkContext.master)
         self._sessions: dict[Settings, SparkSession] = {}
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
@@ -103,7 +108,7 @@ class BatchRunner:
         """
         groups = groups_of(batch.queries for batch in batches)
         self._drop_sessions({group.settings for group in groups})
-        with linked(self._directory, [batch.chunks for batch in batches]) as directory:
+        with self._linked([batch.chunks for batch in batches]) as directory:
             try:
                 outcomes = [self._run_group(directory, batches, group) for group in groups]
             except ReadFailed as error:
@@ -111,6 +116,9 @@ class BatchRunner:
         if not outcomes:
             return [SiteOutcome() for _ in batches]
         return [_joined(of_site) for of_site in zip(*outcomes, strict=True)]
+
+    def _linked(self, chunks: Sequence[Sequence[Chunk]]) -> AbstractContextManager[Path]:
+        return linked(self._directory, chunks, is_shared=self._is_cluster)
 
     def _drop_sessions(self, wanted: set[Settings]) -> None:
         """Those of settings that no installed query has any more."""
@@ -217,11 +225,12 @@ class BatchRunner:
 
     def _read_fault(self, chunks: Sequence[Chunk]) -> str | None:
         # Cuts of different sites may have one number, so each chunk is linked in its own folder.
-        with linked(self._directory, [[chunk] for chunk in chunks]) as directory:
+        with self._linked([[chunk] for chunk in chunks]) as directory:
             try:
                 lines = read_lines(self._session, directory, byte_count=0)
                 lines.agg(F.max(F.length(LINE))).toArrow()
             except SPARK_ERRORS as error:
+                raise_if_of_the_cluster(error)
                 return message_of(error)
         return None
 

@@ -30,6 +30,7 @@ class Cause(StrEnum):
     KILLED = "killed"
     CRASHED = "crashed"
     STUCK = "stuck"
+    CLUSTER = "cluster"
     ENDED = "ended"
 
 
@@ -82,6 +83,14 @@ def overdue(waited_s: float) -> JvmEnd:
     return JvmEnd(
         Cause.STUCK, f"the JVM was to be replaced and was ended after {waited_s:.0f} s, at work",
         "it is tried again with the next one",
+    )  # fmt: skip
+
+
+def let_down(why: str) -> JvmEnd:
+    """It is well, and the cluster does not work for it any more."""
+    return JvmEnd(
+        Cause.CLUSTER, f"the JVM was ended, because {why}",
+        "another one asks the cluster anew: look at its master and workers",
     )  # fmt: skip
 
 

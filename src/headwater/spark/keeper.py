@@ -12,7 +12,9 @@ Then the old JVM is ended for sure, and a new one is started, after a pause that
 die young. Nothing is lost by either: what was read is what the cubes say is committed, so streams
 begin a new epoch, and the root asks for its answers again.
 
-A JVM that runs but does not answer is ended by the keeper: it would hold up everybody for ever.
+A JVM that runs but does not answer is ended by the keeper: it would hold up everybody for ever. So
+is one whose cluster has let it down: a master that is started anew may not know our application,
+which then waits for executors that nobody will give it, or has its context ended by the master.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ import msgspec
 import structlog
 from pyspark.sql import SparkSession
 
-from headwater.errors import HeadwaterError, SparkDown
-from headwater.spark.jvm_end import JvmEnd, overdue, stuck
+from headwater.errors import HeadwaterError, SparkDown, SparkFailed
+from headwater.spark.jvm_end import JvmEnd, let_down, overdue, stuck
 from headwater.spark.session import RunningSpark
 from headwater.spark.spark_message import SPARK_ERRORS
 from headwater.spark.vitals import Vitals, collect_garbage, read_vitals
@@ -57,6 +59,8 @@ class KeeperLimits(msgspec.Struct, frozen=True):
     """A JVM that lived so long did not die young; nor is one replaced sooner again."""
     gone_s: float = 0.5
     """How long the end of the process may come after the end of its sockets."""
+    executors_s_max: float = 60.0
+    """How long work may wait on a cluster that gives no executor at all."""
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -225,12 +229,23 @@ class SparkKeeper:
         self._vitals: Vitals | None = None
         self._began_s = time.monotonic()
         self._young_ends = 0
+        self._bare_since_s: float | None = None
+        """Since when there has been work and no executor for it."""
         self._is_closing = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="spark-keeper", daemon=True)
 
-    def open(self) -> None:
-        """Start the first JVM, and keep one from then on. Raises where the first does not start."""
-        self._take(self._start())
+    def open(self, *, is_patient: bool = False) -> None:
+        """Start the first JVM, and keep one from then on. Raises where the first does not start.
+
+        ``is_patient``: what Spark's own failure prevents is told and tried again, like every later
+        start. A cluster may be away when an agent starts, and an agent is more than its Spark.
+        """
+        try:
+            self._take(self._start())
+        except SparkFailed as error:
+            if not is_patient:
+                raise
+            self._not_started(error, self._limits.restart_s_min)
         self._thread.start()
 
     def close(self) -> None:
@@ -341,12 +356,24 @@ class SparkKeeper:
     def _look(self, running: RunningSpark, asker: ThreadPoolExecutor) -> str | None:
         """Which limit is near. What a collection frees does not count, so there is one first."""
         try:
-            if self._ask(running, asker).near() is None:
+            vitals = self._ask(running, asker)
+            self._end_if_let_down(running, vitals)
+            if vitals.near() is None:
                 return None
             return self._ask(running, asker, self._collect).near()
         except Exception as error:  # it is dying, or was ended for not answering: that is seen next
             log.warning("Spark does not tell its vitals", error=repr(error)[:500])
             return None
+
+    def _end_if_let_down(self, running: RunningSpark, vitals: Vitals) -> None:
+        """By its cluster. What is killed here is found dead by the next look."""
+        now_s, limit_s = time.monotonic(), self._limits.executors_s_max
+        is_bare = vitals.executors == 0 and bool(self._works)
+        self._bare_since_s = (self._bare_since_s or now_s) if is_bare else None
+        if vitals.is_stopped:
+            running.kill(let_down("the cluster has ended Spark's context"))
+        elif self._bare_since_s is not None and now_s >= self._bare_since_s + limit_s:
+            running.kill(let_down(f"its cluster gave no executors for {limit_s:.0f} s"))
 
     def _ask(
         self,
@@ -431,10 +458,7 @@ class SparkKeeper:
         try:
             running = self._start()
         except Exception as error:
-            with self._lock:
-                self._failed_starts += 1
-                self._young_ends += 1
-            self._tell(JvmNotStarted(str(error)[:500], min(2 * pause_s, limits.restart_s_max)))
+            self._not_started(error, min(2 * pause_s, limits.restart_s_max))
             return
         if self._is_closing.is_set():
             running.stop()
@@ -442,8 +466,16 @@ class SparkKeeper:
         self._take(running)
         self._tell(JvmStarted(self._generation))
 
+    def _not_started(self, error: Exception, pause_s: float) -> None:
+        with self._lock:
+            self._failed_starts += 1
+            self._young_ends += 1
+            self._why_down = f"Spark did not start: {error}"[:500]
+        self._tell(JvmNotStarted(str(error)[:500], pause_s))
+
     def _take(self, running: RunningSpark) -> None:
         with self._lock:
+            self._bare_since_s = None
             self._began_s = time.monotonic()
             self._generation += 1
             self._running = running

@@ -3,12 +3,17 @@
 Spark derives columns from directory names (``__site=3/…``) at no cost for each line, and treats
 ``*`` and ``[`` in a path as wildcards. So a batch gets a directory of links with plain names; it is
 gone when the batch is done. A site stands there by its number in the batch.
+
+Executors of a cluster see the shared directory and nothing else, so there the chunks themselves are
+put into it: as further names of the same files where both are on one file system, else as copies.
 """
 
 from __future__ import annotations
 
 import contextlib
 import mmap
+import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,19 +28,37 @@ ONE_TASK_BYTES = 2 << 20
 
 
 @contextlib.contextmanager
-def linked(directory: Path, chunks: Sequence[Sequence[Chunk]]) -> Iterator[Path]:
-    """A directory with links to the chunks of each site."""
-    shutil.rmtree(directory, ignore_errors=True)
+def linked(
+    directory: Path, chunks: Sequence[Sequence[Chunk]], *, is_shared: bool = False
+) -> Iterator[Path]:
+    """A directory with links to the chunks of each site, below ``directory``.
+
+    One that is shared has another name each time: machines remember what was under a name.
+    """
+    place = directory / secrets.token_hex(8) if is_shared else directory
+    shutil.rmtree(place, ignore_errors=True)
     try:
         for number, of_site in enumerate(chunks):
-            folder = directory / f"{SITE}={number}"
+            folder = place / f"{SITE}={number}"
             folder.mkdir(parents=True)
             for chunk in of_site:
                 suffix = expanded_suffix(str(chunk.path)) or ".txt"
-                (folder / f"{chunk.cut}{suffix}").symlink_to(Path(chunk.path).absolute())
-        yield directory
+                put = _put if is_shared else _point
+                put(Path(chunk.path).absolute(), folder / f"{chunk.cut}{suffix}")
+        yield place
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _point(path: Path, at: Path) -> None:
+    at.symlink_to(path)
+
+
+def _put(path: Path, at: Path) -> None:
+    try:
+        os.link(path, at)
+    except OSError:  # another file system, or one without such links
+        shutil.copyfile(path, at)
 
 
 def read_lines(session: SparkSession, directory: Path, *, byte_count: int) -> DataFrame:

@@ -3,7 +3,8 @@
 A site's batches are small and many, so this is Spark tuned for short jobs in little memory: no
 web interface, as many shuffle partitions as cores, no adaptive re-planning, a serial collector.
 Every setting stands here in the open and can be overridden by configuration, but for the three
-that the meaning of a query rests on (``MEANING``): those are the query's own.
+that the meaning of a query rests on (``MEANING``): those are the query's own. What a cluster is set
+differently, and what it must have, is in ``cluster``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,20 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark.archive import archive_path
+from headwater.spark.cluster import (
+    CLUSTER,
+    SECRET,
+    SHUFFLE_PARTITIONS,
+    Network,
+    is_cluster,
+    is_private,
+    make_private,
+    not_taken,
+    read_secret,
+    refuse_unfit,
+    refuse_unreachable,
+)
+from headwater.spark.cluster_probe import probe
 from headwater.spark.java import Java, find_java
 from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
 from headwater.spark.jvm_end import JvmEnd
@@ -70,7 +85,7 @@ GONE_S = 0.5
 """How long the end of a JVM may come after the end of its sockets."""
 
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-"""With a local master nobody else has business with the driver."""
+"""With a local master, or one on loopback, nobody else has business with the driver."""
 
 
 class SparkConfig(msgspec.Struct, frozen=True):
@@ -85,6 +100,11 @@ class SparkConfig(msgspec.Struct, frozen=True):
     """For shuffle files and the like; None: the system's temporary directory."""
     log: str | None = None
     """A file for what the JVM says; None: our stderr."""
+    shared: str | None = None
+    """With a cluster: a directory of our own that this machine and all executors see, for what
+    passes between them. It is made, and holds nothing that must survive."""
+    secret: str | None = None
+    """With a standalone cluster: the file with its secret."""
     java_home: str | None = None
     is_brief: bool = False
     """A short run (a test, ``try`` on little input): compile quickly instead of well."""
@@ -95,8 +115,10 @@ class SparkConfig(msgspec.Struct, frozen=True):
 class RunningSpark:
     """A session and the JVM under it. PySpark knows one per process, so there is one."""
 
-    def __init__(self, session: SparkSession, jvm: Jvm) -> None:
+    def __init__(self, session: SparkSession, jvm: Jvm, shared: Path | None = None) -> None:
         self.session = session
+        self.shared = shared
+        """Where executors see what is put for them; None: they are here, and see everything."""
         self._jvm = jvm
         self._verdict: JvmEnd | None = None
 
@@ -158,23 +180,49 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
     logging.getLogger().addFilter(_is_no_broken_call)
     java = find_java(config.java_home)
     settings = session_settings(config)
+    shared = _made_ready(config, settings)
     log = Path(config.log) if config.log else None
     options = [*jvm_options(config), *archive_options(java, into=archive_into)]
-    jvm = start_jvm(java, options=options, settings=settings, log=log)
+    told = {name: value for name, value in settings.items() if not is_private(name)}
+    jvm = start_jvm(java, options=options, settings=told, log=log)
     try:
         conf = SparkConf(loadDefaults=False, _jvm=jvm.gateway.jvm)
-        conf.setAll(list(settings.items()))
+        conf.setAll([*settings.items(), *_secrets(config)])
         context = SparkContext(conf=conf, gateway=jvm.gateway)
         context.pythonExec = sys.executable
-        return RunningSpark(SparkSession(context), jvm)
+        session = SparkSession(context)
+        if shared is not None:
+            probe(session, shared)
+        return RunningSpark(session, jvm, shared)
     except BaseException as error:
         try:
             words = _words_of(error, jvm)
+            if words is not None and shared is not None:
+                words = not_taken(config.master, words)
         finally:
             _put_away(jvm)
         if words is None:
             raise
         raise SparkFailed(f"Spark did not start: {words}") from None
+
+
+def _made_ready(config: SparkConfig, settings: Mapping[str, str]) -> Path | None:
+    """For a cluster: everything that can be refused before a JVM is started."""
+    if not is_cluster(config.master):
+        return None
+    network = Network(config.master, config.secret)
+    refuse_unfit(network, settings, shared=config.shared)
+    assert config.shared is not None, "it was asked for"
+    _secrets(config)
+    make_private(Path(config.shared))
+    refuse_unreachable(network)
+    return Path(config.shared)
+
+
+def _secrets(config: SparkConfig) -> list[tuple[str, str]]:
+    """What is told to the JVM alone. Raises where it is no secret."""
+    is_told = config.secret is not None and is_cluster(config.master)
+    return [(SECRET, read_secret(config.secret))] if is_told and config.secret else []
 
 
 def _words_of(error: BaseException, jvm: Jvm) -> str | None:
@@ -203,10 +251,16 @@ def _put_away(jvm: Jvm) -> None:
 
 def session_settings(config: SparkConfig) -> dict[str, str]:
     """All settings, ours first so that the operator's win."""
-    overridden = sorted(set(MEANING) & {name for name, _ in config.settings})
+    given = dict(config.settings)
+    overridden = sorted(set(MEANING) & given.keys())
     if overridden:
         raise ConfigurationError(
             f"spark settings: {overridden} belong to the query, not to the site; remove them here"
+        )
+    if SECRET in given:
+        raise ConfigurationError(
+            f"spark settings: {SECRET} belongs in a file for the agent's user alone; name it with "
+            "secret = … under [spark]"
         )
     settings = {
         "spark.app.name": "headwater",
@@ -217,22 +271,30 @@ def session_settings(config: SparkConfig) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(core_count(config.master)),
         **LEAN,
         **MEANING,
-        **(LOCAL if config.master.startswith("local") else {}),
+        **_place_settings(config),
     }
     directory = config.directory or tempfile.gettempdir()
     settings["spark.local.dir"] = directory
     settings["spark.sql.warehouse.dir"] = f"{directory}/warehouse"
-    return settings | dict(config.settings)
+    return settings | given
+
+
+def _place_settings(config: SparkConfig) -> dict[str, str]:
+    """What depends on where tasks run."""
+    if not is_cluster(config.master):
+        return LOCAL
+    network = Network(config.master, config.secret)
+    return {**CLUSTER, **network.settings(), **(LOCAL if network.is_loopback else {})}
 
 
 def core_count(master: str, *, available: int | None = None) -> int:
-    """How many tasks of a local master run at once; for a cluster a plain middle figure.
+    """How many tasks of a local master run at once; for a cluster, what a shuffle is cut into.
 
     >>> core_count("local[3]"), core_count("local[*]", available=8), core_count("local")
     (3, 8, 1)
     """
-    if not master.startswith("local"):
-        return 16
+    if is_cluster(master):
+        return SHUFFLE_PARTITIONS
     inside = master.partition("[")[2].partition("]")[0].partition(",")[0]
     if inside == "*":
         return available or os.cpu_count() or 1

@@ -50,11 +50,14 @@ class SiteHost:
         *,
         batch_bytes_max: int = BATCH_BYTES_MAX,
         stop_s_max: float = STOP_S_MAX,
+        shared: Path | None = None,
     ) -> None:
-        """``directory`` is for what lives as long as the host: its content is removed."""
+        """``directory`` is for what lives as long as the host: its content is removed. So is that
+        of ``shared``, which is for what executors of a cluster are to see."""
         self._spark = spark_of(spark)
         self._lease: AnyLease | None = None
         self._directory = directory / "streams"
+        self._shared = None if shared is None else shared / "streams"
         self._batch_bytes_max = batch_bytes_max
         self._stop_s_max = stop_s_max
         self._inboxes: dict[str, Inbox] = {}
@@ -66,7 +69,7 @@ class SiteHost:
         self._commit_lock = threading.RLock()
         self._wake = threading.Event()
         self._is_stopping = threading.Event()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._clear()
         self._keeper = threading.Thread(target=self._keep, name="site-host", daemon=True)
         self._keeper.start()
 
@@ -110,7 +113,11 @@ class SiteHost:
             log.warning("streams do not end, and are left", sources=sorted(self._streams))
             for stream in list(self._streams.values()):
                 stream.retire()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._clear()
+
+    def _clear(self) -> None:
+        for directory in filter(None, (self._directory, self._shared)):
+            shutil.rmtree(directory, ignore_errors=True)
 
     def _keep(self) -> None:
         while not self._is_stopping.is_set():
@@ -183,10 +190,12 @@ class SiteHost:
             self._end_stream(name)
 
     def _new_stream(self, source: str, lease: AnyLease) -> SourceStream:
+        name = re.sub(r"\W", "_", source)
         return SourceStream(
             source,
             lease.session,
-            self._directory / re.sub(r"\W", "_", source),
+            self._directory / name,
+            shared=None if self._shared is None else self._shared / name,
             sites=self._sites,
             queries=self._of_source,
             commit_lock=self._commit_lock,

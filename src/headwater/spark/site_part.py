@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from headwater.algebra.types import site_schema
 from headwater.plan.query import Query
 from headwater.plan.write_site_sql import RECORDS
+from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
@@ -36,6 +37,8 @@ def fitted(query: Query, table: pa.Table) -> pa.Table | None:
 
 
 def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
+    """Raises ``SparkFailed`` where it is none of the query's."""
+    raise_if_of_the_cluster(error)
     touched = tally.panes(query, offset_us=offset_us)
     return QueryResult(str(query.id), failed=message_of(error), touched=touched)
 

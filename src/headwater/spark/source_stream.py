@@ -71,8 +71,10 @@ class SourceStream:
         commit_lock: threading.RLock,
         batch_bytes_max: int,
         at_work: AtWork = lambda _: contextlib.nullcontext(),
+        shared: Path | None = None,
     ) -> None:
-        """``at_work`` is told what each batch runs, for as long as it runs."""
+        """``at_work`` is told what each batch runs, for as long as it runs. The files of a batch
+        lie in ``shared`` where executors see no other place."""
         self.source = source
         self._session = session
         self._directory = directory
@@ -81,7 +83,7 @@ class SourceStream:
         self._commit_lock = commit_lock
         self._batch_bytes_max = batch_bytes_max
         self._at_work = at_work
-        self._runner = BatchRunner(session, directory / "batch")
+        self._runner = BatchRunner(session, (shared or directory) / "batch")
         self._stream: StreamingQuery | None = None
         self._epochs: dict[str, tuple[int, Inbox, int]] = {}
         """By site: its epoch, and for which life of the stream and which inbox it was taken."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.spark.cluster_probe import executor_count, is_stopped
 from headwater.spark.session import RunningSpark
 
 NEAR_SHARES = {"heap": 0.85, "metaspace": 0.85, "code cache": 0.85}
@@ -43,6 +44,10 @@ class Vitals(msgspec.Struct, frozen=True):
     """Frames that Spark keeps for queries to come."""
     streams: int
     """Streaming queries at work, in any session."""
+    executors: int | None = None
+    """That the cluster has given us; None: there is no cluster."""
+    is_stopped: bool = False
+    """Whether the cluster has ended Spark's context, which leaves the JVM."""
 
     def shares(self) -> dict[str, float]:
         """Of each thing with a limit, how much of it is used."""
@@ -73,6 +78,8 @@ def read_vitals(spark: RunningSpark) -> Vitals:
     context = spark.session.sparkContext._jsc.sc()
     streams = spark.session._jsparkSession.sharedState().activeStreamingQueries()
     gateway = spark.session.sparkContext._gateway
+    has_ended = is_stopped(spark.session)
+    has_cluster = spark.shared is not None and not has_ended
     return Vitals(
         heap_bytes=heap.getUsed(),
         heap_limit=_limit(heap.getMax()),
@@ -87,6 +94,8 @@ def read_vitals(spark: RunningSpark) -> Vitals:
         listeners=context.listenerBus().listeners().size(),
         cached_plans=spark.session._jsparkSession.sharedState().cacheManager().numCachedEntries(),
         streams=streams.size(),
+        executors=executor_count(spark.session) if has_cluster else None,
+        is_stopped=has_ended,
     )
 
 

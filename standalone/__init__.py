@@ -1,0 +1,1 @@
+"""Spark's own standalone cluster on this machine, for the tests and the benchmarks of clusters."""

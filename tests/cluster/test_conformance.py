@@ -1,0 +1,71 @@
+"""The conformance queries, and windows of many groups, on a standalone master with two workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from nasty_logs import write_sites
+from spark_kit import per_domain
+
+from headwater.agent.try_query import StreamResult, differences, try_central, try_query
+from headwater.algebra.types import summary_schema
+from headwater.frontend.compile import parse_program
+from headwater.spark.root_part import RootSpark
+from headwater.spark.session import RunningSpark
+
+QUERIES = Path(__file__).parents[1] / "conformance" / "queries.sql"
+TEXT = QUERIES.read_text(encoding="utf-8")
+NAMES = [stream.name for stream in parse_program(TEXT).streams]
+GROUPS = 300_000
+STALL_S_MAX = 900.0
+
+pytestmark = [pytest.mark.spark, pytest.mark.processes, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(scope="module")
+def sites(directory: Path) -> Path:
+    write_sites(directory / "sites", seed=20261116)
+    return directory / "sites"
+
+
+@pytest.fixture(scope="module")
+def central(spark_house: Any, sites: Path) -> list[StreamResult]:
+    """By plain Spark with a local master: a process has one Spark, so this comes first."""
+    return try_central(TEXT, sites, spark=spark_house.running())
+
+
+@pytest.fixture(scope="module")
+def federated(
+    central: list[StreamResult], on_cluster: RunningSpark, sites: Path
+) -> list[StreamResult]:
+    """Five processes work for one batch of all queries: a busy machine takes minutes for it."""
+    with mock.patch("headwater.agent.try_query.STALL_S_MAX", STALL_S_MAX):
+        return try_query(TEXT, sites, spark=on_cluster)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answer_on_a_cluster_equals_plain_spark_on_one_machine(
+    name: str, federated: list[StreamResult], central: list[StreamResult]
+) -> None:
+    assert differences(federated, central)[name] is None
+
+
+def test_windows_of_many_groups_are_merged_and_finished(on_cluster: RunningSpark) -> None:
+    query = per_domain()
+    schema = summary_schema(query)
+    keys = pa.array([f"domain {n}" for n in range(GROUPS)])
+    ones = pa.array([1] * GROUPS, pa.int64())
+    numbers = pa.array(range(GROUPS), pa.int64())
+    panes = pa.table([keys, ones, numbers], names=schema.names).cast(schema)
+    found = RootSpark(on_cluster.session).finish(
+        query, {window: [(window, pa.concat_tables([panes, panes]))] for window in (1, 2)}
+    )
+    for rows in found.values():
+        assert rows.num_rows == GROUPS
+        assert pc.unique(rows["n"]).to_pylist() == [2]
+        assert pc.sum(rows["b"]).as_py() == GROUPS * (GROUPS - 1)
