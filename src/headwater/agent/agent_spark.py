@@ -68,6 +68,7 @@ class AgentSpark:
             self._keeper,
             self._directory / "spark",
             batch_bytes_max=self._config.sources.batch_bytes_max,
+            limits=self._config.sources.batch_limits,
         )
         return self._host
 
