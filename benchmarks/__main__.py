@@ -5,7 +5,7 @@ import platform
 import subprocess
 import sys
 
-ORDER = ("site_pipeline", "reading_ways", "agent_footprint", "merge", "wire", "cluster_cost")
+ORDER = ("site_pipeline", "light_load", "reading_ways", "agent_footprint", "merge", "wire")
 
 
 def main() -> int:

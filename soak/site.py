@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.edge.batch_times import Waiting
 from headwater.errors import HeadwaterError
 from headwater.plan.query import Source
 from headwater.spark.fence import Fence
@@ -58,6 +59,10 @@ class SoakSite:
 
     def runs(self, query_id: str) -> bool:
         return query_id in self.installed
+
+    def waiting(self, source: str) -> Waiting:
+        pending = self.pending(source, after_cut=None, bytes_max=1 << 40)
+        return Waiting(sum(chunk.bytes for chunk in pending), is_urgent=True)
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[SoakChunk]:
         chunk = self._chunk

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from headwater.edge.batch_times import Waiting
 from headwater.errors import DiskFull, StoreError
 from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query, Source
@@ -109,6 +110,10 @@ class ListInbox:
 
     def runs(self, query_id: str) -> bool:
         return query_id in self.installed
+
+    def waiting(self, source: str) -> Waiting:
+        pending = self.pending(source, after_cut=None, bytes_max=1 << 40)
+        return Waiting(sum(chunk.bytes for chunk in pending), is_urgent=True)
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
         found: list[Chunk] = []

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from headwater.edge.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
 from headwater.overlay.config import OverlayConfig
@@ -80,11 +81,25 @@ class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     open: tuple[str, ...] = ()
     """Further directories, for absolute paths."""
     poll_s: float = 1.0
-    """How often files are looked at."""
+    """How often files are looked at, beside the moments at which panes close."""
     spool_bytes_max: int = 2 << 30
     """Input that is taken and not yet committed; beyond, files wait where they are."""
     batch_bytes_max: int = 64 << 20
     """Input of one Spark batch."""
+    batch_s_max: float = 0.5
+    """Input waits for the next close of a pane, unless reading it would take longer than this."""
+    batch_wait_s_max: float = 15.0
+    """And no longer than this, so that progress within long panes, late records and malformed lines
+    are seen."""
+
+    def __post_init__(self) -> None:
+        for name in ("poll_s", "batch_s_max", "batch_wait_s_max"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"sources.{name}: wanted more than 0, got {getattr(self, name)}")
+
+    @property
+    def batch_limits(self) -> BatchLimits:
+        return BatchLimits(self.batch_s_max, self.batch_wait_s_max)
 
 
 class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

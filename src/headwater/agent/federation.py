@@ -57,7 +57,7 @@ class Federation:
             spark.session,
             directory / "spark",
             batch_bytes_max=batch_bytes_max or settings.sources.batch_bytes_max,
-            shared=spark.shared,
+            limits=settings.sources.batch_limits,
         )
         self._root_spark = RootSpark(spark.session)
 

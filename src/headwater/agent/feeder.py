@@ -12,6 +12,7 @@ gone, or another one under its name, so it is looked for again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,9 @@ from headwater.agent.patience import Patience
 from headwater.agent.poll_words import PollWords
 from headwater.agent.source_inputs import SourceInput, SourceInputs
 from headwater.algebra.site_state import Unread
+from headwater.edge.batch_times import Waiting
 from headwater.edge.report import BatchReport
+from headwater.edge.site_word import ALWAYS_S, NEVER_S
 from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query, Source
 from headwater.spark.fence import Fence
@@ -46,6 +49,12 @@ SAMPLES_MAX = 20
 
 MESSAGE_CHARS_MAX = 500
 """Of an error, as much as a notice tells."""
+
+
+PAST_DUE_S = 0.005
+"""A poll for a moment begins so long after it, or a timer that fires early would ask for two."""
+SPOOL_SHARE_MAX = 0.5
+"""From so much of the spool on nothing in it waits for a pane's close."""
 
 
 class Epoch(msgspec.Struct, frozen=True):
@@ -80,12 +89,24 @@ class Followed:
     epoch: Epoch | None = None
     patience: Patience = field(default_factory=Patience)
     poll: Poll | None = None
+    due_s: float = ALWAYS_S
+    """When it is to be read for somebody's sake, as told after the newest poll or commit."""
+    new_queries: set[str] = field(default_factory=set)
+    """Queries that no committed batch had."""
     samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     record_count: int = 0
     unparsed_count: int = 0
     fenced_count: int = 0
     refused_count: int = 0
     has_ended: bool = False
+
+    def next_poll_s(self, every_s: float) -> float:
+        """Not before the newest one has passed the moment at which it is to be read."""
+        if self.poll is None:
+            return NEVER_S
+        started_s = self.poll.started_s
+        regular_s = started_s + every_s
+        return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
 
     @property
     def unread(self) -> Unread:
@@ -121,6 +142,7 @@ class Feeder:
         report: Callable[[BatchReport], None],
         read_from: Callable[[str, float], None],
         offset_us: Callable[[str], int],
+        next_wanted_s: Callable[[str, float], float],
         begin_late: Callable[[str, float], None],
         future_tolerance_s: float,
         future_keep_s: float,
@@ -129,9 +151,10 @@ class Feeder:
     ) -> None:
         """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
         ``future_tolerance_s`` is for sources that don't say it themselves; records that are
-        more than ``future_keep_s`` ahead of the clock are refused. ``notice`` is told (kind, text)
-        of what people should see, ``unread`` (source, what) after each poll of what it does not
-        read."""
+        more than ``future_keep_s`` ahead of the clock are refused. ``next_wanted_s``: from when on
+        somebody gets something by a source's being read, if it was read through that. ``notice``
+        is told (kind, text) of what people should see, ``unread`` (source, what) after each poll of
+        what it does not read."""
         self.site = site
         self.followed: Mapping[str, Followed] = {}
         """By the source's name; replaced whole, for Spark's threads read it."""
@@ -145,6 +168,7 @@ class Feeder:
         self._read_from = read_from
         self.offset_us = offset_us
         """Of an ``Inbox``: what is added to the times of a query's records."""
+        self._next_wanted_s = next_wanted_s
         self._begin_late = begin_late
         self._future_tolerance_s = future_tolerance_s
         self._future_keep_s = future_keep_s
@@ -185,6 +209,7 @@ class Feeder:
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries = {**followed.queries, id_: query}
+        followed.new_queries.add(id_)
         followed.units |= {(query.id.installer, query.unit_last)}
         self._host.install(query)
         is_begun = self._is_begun(followed)
@@ -219,6 +244,7 @@ class Feeder:
                 left = {id_: one for id_, one in followed.queries.items() if id_ != query_id}
                 followed.queries = left
                 followed.unbegun.discard(query_id)
+                followed.new_queries.discard(query_id)
                 if not left:
                     self._leave(key, followed)
         if self._host is not None:
@@ -255,11 +281,15 @@ class Feeder:
                 raise
             except Exception as error:
                 self._tell_trouble("feeder", error)
-            try:
-                async with asyncio.timeout(self._config.poll_s):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._pause_s()):
                     await self._wake.wait()
-            except TimeoutError:
-                continue
+
+    def _pause_s(self) -> float:
+        """Until the next poll of a source is due, as far as its troubles allow."""
+        every_s, now_s = self._config.poll_s, self._now_s()
+        pauses_s = (one.next_poll_s(every_s) - now_s for one in self.followed.values())
+        return min((pause_s for pause_s in pauses_s if 0.0 < pause_s < every_s), default=every_s)
 
     async def _look_after_all(self) -> None:
         if self._has_news and self._host is not None:
@@ -282,6 +312,8 @@ class Feeder:
         """Open the source or poll it, if it is time to. What it raises is its own trouble."""
         async with self._turn:
             if not self._is_current(followed):
+                return
+            if self._now_s() < followed.next_poll_s(self._config.poll_s):
                 return
             if not followed.patience.is_due(now_s=self._loop.time()):
                 return
@@ -347,6 +379,7 @@ class Feeder:
             self._host.notice(followed.source.name)
         if poll.report is not None:
             self._tell(followed, poll.report)
+        self._find_due(followed)
 
     def _note_poll(self, followed: Followed, poll: Poll) -> None:
         """What a poll could not take in, for lack of room, is shown as trouble too; the next poll
@@ -356,6 +389,14 @@ class Feeder:
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
         self._unread(followed.source.name, followed.unread)
+
+    def _find_due(self, followed: Followed) -> None:
+        """When it is to be read next. A source of which it isn't known how far it was read is read
+        at once."""
+        state = self._state(followed)
+        read_s = None if state is None else state.read_through_s
+        name = followed.source.name
+        followed.due_s = ALWAYS_S if read_s is None else self._next_wanted_s(name, read_s)
 
     def _is_current(self, followed: Followed) -> bool:
         return self.followed.get(followed.source.name) is followed
@@ -420,6 +461,30 @@ class Feeder:
 
     def runs(self, query_id: str) -> bool:
         return any(query_id in followed.queries for followed in self.followed.values())
+
+    def waiting(self, source: str) -> Waiting:
+        """A commit may have been since ``due_s`` was found: then that has passed."""
+        followed = self._opened(source)
+        state = self._cube.cuts.state(source)
+        now_s, since_s = self._now_s(), state.waiting_since_s
+        read_s, polled_s = state.read_through_s, state.polled_s
+        is_due = False
+        if read_s is not None and polled_s is not None:
+            is_due = read_s < followed.due_s <= polled_s
+        return Waiting(
+            byte_count=state.waiting_bytes,
+            age_s=0.0 if since_s is None else now_s - since_s,
+            is_due=is_due,
+            is_urgent=read_s is None or self._is_urgent(followed, state),
+            due_in_s=followed.due_s - now_s,
+        )
+
+    def _is_urgent(self, followed: Followed, state: SourceState) -> bool:
+        """It is behind or ends, a query waits for its first records, or the spool fills up."""
+        spool = self._cube.cuts.spool
+        is_filling = spool.bytes_used >= SPOOL_SHARE_MAX * spool.bytes_max
+        has_end = state.ends or self._input_ends
+        return has_end or is_filling or not state.is_clean or bool(followed.new_queries)
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
         self._opened(source)
@@ -522,7 +587,10 @@ class Feeder:
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
         followed.samples.extend(samples)
+        followed.new_queries.difference_update(batch.query for batch in report.queries)
         self._tell(followed, report)
+        self._find_due(followed)
+        self._wake.set()  # the next poll may be due earlier now
 
     # For views
 

@@ -34,6 +34,7 @@ from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
+from headwater.edge.site_word import ALWAYS_S
 from headwater.errors import HeadwaterError, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
@@ -123,6 +124,7 @@ class SiteRuntime:
             site, stores.cube, settings.sources, host=host, now_s=now_s, wall_s=self.wall_s,
             report=self._reported,
             read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
+            next_wanted_s=self._next_wanted_s,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
             notice=lambda kind, text: self.note("feeder", kind, text), unread=self._unread,
@@ -371,6 +373,12 @@ class SiteRuntime:
     def _begin_late(self, query_id: str, at_s: float) -> None:
         if self.node.edge is not None:
             self.node.edge.begin_late(query_id, at_s=at_s)
+
+    def _next_wanted_s(self, source: str, after_s: float) -> float:
+        edge = self.node.edge
+        if edge is None:
+            return ALWAYS_S
+        return edge.next_wanted_s(source, after_s=after_s, now_s=self.now_s())
 
     def _begin_answers(self, query: Query) -> None:
         """In the writer's thread."""

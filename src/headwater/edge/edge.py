@@ -184,6 +184,18 @@ class Edge:
         edge = self._edges.get(query_id)
         return 0 if edge is None else edge.time.offset_us
 
+    def next_wanted_s(self, source: str, *, after_s: float, now_s: float) -> float:
+        """From when on somebody gets something by the source's being read, if it was read through
+        ``after_s``: a pane of one of its queries closes."""
+        return min(
+            (
+                edge.next_close_s(after_s=after_s, now_s=now_s)
+                for edge in self._edges.values()
+                if edge.query.source.name == source
+            ),
+            default=ALWAYS_S,
+        )
+
     def live_anew(self, incarnation: int) -> None:
         """The cube goes by this incarnation from now on; what it has it still has, and the roots
         know nothing of it."""

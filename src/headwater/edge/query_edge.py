@@ -282,6 +282,23 @@ class QueryEdge:
         self.closed_through, self.record_changed = through, True
         return panes
 
+    def next_close_s(self, *, after_s: float, now_s: float) -> float:
+        """From when on (steady time) a read closes a pane that one at ``after_s`` could not.
+
+        The clocks by which panes are closed run as fast as the steady one, so what one of them is
+        ahead now it will be then. One that is in doubt closes nothing before that is over.
+        """
+        if self.word.status != RUNNING or self.word.ended:
+            return ALWAYS_S
+        closing_s = self.belief.closing_s(now_s)
+        if closing_s is None:
+            return max(self.belief.doubt_until_s, after_s)
+        ahead_s, disorder_s = closing_s - now_s, self.query.timing.disorder_s
+        window, first = self.query.window, self.word.first_pane
+        pane = window.pane_at(round((after_s + ahead_s - disorder_s) * MICROS))
+        pane = pane if first is None else max(pane, first)
+        return window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
+
     def _close_states(self, through: int) -> list[int]:
         """Every pane that is not declined has a state; as many as one cut takes."""
         count_max, panes = self.config.panes_per_cut_max, list[int]()

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 import pyarrow as pa
 
+from headwater.edge.batch_times import Waiting
 from headwater.plan.query import Source
 from headwater.spark.fence import Fence
 
@@ -48,6 +49,10 @@ class Inbox(Protocol):
 
     def runs(self, query_id: str) -> bool:
         """Whether the query is installed here and not suspended; asked when a batch begins."""
+
+    def waiting(self, source: str) -> Waiting:
+        """What there is to read, and whether somebody waits for it; asked often, so it must be
+        cheap."""
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> Sequence[Any]:
         """``Chunk`` values after the committed cut, oldest first: at least one, if there is any."""

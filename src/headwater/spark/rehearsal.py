@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from pyspark.sql import SparkSession
 
+from headwater.edge.batch_times import Waiting
 from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query, Source
 from headwater.spark.fence import Fence
@@ -60,6 +61,10 @@ class RehearsedSite:
 
     def runs(self, query_id: str) -> bool:
         return True
+
+    def waiting(self, source: str) -> Waiting:
+        pending = self.pending(source, after_cut=None, bytes_max=1 << 40)
+        return Waiting(sum(chunk.bytes for chunk in pending), is_urgent=True)
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Any]:
         return self._chunks[self._committed : self._committed + 1]

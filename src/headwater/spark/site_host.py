@@ -24,6 +24,7 @@ from pathlib import Path
 import structlog
 from pyspark.sql import SparkSession
 
+from headwater.edge.batch_times import BatchLimits
 from headwater.errors import SparkDown
 from headwater.plan.query import Query
 from headwater.spark.inbox import Inbox
@@ -49,6 +50,7 @@ class SiteHost:
         directory: Path,
         *,
         batch_bytes_max: int = BATCH_BYTES_MAX,
+        limits: BatchLimits | None = None,
         stop_s_max: float = STOP_S_MAX,
         shared: Path | None = None,
     ) -> None:
@@ -59,6 +61,7 @@ class SiteHost:
         self._directory = directory / "streams"
         self._shared = None if shared is None else shared / "streams"
         self._batch_bytes_max = batch_bytes_max
+        self._limits = limits
         self._stop_s_max = stop_s_max
         self._inboxes: dict[str, Inbox] = {}
         self._queries: dict[str, Query] = {}
@@ -200,6 +203,7 @@ class SiteHost:
             queries=self._of_source,
             commit_lock=self._commit_lock,
             batch_bytes_max=self._batch_bytes_max,
+            limits=self._limits,
             at_work=lease.at_work,
         )
 

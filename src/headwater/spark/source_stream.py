@@ -1,8 +1,9 @@
 """One source as one streaming query, over all the sites that the host serves.
 
-A batch goes round like this: the host *offers* the pending cuts of all sites, Spark's engine sees a
-new offset and starts a batch, ``foreachBatch`` brings the offer back to us, the chunks are read and
-reduced, every site commits, and the next offer follows. One offer is out at a time, so Spark never
+A batch goes round like this: the host *offers* the pending cuts of all sites when somebody is
+served by it (``edge.batch_times``), Spark's engine sees a new offset and starts a batch,
+``foreachBatch`` brings the offer back to us, the chunks are read and reduced, every site commits,
+and the next offer follows. One offer is out at a time, so Spark never
 has more than one batch of ours.
 
 Spark's checkpoint is disposable. What was read is what the sites' cubes say is committed, so each
@@ -29,6 +30,8 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from headwater.edge.batch_times import BatchLimits, Waiting, is_batch_wanted
+from headwater.edge.reading_pace import ReadingPace
 from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
@@ -70,11 +73,12 @@ class SourceStream:
         queries: Queries,
         commit_lock: threading.RLock,
         batch_bytes_max: int,
+        limits: BatchLimits | None = None,
         at_work: AtWork = lambda _: contextlib.nullcontext(),
         shared: Path | None = None,
     ) -> None:
-        """``at_work`` is told what each batch runs, for as long as it runs. The files of a batch
-        lie in ``shared`` where executors see no other place."""
+        """``limits`` say for how much input a batch waits that nobody waits for; ``at_work`` is
+        told what each batch runs, for as long as it runs."""
         self.source = source
         self._session = session
         self._directory = directory
@@ -82,6 +86,8 @@ class SourceStream:
         self._queries = queries
         self._commit_lock = commit_lock
         self._batch_bytes_max = batch_bytes_max
+        self._limits = limits or BatchLimits()
+        self._pace = ReadingPace()
         self._at_work = at_work
         self._runner = BatchRunner(session, (shared or directory) / "batch")
         self._stream: StreamingQuery | None = None
@@ -178,7 +184,8 @@ class SourceStream:
             self._batch_lock.release()
 
     def _offer(self) -> None:
-        """Offer the pending cuts of all sites, unless an offer is still out."""
+        """Offer the pending cuts of all sites, if somebody is served by a batch now and no offer
+        is still out."""
         with self._lock:
             if self._cuts is not None or self._offers is None or self._closing.is_set():
                 return
@@ -193,15 +200,25 @@ class SourceStream:
 
     def _pending_cuts(self) -> dict[str, int]:
         """For each site the cut to read through; together about ``batch_bytes_max``."""
-        now_s = time.monotonic()
-        reading = {
-            site: inbox
-            for site, inbox in self._sites().items()
+        now_s, sites = time.monotonic(), self._sites()
+        waiting = {
+            site: self._waiting(site, inbox)
+            for site, inbox in sites.items()
             if self._trouble_until_s.get(site, 0.0) <= now_s and self._reads(site, inbox)
         }
-        share = self._batch_bytes_max // max(1, len(reading))
-        found = {site: self._pending(site, inbox, share) for site, inbox in reading.items()}
+        having = [site for site, one in waiting.items() if one.byte_count]
+        if not is_batch_wanted([waiting[site] for site in having], self._pace, self._limits):
+            return {}
+        share = self._batch_bytes_max // len(having)
+        found = {site: self._pending(site, sites[site], share) for site in having}
         return {site: chunks[-1].cut for site, chunks in found.items() if chunks}
+
+    def _waiting(self, site: str, inbox: Inbox) -> Waiting:
+        try:
+            return inbox.waiting(self.source)
+        except Exception as error:
+            self._leave_for_a_while(site, error)
+            return Waiting()
 
     def _reads(self, site: str, inbox: Inbox) -> bool:
         try:
@@ -243,6 +260,7 @@ class SourceStream:
         self._offer()
 
     def _process(self, life: int, cuts: Mapping[str, int], number: int) -> None:
+        began_s = time.monotonic()
         batches, readers = self._gather(life, cuts)
         if not batches:
             return
@@ -257,6 +275,7 @@ class SourceStream:
         for batch, outcome in zip(batches, outcomes, strict=True):
             while not self._is_settled(life, batch, outcome, readers[batch.site], number):
                 self._closing.wait(COMMIT_RETRY_S)
+        self._pace.took(_bytes_of(batches), time.monotonic() - began_s)
 
     def _gather(
         self, life: int, cuts: Mapping[str, int]
@@ -344,6 +363,10 @@ class SourceStream:
             known = (life, inbox, inbox.new_epoch(self.source))
             self._epochs[site] = known
         return known[2]
+
+
+def _bytes_of(batches: Sequence[SiteBatch]) -> int:
+    return sum(chunk.bytes for batch in batches for chunk in batch.chunks)
 
 
 def _queries_of(batches: Sequence[SiteBatch]) -> tuple[str, ...]:

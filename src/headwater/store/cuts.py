@@ -30,6 +30,7 @@ from headwater.store.spool import Spool, held_name
 
 PENDING_BYTES_MAX = 64 << 20
 PENDING_COUNT_MAX = 1_000
+NEVER_S = -1e18
 
 
 class CutLog:
@@ -66,10 +67,20 @@ class CutLog:
         losses = self._manifest.all("SELECT id, source, bytes, lines, what FROM losses")
         for number, source, *loss in losses:
             by_id[source].losses[number] = Loss(*loss)
+        self._load_waiting(by_id)
         rows = self._manifest.all("SELECT chunk, spooled_bytes FROM cuts WHERE chunk IS NOT NULL")
         held = {name for state in by_id.values() for name in self._held(state)}
         self.spool.sweep({chunk for chunk, _ in rows} | held)
         self.spool.bytes_used = sum(count for _, count in rows)
+
+    def _load_waiting(self, by_id: dict[int, SourceState]) -> None:
+        """What a former process has found; by no clock of this one."""
+        waiting = (
+            "SELECT source, max(cut), sum(cuts.bytes) FROM cuts JOIN sources ON id = source "
+            "WHERE chunk IS NOT NULL AND cut > committed_cut GROUP BY source"
+        )
+        for source, last_cut, byte_count in self._manifest.all(waiting):
+            by_id[source].wait(last_cut, byte_count, NEVER_S)
 
     def open_source(self, name: str, *, ends: bool = False) -> SourceState:
         """The source, made if it is new. Whether its input ends can't be changed later."""
@@ -281,7 +292,8 @@ class CutLog:
             self._write_places(state, places)
             news = {} if loss is None else {self._write_loss(state, loss): loss}
             heard = self._delete_heard(state)
-            self._manifest.after_commit(lambda: state.registered(last, news, heard))
+            found = sum(cut.bytes for cut in cuts)
+            self._manifest.after_commit(lambda: state.registered(last, news, heard, found, poll_s))
 
     def files(self, state: SourceState) -> list[Followed]:
         rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))

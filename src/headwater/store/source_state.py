@@ -10,6 +10,7 @@ the source knows of it, so a crash after the report tells it again rather than n
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -52,7 +53,20 @@ class SourceState:
     losses: dict[int, Loss] = field(default_factory=dict)
     """By their number in the manifest."""
     told: set[int] = field(default_factory=set)
+    polled_s: float | None = None
+    """When the newest poll began that reached the end of the input."""
+    waiting_bytes: int = 0
+    """Found and not committed."""
     _clean_polls: deque[tuple[int, float]] = field(default_factory=deque)
+    _waiting: deque[tuple[int, int, float]] = field(default_factory=deque)
+    """(last cut, bytes, time) of what polls have found and is not committed."""
+
+    @property
+    def waiting_since_s(self) -> float | None:
+        """When the oldest was found of what waits; None: nothing does."""
+        with contextlib.suppress(IndexError):  # other threads commit
+            return self._waiting[0][2]
+        return None
 
     @property
     def has_ended(self) -> bool:
@@ -70,6 +84,7 @@ class SourceState:
         self.is_clean = is_clean
         polls = self._clean_polls
         if is_clean:
+            self.polled_s = started_s
             if polls and polls[-1][0] == self.last_cut:
                 polls.pop()
             polls.append((self.last_cut, started_s))
@@ -77,11 +92,27 @@ class SourceState:
             polls.popleft()
         self._see_committed()
 
-    def registered(self, last_cut: int, news: dict[int, Loss], heard: Iterable[int]) -> None:
+    def registered(
+        self, last_cut: int, news: dict[int, Loss], heard: Iterable[int], found: int, found_s: float
+    ) -> None:
+        """``found`` is how many bytes the new cuts have."""
+        if last_cut > self.last_cut:
+            self.wait(last_cut, found, found_s)
         self.is_begun = True
         self.last_cut = last_cut
         self.forget_losses(heard)
         self.losses.update(news)
+
+    def wait(self, last_cut: int, byte_count: int, found_s: float) -> None:
+        """Of the newest of very many entries only the sum is kept."""
+        if len(self._waiting) >= CLEAN_POLLS_MAX:
+            _, more, found_s = self._waiting.pop()
+            byte_count += more
+        self._waiting.append((last_cut, byte_count, found_s))
+        self._count_waiting()
+
+    def _count_waiting(self) -> None:
+        self.waiting_bytes = sum(count for _, count, _ in self._waiting)
 
     def committed(self, through: int, heard: Iterable[int] = ()) -> None:
         self.forget_losses(heard)
@@ -97,6 +128,9 @@ class SourceState:
         polls = self._clean_polls
         while polls and polls[0][0] <= self.committed_cut:
             self.read_through_s = polls.popleft()[1]
+        while self._waiting and self._waiting[0][0] <= self.committed_cut:
+            self._waiting.popleft()
+        self._count_waiting()
 
     def report(self) -> BatchReport:
         """The source's own part of a report; a batch adds what it did for each query."""
