@@ -66,9 +66,9 @@ UNSAID = BeatWord(0)
 
 class Peer:
     __slots__ = (
-        "_acks", "_carrier", "_commands", "_coordinates", "_due_s", "_is_restoring", "_merger_of",
-        "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states", "_tray", "_wake",
-        "_word_count", "site",
+        "_acks", "_asked_s", "_carrier", "_commands", "_coordinates", "_due_s", "_is_restoring",
+        "_merger_of", "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states",
+        "_tray", "_wake", "_word_count", "site",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +90,8 @@ class Peer:
         self._word_count = 0
         self._due_s: float | None = None
         """The next deadline, until something moves it."""
+        self._asked_s = 0.0
+        """When that was found."""
         federation = federation_query(
             trees, home=roster.home, ordinal=self._ordinal, roster=self._roster
         )
@@ -217,7 +219,7 @@ class Peer:
 
     def tick(self, *, now_s: float) -> None:
         if not self._wake.is_promised:
-            self._wake.promise(self.next_deadline_s(), now_s=self._tray.now_s)
+            self._wake.promise(max(self.next_deadline_s(), self._asked_s), now_s=self._asked_s)
         late_s = self._wake.wake(now_s=now_s)
         self._begin(now_s)
         if late_s:
@@ -249,6 +251,7 @@ class Peer:
                 self._carrier.list.next_deadline_s(),
                 self._states.next_deadline_s(),
             )
+            self._asked_s = self._tray.now_s
         return self._due_s
 
     def promise(self, due_s: float, *, now_s: float) -> None:
@@ -257,8 +260,12 @@ class Peer:
         self._wake.promise(due_s, now_s=now_s)
 
     def is_wanted(self, *, now_s: float) -> bool:
-        """A tick is due here, or all ticks are late."""
-        return self.next_deadline_s() <= now_s or self._wake.is_late(now_s)
+        """The driver ticks: something is due here, or all ticks are late. If neither, then this
+        tick was in time, and needs nothing more of this peer."""
+        is_wanted = self.next_deadline_s() <= now_s or self._wake.is_late(now_s)
+        if not is_wanted:
+            self._wake.wake(now_s=now_s)
+        return is_wanted
 
     def take(self) -> list[Output]:
         """What is to be done, in order; each output is given once."""

@@ -50,9 +50,10 @@ class Wakefulness:
         return self._wanted_s < inf
 
     def promise(self, due_s: float, *, now_s: float) -> None:
-        """A tick is wanted at ``due_s``. One that is wanted at once counts from now, unless it was
-        overdue before: then it still is."""
-        self._wanted_s = due_s if due_s > now_s else min(self._wanted_s, now_s)
+        """A tick is wanted at ``due_s``, or at once. One that is overdue stays so until it comes,
+        though a message may have settled what it was wanted for: it stands in the same line."""
+        if self._wanted_s >= now_s:
+            self._wanted_s = max(due_s, now_s)
 
     def is_late(self, now_s: float) -> bool:
         """A tick was wanted, long enough ago, and has not come."""

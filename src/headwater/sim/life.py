@@ -71,7 +71,7 @@ class Life:
 
     __slots__ = (
         "_actions", "_around", "_clock", "_effects", "_is_waiting", "_is_working", "_name",
-        "_tick_s", "_watcher", "crash", "crash_after", "disk", "inbox",
+        "_tick_s", "_tick_waits", "_watcher", "crash", "crash_after", "disk", "inbox",
         "is_behind", "is_over", "node", "spark",
     )  # fmt: skip
 
@@ -98,6 +98,8 @@ class Life:
         self._is_working = False
         self._is_waiting = False
         self._tick_s = float("inf")
+        self._tick_waits = False
+        """A tick stands in the line of a slow machine."""
         cube, network = disk.cube, around.network
         self._actions: dict[type, Callable[[Any], None]] = {
             do.Transmit: self._transmit,
@@ -182,11 +184,15 @@ class Life:
             self._batch_committed(report)
 
     def tick(self) -> None:
-        """Planned for a time; another one may have been planned for an earlier time since."""
+        """Planned for a time; another one may have been planned for an earlier time since. A
+        process has one loop that ticks: while a tick waits for its turn, there is no second."""
         if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
             return
         self._tick_s = float("inf")
-        if self.inbox is None or not self._take_turn(self._tick):
+        if self._tick_waits:
+            return
+        self._tick_waits = self.inbox is not None and self._take_turn(self._tick)
+        if not self._tick_waits:
             self._tick()
 
     def _linked(self, peer: str) -> None:
@@ -216,6 +222,7 @@ class Life:
         return 0 if edge is None else edge.offset_us(query)
 
     def _tick(self) -> None:
+        self._tick_waits = False
         now_s = self._clock.now_s()
         if self.node.wall_clock(self._clock.ahead_s(), now_s=now_s) and self.spark is not None:
             self.spark.clock_was_set()
