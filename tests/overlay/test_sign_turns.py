@@ -15,6 +15,7 @@ from headwater.overlay.root_signs import LOST_S, ROOTS_MAX, SIGNS_MAX, RootSign
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.sign_turns import SignTurns
 from headwater.overlay.trust import problem_with_heartbeat
+from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
@@ -121,7 +122,8 @@ def test_a_root_that_was_gone_is_new_when_it_comes_back() -> None:
 
 def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None:
     roster = RosterIndex(Roster(1, (Site(0, "a"), Site(1, "n")), home="a"))
-    neighbours = Neighbours("a", roster=roster, config=OverlayConfig())
+    config = OverlayConfig()
+    neighbours = Neighbours("a", roster=roster, config=config, wake=Wakefulness(config))
     roots = frozenset(range(MANY))
     neighbours.set_relations(parents={"n"}, children=set(), roots={"n": roots}, root_count=MANY)
     heard: set[int] = set()

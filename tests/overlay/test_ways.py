@@ -254,7 +254,7 @@ def test_a_host_that_answers_when_it_is_not_wanted_any_more_is_hung_up_on(overla
         world.cut("c", host)
     world.cut("c", "a")
     world.run(5.0)
-    assert Dial("b") in world.of("c", Dial)
+    assert Dial("b", as_host=True) in world.of("c", Dial)
     world.connect("c", "a")
     world.run(5.0)
     world.connect("c", "b")

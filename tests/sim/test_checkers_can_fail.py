@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
+from headwater.algebra.budget import Budget
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import FOREVER
 from headwater.algebra.summary import Lane
 from headwater.edge import query_edge
 from headwater.edge.closing import SourceClock
+from headwater.edge.edge import Edge
 from headwater.edge.pane_book import PaneBook
 from headwater.edge.sending import Sending
 from headwater.overlay.command_log import CommandLog
 from headwater.overlay.time_space_list import TimeSpaceList
+from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.query import Query
 from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.root import Root
@@ -34,6 +37,8 @@ from headwater.sim.world import World
 
 SEEDS_MAX = 25
 """Within so many seeds a mutant must be found; most are found by the first three."""
+SLOWED_TIMES = 600.0
+"""As long as elsewhere: more than half a second for each message."""
 Patch = pytest.MonkeyPatch
 
 
@@ -78,6 +83,25 @@ def removed_behind_a_cut() -> Iterator[Scenario]:
             Fault(Kind.REMOVE, 35.0, 0.0, (scenario.roster.home,)),
         )
         yield with_faults(scenario, faults)
+
+
+def slowed() -> Iterator[Scenario]:
+    """Half of the machines need so long for everything that more comes than they can hear."""
+    for scenario in drawn():
+        names = tuple(site.name for site in scenario.roster.sites[:5])
+        fault = Fault(Kind.SLOW_MACHINE, 15.0, 60.0, names, SLOWED_TIMES)
+        yield with_faults(scenario, (fault,))
+
+
+def in_want_of_budgets() -> Iterator[Scenario]:
+    """Nearly all is lost at once, again and again, and little may be tried in a second."""
+    for scenario in troubled(Kind.PARTITION, Kind.POWER, every_s=12.0, for_s=9.0):
+        limits = msgspec.structs.replace(
+            scenario.limits,
+            dials_per_s_max=0.5, dials_burst_max=2.0,
+            hosts_sought_per_s_max=0.5, hosts_sought_burst_max=2.0,
+        )  # fmt: skip
+        yield msgspec.structs.replace(scenario, limits=limits)
 
 
 def of_states(*kinds: Kind, for_s: float = 25.0) -> Iterator[Scenario]:
@@ -225,6 +249,27 @@ def site_counts_records_of_later_panes(patch: Patch) -> None:
     patch.setattr(StateBook, "state", newest)
 
 
+def late_peers_accuse_others(patch: Patch) -> None:
+    """The former rule: only who slept for longer than its patience for others forgives them."""
+    wake = Wakefulness.wake
+
+    def waking(self: Wakefulness, *, now_s: float) -> float:
+        late_s = wake(self, now_s=now_s)
+        return late_s if late_s >= self._config.silent_floor_s else 0.0
+
+    patch.setattr(Wakefulness, "wake", waking)
+
+
+def nothing_has_a_budget(patch: Patch) -> None:
+    patch.setattr(Budget, "allows", lambda self: True)
+    patch.setattr(Budget, "allows_at_s", lambda self, *, share=1.0: self.at_s)
+    patch.setattr(Edge, "_send_repairs", _without_budget)
+
+
+def _without_budget(self: Edge, sending: Sending, waiting: object, **_: object) -> None:
+    sending.send_repairs(self._config.spares_per_tick_max)
+
+
 MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], set[str]]] = [
     (root_counts_copies, lambda: troubled(Kind.ECHO, for_s=20.0), {"no double counting"}),
     (
@@ -265,6 +310,8 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
         {"exact is exact"},
     ),
     (site_counts_records_of_later_panes, lambda: of_states(Kind.STALL), {"a state is the last n"}),
+    (late_peers_accuse_others, slowed, {"trouble sheds"}),
+    (nothing_has_a_budget, in_want_of_budgets, {"no storm"}),
     (removals_are_not_learned, removed_behind_a_cut, {"commands converge", "convergence"}),
 ]
 

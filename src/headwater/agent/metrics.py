@@ -38,6 +38,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     heartbeats: int = 0
     stages: Mapping[str, int] = {}
     guests: int = 0
+    asleep_s: float = 0.0
+    awake_share: float = 1.0
     troubles: Mapping[str, str] = {}
     clock_off_s: float = 0.0
     clock_steps: int = 0
@@ -140,6 +142,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         heartbeats=runtime.node.peer.heartbeat_count(),
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
+        asleep_s=runtime.node.peer.asleep_s(),
+        awake_share=runtime.node.peer.awake_share(now_s=runtime.now_s()),
         troubles=runtime.troubles(),
         clock_off_s=0.0 if runtime.node.edge is None else runtime.node.edge.clock_off_s(),
         clock_steps=runtime.node.clock_steps,
@@ -155,6 +159,14 @@ def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "headwater_guests", "Peers that turned to this one as a last resort", value=snapshot.guests
     )
+    yield CounterMetricFamily(
+        "headwater_late_seconds", "By how much this agent's own ticks came late",
+        value=snapshot.asleep_s,
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "headwater_awake_share", "Of the last while: budgets of dials, detours and repairs fall "
+        "with it", value=snapshot.awake_share,
+    )  # fmt: skip
     stages = CounterMetricFamily(
         "headwater_summaries_sent", "By the stage of the routing policy", labels=["stage"]
     )

@@ -68,3 +68,7 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     sites_clock_s: float | None = None
     """What the sites' clocks showed when it was cut, in the middle, as they told the root; None:
     they have not. No single clock, nor the root's, can move it far."""
+    late_s: float = 0.0
+    """For how long, at most, something may have waited unheard at the root, or this at those who
+    handed it on, because they were busy. Nothing that was sent so much later than ``age_s`` tells
+    is known to be lost."""

@@ -46,6 +46,10 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """First sends of backlog in one tick, over all queries, whatever the room."""
     spares_per_tick_max: int = 64
     """Repairs in one tick, over all queries, whatever the room."""
+    repairs_per_s_max: float = 100.0
+    """Repairs in the long run, over all queries; fewer while the machine is busy. What was lost in
+    a long trouble comes again over minutes, and does not become the next one."""
+    repairs_burst_max: float = 256.0
     empty_ranges_max: int = 4_096
     """Ranges of panes closed empty that a state may list; beyond, they are sent one by one."""
     declined_ranges_max: int = 1_024
@@ -59,3 +63,7 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ConfigurationError(f"edge: wanted {name} > 0, got {value}")
+        if self.repairs_burst_max < 1.0:
+            raise ConfigurationError(
+                f"edge: wanted repairs_burst_max >= 1, got {self.repairs_burst_max}"
+            )

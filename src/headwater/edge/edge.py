@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.budget import SLACK, Budget
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import Reason, SiteState, Unread
 from headwater.edge.closing import SourceClock
@@ -56,8 +57,8 @@ class Edge:
 
     __slots__ = (
         "_ahead_s", "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation",
-        "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs", "_retention_s",
-        "_sent_s",
+        "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs",
+        "_repair_budget", "_repairs_wait", "_retention_s", "_sent_s",
     )  # fmt: skip
 
     def __init__(
@@ -87,6 +88,11 @@ class Edge:
         self._others_s: float | None = None
         """How far the others' clocks are ahead of our steady one, as a root last told."""
         self._is_clock_off = False
+        self._repair_budget = Budget.full(
+            per_s=config.repairs_per_s_max, burst=config.repairs_burst_max
+        )
+        self._repairs_wait = False
+        """The budget holds some back; said once."""
         self._due_s: float | None = None
         """The next deadline, until something changes."""
 
@@ -288,8 +294,9 @@ class Edge:
 
     # Driving
 
-    def tick(self, *, now_s: float, room: Callable[[str], int]) -> None:
-        """Writes first, so that all of a tick can be one transaction; then what is said."""
+    def tick(self, *, now_s: float, room: Callable[[str], int], awake_share: float = 1.0) -> None:
+        """Writes first, so that all of a tick can be one transaction; then what is said. Repairs
+        have a budget, which falls with the share of the time that this agent was awake."""
         self._due_s = None
         left = Room(room)
         states: list[SiteState] = []
@@ -300,20 +307,36 @@ class Edge:
             if edge.word.is_due(now_s=now_s):
                 edge.word.told(now_s=now_s)
                 states.append(edge.snapshot())
-        self._send(left, states, now_s=now_s)
+        self._send(left, states, awake_share=awake_share, now_s=now_s)
 
-    def _send(self, left: Room, states: list[SiteState], *, now_s: float) -> None:
+    def _send(
+        self, left: Room, states: list[SiteState], *, awake_share: float, now_s: float
+    ) -> None:
         self._sent_s = now_s
         waiting = [edge for edge in self._edges.values() if _waits_for_room(edge)]
         sending = Sending(waiting, left, now_s=now_s)
         if waiting:  # seldom: what is live is sent as soon as it is cut
             sending.send_live()
-            sending.send_repairs(self._config.spares_per_tick_max)
+            self._send_repairs(sending, waiting, awake_share=awake_share, now_s=now_s)
             sending.send_backlog(self._config.sends_per_tick_max)
             self._outputs += sending.marks()
         if states:
             self._outputs.append(Report(tuple(states)))
         self._outputs += join_states(sending.sends, self._edges)
+
+    def _send_repairs(
+        self, sending: Sending, waiting: Sequence[QueryEdge], *, awake_share: float, now_s: float
+    ) -> None:
+        budget = self._repair_budget.at(now_s, share=awake_share)
+        allowed = int(budget.left + SLACK) if budget.allows() else 0
+        count = sending.send_repairs(min(allowed, self._config.spares_per_tick_max))
+        self._repair_budget = budget.spend(count)
+        left = sum(len(edge.book.repairs) for edge in waiting)
+        is_held_back = bool(left) and not self._repair_budget.allows()
+        if is_held_back and not self._repairs_wait:
+            text = f"{left} panes are asked for again, and wait for the budget of repairs"
+            self._outputs.append(Notice("repairs wait", text))
+        self._repairs_wait = is_held_back or (self._repairs_wait and bool(left))
 
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""

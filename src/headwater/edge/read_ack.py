@@ -2,7 +2,9 @@
 
 An acknowledgement speaks of the panes that it lists. An update that was sent more than
 ``summary_life_s`` before the acknowledgement was cut, and that it lacks, is asked for: by then no
-copy of it can be under way any more. Nothing else makes a site send again; it has no timers.
+copy of it can be under way any more. A root that was late itself may have the update lying unheard
+before it; it says how late it was, and is given so much more time. Nothing else makes a site send
+again; it has no timers.
 
 A single empty close is asked for in the same way. Those of a former process, or of a former root,
 leave no trace of their sending; they are kept as ranges (``doubtful``), and what of them is lacking
@@ -94,7 +96,7 @@ def read_ack(
             return [*heard, Outlived(greeting.incarnation)]
     reader = AckReader(ack, ordinal=ordinal, incarnation=word.incarnation)
     heard += _alarms(edge, reader)
-    before_s = now_s - ack.age_s - summary_life_s
+    before_s = now_s - ack.age_s - ack.late_s - summary_life_s
     landed = _read_flights(edge, reader, before_s=before_s)
     _read_doubtful(edge, reader, before_s=before_s)
     is_further = ack.done_through > word.done_through

@@ -60,14 +60,18 @@ class Sending:
                     break
                 self._send_first(edge, pane, Lane.LIVE)
 
-    def send_repairs(self, count_max: int) -> None:
+    def send_repairs(self, count_max: int) -> int:
+        """How many there were: a pane that was cut in several updates comes whole, so there may be
+        a few more than ``count_max``."""
+        count = 0
         for edge in self._edges:
             for pane in sorted(edge.book.repairs):
-                if count_max <= 0 or not self._room.is_left(edge.id):
+                if count >= count_max or not self._room.is_left(edge.id):
                     break
                 updates = edge.book.take_repair(pane, now_s=self._now_s)
                 self._say(edge, pane, updates, Lane.SPARE)
-                count_max -= len(updates)
+                count += len(updates)
+        return count
 
     def send_backlog(self, count_max: int) -> None:
         heads = [head for edge in self._edges if (head := self._head(edge)) is not None]

@@ -142,6 +142,7 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
         Meta(max_length=ORDINALS_MAX),
     ] = ()
     """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
+    late_s: Age = 0.0
 
 
 class WireTree(msgspec.Struct, frozen=True, array_like=True):
@@ -292,6 +293,7 @@ def wire_ack(ack: Acknowledgement) -> WireAck:
             for hail in ack.greetings
             if hail.former_through > -FOREVER or hail.former_clock_s is not None
         ),
+        ack.late_s,
     )
 
 
@@ -314,6 +316,7 @@ def checked_ack(wire: WireAck) -> Acknowledgement:
         listed=_normal(wire.listed),
         age_s=wire.age_s,
         sites_clock_s=wire.sites_clock_s,
+        late_s=wire.late_s,
     )
 
 

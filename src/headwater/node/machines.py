@@ -43,7 +43,7 @@ class Machines:
     __slots__ = (
         "_admit", "_awaited", "_config", "_incarnation", "_installed", "_merger_of",
         "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge",
-        "effects", "ledgers", "loading_bytes", "peer", "roots", "site",
+        "effects", "ledgers", "loading_bytes", "now_s", "peer", "roots", "site",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +71,8 @@ class Machines:
         """These two also say what was asked for: a number that is above is asked for once."""
         self._root_start = root_start
         self.ahead_s = 0.0
+        self.now_s = 0.0
+        """When something was last passed on."""
         self.peer = Peer(
             site=site, roster=roster, trees=trees, config=config.overlay, merger_of=merger_of
         )
@@ -101,6 +103,7 @@ class Machines:
 
         The peer speaks first, so a further round is needed only where the others answered it.
         """
+        self.now_s = now_s
         for _ in range(ROUNDS_MAX):
             self._peer_is_told = False
             for one in self.peer.take():

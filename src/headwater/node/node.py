@@ -257,25 +257,31 @@ class Node:
     # Driving
 
     def tick(self, *, now_s: float) -> None:
-        if self._machines.peer.next_deadline_s() <= now_s:
+        self.next_deadline_s()  # what was promised up to now, if nobody has asked
+        if self._machines.peer.is_wanted(now_s=now_s):
             self._machines.peer.tick(now_s=now_s)
             self._machines.begin_awaited(now_s=now_s)
             self._machines.pass_on(now_s=now_s)
-        if self._machines.edge is not None and self._machines.edge.next_deadline_s() <= now_s:
+        peer, edge = self._machines.peer, self._machines.edge
+        if edge is not None and edge.next_deadline_s() <= now_s:
             self._machines.tell_clocks(now_s=now_s)
-            self._machines.edge.tick(now_s=now_s, room=self._machines.room_bytes)
+            share = peer.awake_share(now_s=now_s)
+            edge.tick(now_s=now_s, room=self._machines.room_bytes, awake_share=share)
         for root in self._machines.roots.values():
             if root.next_deadline_s() <= now_s:
-                root.tick(now_s=now_s)
+                late_s, share = peer.late_s(now_s=now_s), peer.awake_share(now_s=now_s)
+                root.tick(now_s=now_s, late_s=late_s, awake_share=share)
         self._machines.pass_on(now_s=now_s)
 
     def next_deadline_s(self) -> float:
-        """When ``tick`` is wanted at the latest; in the past where it is wanted now."""
+        """When ``tick`` is wanted at the latest; in the past where it is wanted now. A tick that
+        comes later is late for all machines: see ``Wakefulness``."""
         due_s = self._machines.peer.next_deadline_s()
         if self._machines.edge is not None:
             due_s = min(due_s, self._machines.edge.next_deadline_s())
         for root in self._machines.roots.values():
             due_s = min(due_s, root.next_deadline_s())
+        self._machines.peer.promise(due_s, now_s=self._machines.now_s)
         return due_s
 
     def take(self) -> list[Effect]:

@@ -21,6 +21,7 @@ from headwater.overlay.reconciliation import Reconciliation
 from headwater.overlay.router import Router
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_ack
+from headwater.overlay.wakefulness import Wakefulness
 
 SCATTER = 2_654_435_761
 """Knuth's multiplier: the bits above the lowest sixteen of its multiples look like chance."""
@@ -35,13 +36,15 @@ def tree_of(number: int, count: int) -> int:
 
 class AckRelay:
     __slots__ = (
-        "_cast", "_guest_after_s", "_neighbours", "_reconciliation", "_router", "_senders", "_tray",
+        "_cast", "_guest_after_s", "_neighbours", "_reconciliation", "_router", "_senders",
+        "_tray", "_wake",
     )  # fmt: skip
 
     def __init__(
         self,
         *,
         config: OverlayConfig,
+        wake: Wakefulness,
         router: Router,
         neighbours: Neighbours,
         reconciliation: Reconciliation,
@@ -49,6 +52,7 @@ class AckRelay:
     ) -> None:
         self._cast = AckCast()
         self._guest_after_s = config.guest_after_s
+        self._wake = wake
         self._router = router
         self._neighbours = neighbours
         self._reconciliation = reconciliation
@@ -76,7 +80,9 @@ class AckRelay:
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
             return
-        aged = msgspec.structs.replace(ack, age_s=ack.age_s + one_way_s)
+        aged = msgspec.structs.replace(
+            ack, age_s=ack.age_s + one_way_s, late_s=ack.late_s + self._wake.late_s(now_s)
+        )
         self._accept(aged, sender, now_s=now_s)
 
     def way_opened(self, child: str, *, now_s: float) -> None:

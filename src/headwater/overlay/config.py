@@ -74,7 +74,25 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dial_first_s: float = 0.5
     """The pause after the first failed dial; it doubles."""
     dial_last_s: float = 30.0
-    """The longest pause between two dials."""
+    """The longest pause between two dials of the same neighbour."""
+
+    late_after_s: float = 0.25
+    """A peer whose tick comes later than this was asleep meanwhile: silence of others does not
+    count, and budgets fall."""
+    awake_over_s: float = 10.0
+    """Budgets fall with the share of about this time that the peer was asleep, and rise again over
+    about this time."""
+    budget_share_min: float = 0.1
+    """What stays of a budget, however busy the machine is: whoever is cut off must get back."""
+    dials_per_s_max: float = 10.0
+    """Dials of neighbours, in the long run. The pauses of each neighbour spread them; this is for
+    when all are lost at once, again and again."""
+    dials_burst_max: float = 64.0
+    """Dials at once: about the neighbours of a peer in four trees that branch by 16."""
+    hosts_sought_per_s_max: float = 4.0
+    """Hosts that are dialled as a last resort, for all queries together: one search tries four at
+    once for a second and a half."""
+    hosts_sought_burst_max: float = 16.0
     notice_every_s: float = 1.0
     """How often, at most, one kind of notice is given; what is left out is counted."""
 
@@ -85,6 +103,13 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.net_dist_alpha > 1.0:
             raise ConfigurationError(
                 f"overlay: wanted net_dist_alpha <= 1, got {self.net_dist_alpha}"
+            )
+        for name in ("dials_burst_max", "hosts_sought_burst_max"):
+            if getattr(self, name) < 1.0:
+                raise ConfigurationError(f"overlay: wanted {name} >= 1, got {getattr(self, name)}")
+        if self.budget_share_min > 1.0:
+            raise ConfigurationError(
+                f"overlay: wanted budget_share_min <= 1, got {self.budget_share_min}"
             )
         longest_hold_s = self.net_dist_ceiling_s * self.hold_factor
         if longest_hold_s >= self.summary_life_s:

@@ -10,6 +10,10 @@ hangs up on more, so that the search spreads::
     root ── a ✗── b ✗── c      c's parent is down, and so on every tree:
       └──── d ── e             c dials a (no answer), d (taken): c's summaries go by d
 
+All searches share one budget, which falls while this machine is busy: with fifty queries there are
+fifty searches, and whoever is cut off in one is cut off in all. Who is being tried for one query is
+tried for the others at no cost.
+
 When a tree leads on again, summaries go by the host for a while longer: the tree may have been
 mended by a host far above, and ways that change back and forth make answers late.
 """
@@ -20,11 +24,13 @@ import hashlib
 from collections.abc import Callable, Iterator
 from math import inf, isinf
 
+from headwater.algebra.budget import Budget
 from headwater.algebra.route import Route
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.staged_policy import DOWNS_MAX, RESORT, Hop
+from headwater.overlay.wakefulness import Wakefulness
 
 UNCLES_MAX = 16
 """Hosts that are tried beside ancestors and the root."""
@@ -58,7 +64,10 @@ class _Search:
 
 
 class LastResort:
-    __slots__ = ("_config", "_is_up", "_leads_to", "_ordinal", "_roster", "_searches")
+    __slots__ = (
+        "_budget", "_config", "_is_up", "_leads_to", "_ordinal", "_roster", "_searches", "_wake",
+        "held_back",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -68,12 +77,19 @@ class LastResort:
         config: OverlayConfig,
         leads_to: Callable[[str, str, bool], bool],
         is_up: Callable[[str], bool],
+        wake: Wakefulness,
     ) -> None:
         self._ordinal = ordinal
         self._roster = roster
         self._config = config
         self._leads_to = leads_to
         self._is_up = is_up
+        self._wake = wake
+        self._budget = Budget.full(
+            per_s=config.hosts_sought_per_s_max, burst=config.hosts_sought_burst_max
+        )
+        self.held_back = False
+        """The budget has held back a candidate, in the last step."""
         self._searches: dict[str, _Search] = {}
 
     # Where summaries go
@@ -130,6 +146,13 @@ class LastResort:
     def discard_query(self, query_id: str) -> None:
         self._searches.pop(query_id, None)
 
+    def overslept(self, late_s: float, *, now_s: float) -> None:
+        """This peer was asleep until now: nobody has had time to take it in meanwhile, and no tree
+        has been given up for that long."""
+        for search in self._searches.values():
+            search.lost_s = min(search.lost_s + late_s, now_s)
+            search.tried = {site: min(at_s + late_s, now_s) for site, at_s in search.tried.items()}
+
     def step(self, query: LiveQuery, *, has_tree: bool, is_whole: bool, now_s: float) -> list[str]:
         """For a query not answered here, with every heartbeat and when something has changed;
         whom to dial now. ``has_tree``: a parent leads on; ``is_whole``: and by trees alone.
@@ -164,7 +187,10 @@ class LastResort:
         if search.host is not None or search.led_s is not None:
             return inf  # looked after with the heartbeats
         tried_s = min(search.tried.values(), default=search.resume_s - self._config.resort_try_s)
-        return max(search.lost_s + self._config.resort_after_s, tried_s + self._config.resort_try_s)
+        due_s = max(
+            search.lost_s + self._config.resort_after_s, tried_s + self._config.resort_try_s
+        )
+        return max(due_s, self._budget.allows_at_s(share=self._wake.share(self._budget.at_s)))
 
     def _is_left(self, search: _Search, query: LiveQuery, *, now_s: float) -> bool:
         """A tree leads on: True where that has gone on for long enough, or there is no host."""
@@ -187,15 +213,25 @@ class LastResort:
         }
         wanted: list[str] = []
         while len(search.tried) < TRIES_MAX:
+            if not self._may_seek(now_s):
+                break
             site = next(search.candidates, None)
             if site is not None:
+                is_dialled = not self._is_up(site) and not self.is_tried(site)
                 search.tried[site] = now_s
-                wanted.append(site)
+                if is_dialled:
+                    self._budget = self._budget.spend()
+                    wanted.append(site)
             elif search.tried or self._is_resting(search, now_s):
                 break
             else:
                 self._begin_round(search, query, now_s=now_s)
-        return [site for site in wanted if not self._is_up(site)]
+        return wanted
+
+    def _may_seek(self, now_s: float) -> bool:
+        self._budget = self._budget.at(now_s, share=self._wake.share(now_s))
+        self.held_back = not self._budget.allows()
+        return not self.held_back
 
     def _begin_round(self, search: _Search, query: LiveQuery, *, now_s: float) -> None:
         """Later rounds leave time between them, for nobody seems to lead on."""

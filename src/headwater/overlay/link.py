@@ -35,9 +35,10 @@ RTT_MAX_S = 60.0
 
 class Link:
     __slots__ = (
-        "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s", "_interval_s",
-        "_is_full", "_up_s", "_ways", "handed_bytes", "has_been_heard", "has_turned", "is_silent",
-        "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s", "site",
+        "_asleep_s", "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s",
+        "_interval_s", "_is_full", "_up_s", "_ways", "handed_bytes", "has_been_heard",
+        "has_turned", "is_silent", "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s",
+        "site",
     )  # fmt: skip
 
     def __init__(self, site: str, config: OverlayConfig) -> None:
@@ -62,6 +63,8 @@ class Link:
         self._deviation_s = config.heartbeat_every_s / 2
         self._echo_s: float | None = None
         self._echo_came_s = 0.0
+        self._asleep_s = 0.0
+        """Since then, in which a heartbeat would not have been heard."""
         self._up_s = float("-inf")
         self._ways: dict[int, tuple[RootWay, float]] = {}
         """By root: what this neighbour last said of its way there, and when."""
@@ -134,9 +137,10 @@ class Link:
         """Intervals are learned from heartbeats alone: data comes in bursts. ``own`` is this
         peer's ordinal."""
         if self._echo_s is not None:
-            self._learn_interval(now_s - self._echo_came_s)
+            self._learn_interval(now_s - self._echo_came_s - self._asleep_s)
         self._echo_s = beat.sent_s
         self._echo_came_s = now_s
+        self._asleep_s = 0.0
         if beat.echo_s is not None:
             rtt_s = now_s - beat.echo_s - beat.echo_held_s
             if 0.0 <= rtt_s <= RTT_MAX_S:
@@ -172,7 +176,7 @@ class Link:
         if way is None or self._is_unspoken(now_s - spoken_s, turn_s=beat_s):
             if not is_above:
                 return None
-            way = RootWay(self._echo_came_s if self._is_full else self._up_s)
+            way = RootWay(self._echo_came_s + self._asleep_s if self._is_full else self._up_s)
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
         return way if now_s - way.seen_s <= beats * beat_s else None
 
@@ -206,11 +210,16 @@ class Link:
         was_silent, self.is_silent = self.is_silent, True
         return not was_silent
 
-    def forgive(self, *, now_s: float) -> None:
-        """We were asleep ourselves: what was not heard meanwhile proves nothing."""
-        self._heard_s = now_s
-        self._echo_came_s = now_s
-        self._echo_s = None
+    def overslept(self, late_s: float, *, now_s: float) -> None:
+        """We were asleep ourselves, until now: what was not heard meanwhile proves nothing, be it
+        of this neighbour or of the roots that it speaks of. What was heard all the same is new."""
+        self._heard_s = min(self._heard_s + late_s, now_s)
+        self._up_s = min(self._up_s + late_s, now_s)
+        self._asleep_s += late_s
+        self._ways = {
+            root: (_later(way, late_s, now_s), min(spoken_s + late_s, now_s))
+            for root, (way, spoken_s) in self._ways.items()
+        }
 
     def _learn_interval(self, interval_s: float) -> None:
         if interval_s <= 0.0:
@@ -218,3 +227,10 @@ class Link:
         off_s = abs(interval_s - self._interval_s)
         self._deviation_s += DEVIATION_WEIGHT * (off_s - self._deviation_s)
         self._interval_s += INTERVAL_WEIGHT * (interval_s - self._interval_s)
+
+
+def _later(way: RootWay, late_s: float, now_s: float) -> RootWay:
+    """The same way, as if its sign had been given so much later."""
+    if way is NO_WAY:
+        return way
+    return RootWay(min(way.seen_s + late_s, now_s), way.via, way.by_host)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from headwater.algebra.budget import Budget
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.dialling import Backoff, is_dialler
 from headwater.overlay.link import Link
@@ -21,6 +22,7 @@ from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
 from headwater.overlay.root_signs import RootWay
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.sign_turns import SignTurns
+from headwater.overlay.wakefulness import Wakefulness
 
 Note = Callable[[str, str], None]
 
@@ -32,17 +34,21 @@ NEWS_EVERY_S = 0.25
 
 class Neighbours:
     __slots__ = (
-        "_backoffs", "_beat_s", "_config", "_diallable", "_level", "_links", "_missing",
-        "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "_turns", "beat_count",
-        "hosts", "names",
+        "_backoffs", "_beat_s", "_config", "_dial_budget", "_diallable", "_level", "_links",
+        "_missing", "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "_turns", "_wake",
+        "beat_count", "hosts", "names",
     )  # fmt: skip
 
-    def __init__(self, site: str, *, roster: RosterIndex, config: OverlayConfig) -> None:
+    def __init__(
+        self, site: str, *, roster: RosterIndex, config: OverlayConfig, wake: Wakefulness
+    ) -> None:
         self.names: set[str] = set()
         self._site = site
         self._ordinal = roster.ordinal_of[site]
         self._roster = roster
         self._config = config
+        self._wake = wake
+        self._dial_budget = Budget.full(per_s=config.dials_per_s_max, burst=config.dials_burst_max)
         self._links: dict[str, Link] = {}
         self._backoffs: dict[str, Backoff] = {}
         self._diallable: list[str] = []
@@ -198,17 +204,23 @@ class Neighbours:
         afforded_s = link_count * BEAT_BYTES / self._config.heartbeat_bytes_s_max
         return max(self._config.heartbeat_every_s, afforded_s)
 
-    def watch(self, *, now_s: float, note: Note) -> list[Output]:
-        """Hang up on those who have been silent for too long; looked for when that may be so."""
-        self._forgive_own_sleep(now_s)
+    def overslept(self, late_s: float, *, now_s: float) -> None:
+        """This peer was asleep until now, and must not accuse its neighbours of what it missed."""
+        for link in self.links_up():
+            link.overslept(late_s, now_s=now_s)
+
+    def watch(self, *, late_s: float = 0.0, now_s: float, note: Note) -> list[Output]:
+        """Hang up on those who have been silent for too long; looked for when that may be so. In a
+        tick that came late, words may be waiting to be heard for about as long as it was late."""
         if now_s < self._silence_s and not self.is_beat_due(now_s):
             return []
         outputs: list[Output] = []
         self._silence_s = float("inf")
         for link in self.links_up():
             silent_s = link.silent_at_s(now_s=now_s)
-            if silent_s > now_s:
-                self._silence_s = min(self._silence_s, silent_s)
+            if silent_s + late_s > now_s:
+                again_s = silent_s if silent_s > now_s else silent_s + late_s
+                self._silence_s = min(self._silence_s, again_s)
             elif link.fall_silent():
                 note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
                 outputs.append(Hangup(link.site))
@@ -221,25 +233,35 @@ class Neighbours:
         self._next_beat_s = now_s + self._beat_every_s(len(links))
         return [self._beat_to(link, word, now_s=now_s) for link in links]
 
-    def dials(self, *, now_s: float) -> list[Output]:
-        """Those whose turn it is, of the neighbours without a link."""
+    def dials(self, *, now_s: float, note: Note) -> list[Output]:
+        """Those whose turn it is, of the neighbours without a link, within the budget. Who has been
+        due for longest comes first, so that nobody waits for ever."""
         due = [site for site in self._missing if self._backoff(site).is_due(now_s=now_s)]
+        if not due:
+            return []
+        due.sort(key=lambda site: self._backoff(site).next_s)
+        budget = self._dial_budget.at(now_s, share=self._wake.share(now_s))
+        dialled: list[Output] = []
         for site in due:
+            if not budget.allows():
+                note("dials wait", f"{len(due) - len(dialled)} dials wait for their budget")
+                break
+            budget = budget.spend()
             self._backoff(site).dialled(now_s=now_s)
-        return [Dial(site) for site in due]
+            dialled.append(Dial(site))
+        self._dial_budget = budget
+        return dialled
 
     def next_deadline_s(self) -> float:
         due_s = min(self._next_beat_s, self._silence_s)
-        for site in self._missing:
-            due_s = min(due_s, self._backoff(site).next_s)
-        return due_s
+        if not self._missing:
+            return due_s
+        dial_s = min(self._backoff(site).next_s for site in self._missing)
+        return min(due_s, max(dial_s, self._dial_budget.allows_at_s(share=self._dial_share())))
 
-    def _forgive_own_sleep(self, now_s: float) -> None:
-        """A peer that was stopped for a while must not accuse all its neighbours at once."""
-        wanted_s = min(self._next_beat_s, self._silence_s)
-        if now_s - wanted_s >= self._config.silent_floor_s:
-            for link in self._links.values():
-                link.forgive(now_s=now_s)
+    def _dial_share(self) -> float:
+        """As it was when the budget was last looked at: it grows since, so this is not too soon."""
+        return self._wake.share(self._dial_budget.at_s)
 
     def _find_missing(self) -> None:
         self._missing = [site for site in self._diallable if not self.is_up(site)]

@@ -30,6 +30,8 @@ class Dial(msgspec.Struct, frozen=True):
     """A link to this site is missing and it is on us to open it; ``link_up`` tells of success."""
 
     site: str
+    as_host: bool = False
+    """It is sought as a last resort, whether or not it is a neighbour too."""
 
 
 class Hangup(msgspec.Struct, frozen=True):

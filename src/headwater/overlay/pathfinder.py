@@ -21,6 +21,7 @@ from headwater.overlay.root_signs import RootClock, RootSign, RootSigns, RootWay
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router, Way
 from headwater.overlay.tray import Tray
+from headwater.overlay.wakefulness import Wakefulness
 
 DRAIN_LIVES = 2
 """Lives of a summary for which the former trees of a query are kept after a re-plan."""
@@ -41,6 +42,7 @@ class Pathfinder:
         federation: LiveQuery,
         neighbours: Neighbours,
         tray: Tray,
+        wake: Wakefulness,
     ) -> None:
         """The federation's home is a root whether or not a query is answered there: its clock is
         shown, and from where it can be reached, commands come."""
@@ -52,7 +54,12 @@ class Pathfinder:
         self._tray = tray
         self._signs = RootSigns(ordinal, ways_to=self._ways_to)
         self._resort = LastResort(
-            ordinal, roster=roster, config=config, leads_to=self._leads_to, is_up=neighbours.is_up
+            ordinal,
+            roster=roster,
+            config=config,
+            leads_to=self._leads_to,
+            is_up=neighbours.is_up,
+            wake=wake,
         )
         self.router = Router(
             federation.places,
@@ -196,6 +203,9 @@ class Pathfinder:
                     self._tray.put(Hangup(left))
             self._neighbours.hosts = hosts
 
+    def overslept(self, late_s: float, *, now_s: float) -> None:
+        self._resort.overslept(late_s, now_s=now_s)
+
     def awaits(self, site: str) -> bool:
         """The word of this site may end a search for a host."""
         return self._resort.is_tried(site)
@@ -228,7 +238,10 @@ class Pathfinder:
         if not has_tree and self._resort.has_failed(query.id):
             self._goes_down.add(self._roster.ordinal_of[query.root])
         for wanted in self._resort.step(query, has_tree=has_tree, is_whole=is_whole, now_s=now_s):
-            self._tray.put(Dial(wanted))
+            self._tray.put(Dial(wanted, as_host=True))
+        if self._resort.held_back:
+            self._resort.held_back = False
+            self._tray.note("hosts wait", f"{query.id}: the search for a host waits for its budget")
 
     def _retire_plans(self, *, now_s: float) -> None:
         """Former trees cost heartbeats; they go when all that was sent by them has come or died."""

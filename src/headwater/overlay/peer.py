@@ -50,6 +50,7 @@ from headwater.overlay.router import Way
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_heartbeat
+from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Command, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
@@ -65,9 +66,9 @@ UNSAID = BeatWord(0)
 
 class Peer:
     __slots__ = (
-        "_acks", "_carrier", "_commands", "_coordinates", "_due_s", "_is_restoring", "_merger_of",
-        "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states", "_tray",
-        "_word_count", "site",
+        "_acks", "_asked_s", "_carrier", "_commands", "_coordinates", "_due_s", "_is_restoring",
+        "_merger_of", "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states",
+        "_tray", "_wake", "_word_count", "site",
     )  # fmt: skip
 
     def __init__(
@@ -89,10 +90,13 @@ class Peer:
         self._word_count = 0
         self._due_s: float | None = None
         """The next deadline, until something moves it."""
+        self._asked_s = 0.0
+        """When that was found."""
         federation = federation_query(
             trees, home=roster.home, ordinal=self._ordinal, roster=self._roster
         )
-        self._neighbours = Neighbours(site, roster=self._roster, config=config)
+        self._wake = Wakefulness(config)
+        self._neighbours = Neighbours(site, roster=self._roster, config=config, wake=self._wake)
         self._paths = Pathfinder(
             self._ordinal,
             roster=self._roster,
@@ -100,6 +104,7 @@ class Peer:
             federation=federation,
             neighbours=self._neighbours,
             tray=self._tray,
+            wake=self._wake,
         )
         self._router = self._paths.router
         self._coordinates = Coordinates(
@@ -132,6 +137,7 @@ class Peer:
         )
         self._acks = AckRelay(
             config=config,
+            wake=self._wake,
             router=self._router,
             neighbours=self._neighbours,
             reconciliation=self._commands.reconciliation,
@@ -212,10 +218,15 @@ class Peer:
         self._due_s = None
 
     def tick(self, *, now_s: float) -> None:
+        if not self._wake.is_promised:
+            self._wake.promise(max(self.next_deadline_s(), self._asked_s), now_s=self._asked_s)
+        late_s = self._wake.wake(now_s=now_s)
         self._begin(now_s)
+        if late_s:
+            self._overslept(late_s, now_s=now_s)
         neighbours = self._neighbours
         is_beat_due = neighbours.is_beat_due(now_s)
-        silenced = neighbours.watch(now_s=now_s, note=self._tray.note)
+        silenced = neighbours.watch(late_s=late_s, now_s=now_s, note=self._tray.note)
         self._tray.put(*silenced)
         if is_beat_due:
             self._look(now_s=now_s)
@@ -223,7 +234,7 @@ class Peer:
             self._coordinates.tick(now_s=now_s)
         elif silenced or self._paths.next_deadline_s() <= now_s:
             self._look_and_tell(now_s=now_s)
-        self._tray.put(*neighbours.dials(now_s=now_s))
+        self._tray.put(*neighbours.dials(now_s=now_s, note=self._tray.note))
         self._carrier.tick(now_s=now_s)
         self._states.tick(now_s=now_s)
 
@@ -240,7 +251,21 @@ class Peer:
                 self._carrier.list.next_deadline_s(),
                 self._states.next_deadline_s(),
             )
+            self._asked_s = self._tray.now_s
         return self._due_s
+
+    def promise(self, due_s: float, *, now_s: float) -> None:
+        """The driver will tick at this time, for another machine's sake perhaps; what comes later
+        is late. Without this word, own deadlines are what a tick is held against."""
+        self._wake.promise(due_s, now_s=now_s)
+
+    def is_wanted(self, *, now_s: float) -> bool:
+        """The driver ticks: something is due here, or all ticks are late. If neither, then this
+        tick was in time, and needs nothing more of this peer."""
+        is_wanted = self.next_deadline_s() <= now_s or self._wake.is_late(now_s)
+        if not is_wanted:
+            self._wake.wake(now_s=now_s)
+        return is_wanted
 
     def take(self) -> list[Output]:
         """What is to be done, in order; each output is given once."""
@@ -325,6 +350,22 @@ class Peer:
         """How many summaries left by each stage of the routing policy."""
         return dict(self._carrier.stages)
 
+    def awake_share(self, *, now_s: float) -> float:
+        """Of the last while, in which this peer's ticks came in time: budgets fall with it."""
+        return self._wake.share(now_s)
+
+    def late_s(self, *, now_s: float) -> float:
+        """How late its ticks were lately: so long may what has come wait to be heard."""
+        return self._wake.late_s(now_s)
+
+    def asleep_s(self) -> float:
+        """By how much its ticks came late, in all."""
+        return self._wake.asleep_s
+
+    def is_silent(self, site: str) -> bool:
+        """This peer has heard nothing of that neighbour for too long."""
+        return self._neighbours.link(site).is_silent
+
     def guests(self) -> list[str]:
         """Who has turned to this peer as a last resort."""
         return self._neighbours.guests()
@@ -348,6 +389,11 @@ class Peer:
         """Something happens that may move a deadline."""
         self._tray.now_s = now_s
         self._due_s = None
+
+    def _overslept(self, late_s: float, *, now_s: float) -> None:
+        self._tray.note("late", f"this peer's own tick came {late_s:.1f} s late")
+        self._neighbours.overslept(late_s, now_s=now_s)
+        self._paths.overslept(late_s, now_s=now_s)
 
     def _receive_heartbeat(self, link: Link, beat: Heartbeat, *, now_s: float) -> None:
         problem = problem_with_heartbeat(beat)

@@ -106,8 +106,8 @@ def problem_with_ack(
     is_parent = any(place.parent == sender for place in query.all_places())
     if query.is_root or not (is_parent or sender in carriers):
         return f"acknowledgement of {ack.query} from {sender}: not on our way to its root"
-    if not 0.0 <= ack.age_s <= AGE_MAX_S:
-        return f"acknowledgement of {ack.query}: age {ack.age_s} s"
+    if not 0.0 <= ack.age_s <= AGE_MAX_S or not 0.0 <= ack.late_s <= AGE_MAX_S:
+        return f"acknowledgement of {ack.query}: age {ack.age_s} s, late by {ack.late_s} s"
     return None
 
 

@@ -128,14 +128,15 @@ class AckCutter:
         *,
         done_through: int,
         sites_clock_s: float | None = None,
+        late_s: float = 0.0,
+        awake_share: float = 1.0,
         now_s: float,
     ) -> Acknowledgement:
+        """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
         self._cut_s, self._has_news = now_s, False
         self._number += 1
-        boards = [
-            scoreboard.boards[pane]
-            for pane in self._spelling.choose(self._config.panes_per_ack_max)
-        ]
+        count = max(1, int(self._config.panes_per_ack_max * awake_share))
+        boards = [scoreboard.boards[pane] for pane in self._spelling.choose(count)]
         spelled, extras = self._spell(boards)
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
         is_cut_short = len(held) < len(self._held)
@@ -151,6 +152,7 @@ class AckCutter:
             greetings=scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s),
             listed=self._listed(first_listed, [pane.pane for pane in spelled]),
             sites_clock_s=sites_clock_s,
+            late_s=late_s,
         )
 
     def _spell(

@@ -138,7 +138,9 @@ class Root:
 
     # Driving
 
-    def tick(self, *, now_s: float) -> None:
+    def tick(self, *, now_s: float, late_s: float = 0.0, awake_share: float = 1.0) -> None:
+        """``late_s``: how late this agent was lately, and ``awake_share`` how much of its time it
+        was not: acknowledgements ask for less, and not for what may lie here unheard."""
         self._intake.follow_clocks(now_s=now_s)
         for number in self.windows.due_by_clock(now_s=now_s):
             self._intake.open_window(number, now_s=now_s)
@@ -158,6 +160,8 @@ class Root:
                 self.scoreboard,
                 done_through=done_through,
                 sites_clock_s=self._intake.sites_clock_s(now_s),
+                late_s=late_s,
+                awake_share=awake_share,
                 now_s=now_s,
             )
             self._intake.outputs.append(Acknowledge(ack))

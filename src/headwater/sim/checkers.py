@@ -24,6 +24,7 @@ from headwater.root.outputs import WindowAnswer
 from headwater.sim.bag import Bag
 from headwater.sim.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check_ledger import LedgerCheck, check_marked, trimmed_early
+from headwater.sim.check_storm import StormCheck
 from headwater.sim.event_queue import EventQueue
 from headwater.sim.outcome import Violation
 from headwater.sim.site import SimulatedSite
@@ -44,8 +45,14 @@ class Checkers:
     """``Watcher`` of all sites of a run."""
 
     def __init__(
-        self, queue: EventQueue, roster: Roster, truth: Truth, transcript: Transcript
+        self,
+        queue: EventQueue,
+        roster: Roster,
+        truth: Truth,
+        transcript: Transcript,
+        storm: StormCheck,
     ) -> None:
+        self._storm = storm
         self.queries: dict[str, Query] = {}
         """Every query that was ever commanded."""
         self.answers: dict[LedgerKey, AnswerCheck] = {}
@@ -81,6 +88,8 @@ class Checkers:
             do.Expire: self._expire,
             do.KeepState: self._keep_state,
             do.Notice: self._notice,
+            do.Dial: storm.dialled,
+            do.Hangup: storm.hung_up,
             do.KeepCommand: self._command,
             do.LiveAnew: self._live_anew,
             do.RiseAbove: self._rise_above,
@@ -102,6 +111,7 @@ class Checkers:
         """A site hands updates to the overlay: as a first send once, and as spares after that."""
         if send.lane is Lane.SPARE:
             self._transcript.count("a spare was sent")
+            self._storm.loaded(site, send)
         if rows is None:
             self._transcript.count("rows were gone when they were asked for")
             return

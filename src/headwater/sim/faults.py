@@ -47,6 +47,8 @@ class Kind(StrEnum):
     """Packets are lost, and TCP sends them again."""
     STRAGGLE = "straggler"
     """Each batch of a site takes longer."""
+    SLOW_MACHINE = "slow machine"
+    """Everything that a site's process handles takes many times as long, its own ticks too."""
     INSTALL = "install"
     REMOVE = "remove"
     REPLAN = "replan"
@@ -61,7 +63,8 @@ class Fault(msgspec.Struct, frozen=True):
     sites: tuple[str, ...]
     """Whom it strikes: one site, two ends of a path, or one side of a partition."""
     value: float = 0.0
-    """Seconds of a step or delay, bytes a second, effects until a crash, or a query's number."""
+    """Seconds of a step or delay, bytes a second, effects until a crash, how many times as long
+    things take, or a query's number."""
 
     def __str__(self) -> str:
         where = "+".join(self.sites)
@@ -146,6 +149,30 @@ def draw_faults(random: Random, field: Field) -> tuple[Fault, ...]:
     return tuple(sorted(drawn, key=lambda fault: fault.at_s))
 
 
+SLOW_SHARE = 0.4
+"""How many worlds have slow machines."""
+SLOW_FACTORS = (30.0, 100.0, 300.0, 1000.0)
+"""From a machine that keeps up to one that needs a second for a message."""
+SLOW_S = (5.0, 40.0)
+SLOW_ROOT_SHARE = 0.3
+
+
+def draw_slow_machines(random: Random, field: Field) -> tuple[Fault, ...]:
+    """Drawn apart from the other faults, so that these are as they were without."""
+    if random.random() >= SLOW_SHARE:
+        return ()
+    return tuple(_draw_slow(random, field) for _ in range(random.choice((1, 1, 2))))
+
+
+def _draw_slow(random: Random, field: Field) -> Fault:
+    at_s = random.uniform(field.from_s, field.until_s)
+    for_s = min(random.uniform(*SLOW_S), field.until_s - at_s)
+    others = random.sample(field.sites, random.choice((1, 1, 2, 3)))
+    sites = [field.root] if random.random() < SLOW_ROOT_SHARE else others
+    factor = random.choice(SLOW_FACTORS)
+    return Fault(Kind.SLOW_MACHINE, round(at_s, 3), round(for_s, 3), tuple(sorted(sites)), factor)
+
+
 def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     at_s = random.uniform(field.from_s, field.until_s)
     for_s = random.uniform(*WEIGHTS[kind].for_s)
@@ -204,6 +231,8 @@ class Struck(Protocol):
     def step_clock(self, site: str, *, by_s: float) -> None: ...
 
     def straggle(self, site: str, *, by_s: float) -> None: ...
+
+    def slow_down(self, site: str, *, factor: float) -> None: ...
 
     def fail_query(self, site: str, *, until_s: float) -> None: ...
 
@@ -265,6 +294,8 @@ class Nemesis:
         if kind is Kind.STRAGGLE:
             world.straggle(site, by_s=fault.value)
             return lambda: world.straggle(site, by_s=0.0)
+        if kind is Kind.SLOW_MACHINE:
+            return self._slow_machines(fault)
         if kind is Kind.SLOW:
             self._shape(fault, bytes_per_s=fault.value, extra_delay_s=0.3)
             return lambda: self._shape(fault, bytes_per_s=None, extra_delay_s=0.0)
@@ -284,6 +315,17 @@ class Nemesis:
             return lambda: world.slow_disk(site, delay_s=0.0)
         self._once(fault, until_s)
         return None
+
+    def _slow_machines(self, fault: Fault) -> Callable[[], None]:
+        """Two of them at one machine do not add up: it is as fast as others when one ends."""
+        for site in fault.sites:
+            self._world.slow_down(site, factor=fault.value)
+
+        def heal() -> None:
+            for site in fault.sites:
+                self._world.slow_down(site, factor=0.0)
+
+        return heal
 
     def _once(self, fault: Fault, until_s: float) -> None:
         world, site = self._world, fault.sites[0]

@@ -21,6 +21,7 @@ from headwater.plan.query import Query
 from headwater.root.envelope import Envelope
 from headwater.root.outputs import WindowAnswer
 from headwater.sim.births import Births
+from headwater.sim.check_storm import StormCheck
 from headwater.sim.checkers import Checkers
 from headwater.sim.event_queue import EventQueue
 from headwater.sim.outcome import Violation
@@ -63,8 +64,15 @@ class Gauge:
     """``SiteWatcher`` of all sites of a run."""
 
     def __init__(
-        self, queue: EventQueue, truth: Truth, births: Births, *, checkers: Checkers | None
+        self,
+        queue: EventQueue,
+        truth: Truth,
+        births: Births,
+        *,
+        storm: StormCheck,
+        checkers: Checkers | None,
     ) -> None:
+        self.storm = storm
         self.windows: dict[int, WindowSeen] = {}
         self.load_bytes: dict[str, Counter[int]] = {
             HEARTBEATS: Counter(), SUMMARIES: Counter(), REST: Counter(),
@@ -94,6 +102,10 @@ class Gauge:
                 self._check_kept(effect)
         elif kind is do.Installed:
             self.installed_s.setdefault(site.name, self._queue.now_s)
+        elif self._checkers is None and kind is do.Dial:
+            self.storm.dialled(site, effect)
+        elif self._checkers is None and kind is do.Hangup:
+            self.storm.hung_up(site, effect)
         elif kind is do.Notice:
             self.notices[f"{effect.part}: {effect.kind}"] += 1
             if effect.kind == "alarm":
@@ -104,6 +116,8 @@ class Gauge:
     def loaded(self, site: SimulatedSite, send: do.LoadAndSend, rows: Any) -> None:
         if self._checkers is not None:
             self._checkers.loaded(site, send, rows)
+        else:
+            self.storm.loaded(site, send)
 
     def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Any]) -> None:
         if self._checkers is not None:

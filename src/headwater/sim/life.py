@@ -23,6 +23,7 @@ from headwater.root.outputs import WindowAnswered
 from headwater.sim.bag import Bag
 from headwater.sim.disk import Disk, LedgerDisk
 from headwater.sim.event_queue import Clock, EventQueue
+from headwater.sim.inbox import Inbox
 from headwater.sim.network import Network
 from headwater.sim.spark import RETRY_S, SiteSpark
 from headwater.sim.tuning import Pace
@@ -70,7 +71,8 @@ class Life:
 
     __slots__ = (
         "_actions", "_around", "_clock", "_effects", "_is_waiting", "_is_working", "_name",
-        "_tick_s", "_watcher", "crash", "crash_after", "disk", "is_over", "node", "spark",
+        "_tick_s", "_tick_waits", "_watcher", "crash", "crash_after", "disk", "inbox",
+        "is_behind", "is_over", "node", "spark",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +83,10 @@ class Life:
         self.disk = disk
         self.spark: SiteSpark | None = None
         self.is_over = False
+        self.is_behind = False
+        """What is executed now was wanted some time ago: something before it took its time."""
+        self.inbox: Inbox | None = None
+        """Where everything waits for its turn, while the machine is slow."""
         self.crash_after: int | None = None
         """Effects that are still executed; then ``crash`` is called."""
         self.crash: Callable[[], None] = self.end
@@ -92,6 +98,8 @@ class Life:
         self._is_working = False
         self._is_waiting = False
         self._tick_s = float("inf")
+        self._tick_waits = False
+        """A tick stands in the line of a slow machine."""
         cube, network = disk.cube, around.network
         self._actions: dict[type, Callable[[Any], None]] = {
             do.Transmit: self._transmit,
@@ -130,28 +138,80 @@ class Life:
 
     def end(self) -> None:
         self.is_over = True
+        if self.inbox is not None:
+            self.inbox.is_closed = True
         if self.spark is not None:
             self.spark.is_dead = True
 
     # ---- what the world tells the node
 
+    def slow_down(self, factor: float) -> None:
+        """Everything takes so many times as long from now on; 0: it takes no time again. What
+        waits then is handled at once, in its order."""
+        if self.inbox is not None:
+            self.inbox.factor = factor
+        elif factor:
+            self.inbox = Inbox(self._around.queue, factor)
+
+    def _take_turn(self, handle: Callable[..., None], *arguments: Any, sender: str = "") -> bool:
+        """On a slow machine it waits for its turn; else False, and it is to be done now."""
+        if self.inbox is None:
+            return False
+        if self.inbox.is_idle:
+            self.inbox = None
+            return False
+        self.inbox.put(handle, *arguments, sender=sender)
+        return True
+
     def linked(self, peer: str) -> None:
+        if self.inbox is None or not self._take_turn(self._linked, peer, sender=peer):
+            self._linked(peer)
+
+    def unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
+        if self.inbox is None or not self._take_turn(self._unlinked, peer, unsent):
+            self._unlinked(peer, unsent)
+
+    def receive(self, sender: str, message: Message) -> None:
+        if self.inbox is None or not self._take_turn(self._receive, sender, message, sender=sender):
+            self._receive(sender, message)
+
+    def load(self, peer: str, queued_bytes: int) -> None:
+        if self.inbox is None or not self._take_turn(self._load_told, peer, queued_bytes):
+            self._load_told(peer, queued_bytes)
+
+    def batch_committed(self, report: BatchReport) -> None:
+        if self.inbox is None or not self._take_turn(self._batch_committed, report):
+            self._batch_committed(report)
+
+    def tick(self) -> None:
+        """Planned for a time; another one may have been planned for an earlier time since. A
+        process has one loop that ticks: while a tick waits for its turn, there is no second."""
+        if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
+            return
+        self._tick_s = float("inf")
+        if self._tick_waits:
+            return
+        self._tick_waits = self.inbox is not None and self._take_turn(self._tick)
+        if not self._tick_waits:
+            self._tick()
+
+    def _linked(self, peer: str) -> None:
         self.node.link_up(peer, now_s=self._clock.now_s())
         self.work()
 
-    def unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
+    def _unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
         self.node.link_down(peer, unsent=unsent, now_s=self._clock.now_s())
         self.work()
 
-    def receive(self, sender: str, message: Message) -> None:
+    def _receive(self, sender: str, message: Message) -> None:
         self.node.receive(sender, message, now_s=self._clock.now_s())
         self.work()
 
-    def load(self, peer: str, queued_bytes: int) -> None:
+    def _load_told(self, peer: str, queued_bytes: int) -> None:
         self.node.link_load(peer, queued_bytes=queued_bytes, now_s=self._clock.now_s())
         self.work()
 
-    def batch_committed(self, report: BatchReport) -> None:
+    def _batch_committed(self, report: BatchReport) -> None:
         if not self.is_over:
             self.node.batch_committed(report, now_s=self._clock.now_s())
             self.work()
@@ -161,10 +221,8 @@ class Life:
         edge = self.node.edge
         return 0 if edge is None else edge.offset_us(query)
 
-    def tick(self) -> None:
-        if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
-            return
-        self._tick_s = float("inf")
+    def _tick(self) -> None:
+        self._tick_waits = False
         now_s = self._clock.now_s()
         if self.node.wall_clock(self._clock.ahead_s(), now_s=now_s) and self.spark is not None:
             self.spark.clock_was_set()
@@ -183,6 +241,7 @@ class Life:
             if not effects:
                 effects.extend(self.node.take())
                 if not effects:
+                    self.is_behind = False
                     break
             is_prompt = not (disk.is_full or disk.delay_s)
             if is_prompt or type(effects[0]) not in DURABLE or not self._must_wait():
@@ -204,10 +263,10 @@ class Life:
     def _must_wait(self) -> bool:
         """A full disk is tried again; a slow one takes its time, once for each effect."""
         if self.disk.is_full:
-            self._is_waiting = True
+            self._is_waiting = self.is_behind = True
             self._around.queue.after(RETRY_S, self._resume, False)
         elif self.disk.delay_s:
-            self._is_waiting = True
+            self._is_waiting = self.is_behind = True
             self._around.queue.after(self.disk.delay_s, self._resume, True)
         return self._is_waiting
 
@@ -252,7 +311,7 @@ class Life:
         """A new query is in batches a moment later, and until then nothing else is done."""
         self.disk.cube.states.begin(effect.query)
         if effect.is_new:
-            self._is_waiting = True
+            self._is_waiting = self.is_behind = True
             after_s = self._around.random.uniform(*self._around.pace.install_s)
             self._around.queue.after(after_s, self._read_from, effect.query)
         elif self.spark is not None:

@@ -45,6 +45,8 @@ class FaultPlanner:
         for_s = until_s - part.from_s
         if part.kind == "partition":
             return [Fault(Kind.PARTITION, part.from_s, for_s, tuple(sites))]
+        if part.kind == "slow-machine":
+            return [Fault(Kind.SLOW_MACHINE, part.from_s, for_s, tuple(sites), part.factor)]
         if part.kind == "straggler":
             return [Fault(Kind.STRAGGLE, part.from_s, for_s, (one,), part.delay) for one in sites]
         if part.kind == "clock":

@@ -17,10 +17,10 @@ from headwater.node.config import NodeConfig
 from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim.faults import Fault, Field, draw_faults
+from headwater.sim.faults import Fault, Field, draw_faults, draw_slow_machines
 from headwater.sim.latencies import Matrix
 from headwater.sim.log import Workload
-from headwater.sim.tuning import Limits, Pace, draw_limits
+from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_limits
 
 START_S = 1_000_000.0
 """True time at the start of every run."""
@@ -118,13 +118,20 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         ),
         first_query=query,
         refusals=_draw_refusals(random, data),
-        faults=draw_faults(Random(f"faults {seed}"), field),
+        faults=in_order(
+            *draw_faults(Random(f"faults {seed}"), field),
+            *draw_slow_machines(Random(f"slow machines {seed}"), field),
+        ),
         faults_until_s=faults_until_s,
         end_s=faults_until_s + grace_s,
         is_finite=is_finite,
         pace=pace,
-        limits=draw_limits(random),
+        limits=draw_budgets(Random(f"budgets {seed}"), draw_limits(random)),
     )
+
+
+def in_order(*faults: Fault) -> tuple[Fault, ...]:
+    return tuple(sorted(faults, key=lambda fault: fault.at_s))
 
 
 def in_parts(scenario: Scenario, count: int) -> Scenario:

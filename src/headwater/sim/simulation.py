@@ -59,7 +59,7 @@ def run_simulation(file: SimulationFile, scenario: Scenario | None = None) -> Ra
 
     def watch(world: World) -> Gauge:
         checkers = None if is_light else world.checkers
-        return Gauge(world.queue, world.truth, world.births, checkers=checkers)
+        return Gauge(world.queue, world.truth, world.births, storm=world.storm, checkers=checkers)
 
     begun_s = time.perf_counter()
     world = World(scenario, watch=watch, is_light=is_light, is_judged=False)

@@ -35,7 +35,7 @@ WorldKind = Literal["transit-stub", "planetlab", "seattle", "wondernetwork", "pl
 ClockKind = Literal["perfect", "uniform", "normal", "planetlab"]
 FaultKind = Literal[
     "nodes", "links", "rolling", "churn", "partition", "one-way", "lossy", "slow", "straggler",
-    "clock", "restart", "disk-loss",
+    "clock", "restart", "disk-loss", "slow-machine",
 ]  # fmt: skip
 Checks = Literal["full", "light"]
 TimeWord = Literal["event", "age"]
@@ -141,6 +141,8 @@ class FaultPart(_Table, frozen=True, rename={"from_s": "from", "until_s": "until
     lost: float = 0.05
     delay: float = 2.0
     """Straggler: by how much a batch takes longer."""
+    factor: float = 100.0
+    """Slow machine: how many times as long everything takes that its agent handles."""
     step: float = 5.0
     """Clock: by how much it is set."""
     down_for: float = 5.0
@@ -282,7 +284,7 @@ def _problems(file: SimulationFile) -> list[tuple[str, str]]:
 
 
 NEEDS_WHOM = ("nodes", "links", "partition", "one-way", "lossy", "slow", "straggler", "clock",
-              "restart", "disk-loss", "churn")  # fmt: skip
+              "restart", "disk-loss", "slow-machine", "churn")  # fmt: skip
 
 
 def _problems_with(fault: FaultPart, file: SimulationFile) -> list[str]:
@@ -297,6 +299,8 @@ def _problems_with(fault: FaultPart, file: SimulationFile) -> list[str]:
         found.append(f"{fault.kind}: wanted from before until, got {fault.from_s} and {until_s}")
     if fault.from_s >= file.duration:
         found.append(f"{fault.kind}: begins at {fault.from_s} s, after the end at {file.duration}")
+    if fault.kind == "slow-machine" and not fault.factor > 1:
+        found.append(f"slow-machine: wanted a factor above 1, got {fault.factor}")
     if fault.kind == "lossy" and not 0 < fault.lost < 1:
         found.append(f"lossy: wanted lost as a share between 0 and 1, got {fault.lost}")
     return found

@@ -36,8 +36,9 @@ class SiteWatcher(Protocol):
 
 class SimulatedSite:
     __slots__ = (
-        "_around", "_failing_until_s", "_longer_s", "_make_disk", "_make_node", "_stalled_until_s",
-        "_watcher", "clock", "disk", "has_data", "life", "life_count", "log", "name", "truth",
+        "_around", "_failing_until_s", "_longer_s", "_make_disk", "_make_node", "_slow_factor",
+        "_stalled_until_s", "_watcher", "clock", "disk", "has_data", "life", "life_count", "log",
+        "name", "truth",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +67,7 @@ class SimulatedSite:
         self._make_disk = make_disk
         self._make_node = make_node
         self._stalled_until_s = self._failing_until_s = self._longer_s = 0.0
+        self._slow_factor = 0.0
 
     # ---- lives
 
@@ -88,6 +90,7 @@ class SimulatedSite:
             self.name, node=self._make_node(self.disk), disk=self.disk, clock=self.clock,
             around=self._around, watcher=self,
         )  # fmt: skip
+        life.slow_down(self._slow_factor)
         if self.has_data:
             life.spark = self._make_spark(life)
         life.begin()
@@ -205,6 +208,12 @@ class SimulatedSite:
         self._longer_s = by_s
         if self.life is not None and self.life.spark is not None:
             self.life.spark.longer_s = by_s
+
+    def slow_down(self, factor: float) -> None:
+        """The machine, whatever process runs on it; 0: as fast as others."""
+        self._slow_factor = factor
+        if self.life is not None:
+            self.life.slow_down(factor)
 
     def fail_queries(self, until_s: float) -> None:
         self._failing_until_s = max(self._failing_until_s, until_s)

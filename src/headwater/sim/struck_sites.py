@@ -28,6 +28,9 @@ class StruckSites:
     def straggle(self, site: str, *, by_s: float) -> None:
         self._sites[site].straggle(by_s)
 
+    def slow_down(self, site: str, *, factor: float) -> None:
+        self._sites[site].slow_down(factor)
+
     def crash(self, site: str, *, power: bool, loses_disk: bool, after_effects: int) -> None:
         self._sites[site].crash(power=power, loses_disk=loses_disk, after_effects=after_effects)
 

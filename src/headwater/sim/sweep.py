@@ -12,7 +12,7 @@ from multiprocessing import get_context
 
 import msgspec
 
-from headwater.sim.faults import WEIGHTS, Fault
+from headwater.sim.faults import WEIGHTS, Fault, Kind
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world import World
@@ -53,8 +53,12 @@ SOMETIMES = (
     "notice: edge root began anew",
     "notice: node clock steps",
     "notice: node clock was set",
+    "notice: edge repairs wait",
+    "notice: overlay dials wait",
     "notice: overlay expired",
     "notice: overlay full",
+    "notice: overlay hosts wait",
+    "notice: overlay late",
     "notice: overlay silent",
     "root: answer failed",
     "root: contained",
@@ -62,7 +66,7 @@ SOMETIMES = (
     "root: parked",
     "the root crashed in the midst of an answer",
     "unread input was lost",
-    *(f"fault: {kind.value}" for kind in WEIGHTS),
+    *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE)),
 )
 """What must have happened at least once in a sweep that is to prove anything."""
 SEEDS_FOR_SOMETIMES = 200

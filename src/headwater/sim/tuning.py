@@ -60,6 +60,31 @@ class Limits(msgspec.Struct, frozen=True):
     sends_per_tick_max: int = 256
     spares_per_tick_max: int = 64
     empty_ranges_max: int = 4_096
+    dials_per_s_max: float = 10.0
+    dials_burst_max: float = 64.0
+    hosts_sought_per_s_max: float = 4.0
+    hosts_sought_burst_max: float = 16.0
+    repairs_per_s_max: float = 100.0
+    repairs_burst_max: float = 256.0
+
+
+BUDGET_SHARE = 0.5
+"""How many worlds have budgets that are soon used up."""
+
+
+def draw_budgets(random: Random, limits: Limits) -> Limits:
+    """Drawn apart from the other limits, which came before."""
+    if random.random() >= BUDGET_SHARE:
+        return limits
+    return msgspec.structs.replace(
+        limits,
+        dials_per_s_max=random.choice((1.0, 3.0)),
+        dials_burst_max=random.choice((2.0, 6.0)),
+        hosts_sought_per_s_max=random.choice((1.0, 3.0)),
+        hosts_sought_burst_max=random.choice((2.0, 6.0)),
+        repairs_per_s_max=random.choice((2.0, 20.0)),
+        repairs_burst_max=random.choice((2.0, 20.0)),
+    )
 
 
 def draw_limits(random: Random) -> Limits:
@@ -98,6 +123,10 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             parts_max=limits.parts_max,
             link_queue_bytes_max=limits.link_queue_bytes_max,
             backlog_hold_s=limits.backlog_hold_s,
+            dials_per_s_max=limits.dials_per_s_max,
+            dials_burst_max=limits.dials_burst_max,
+            hosts_sought_per_s_max=limits.hosts_sought_per_s_max,
+            hosts_sought_burst_max=limits.hosts_sought_burst_max,
         ),
         edge=EdgeConfig(
             summary_life_s=life_s,
@@ -109,6 +138,8 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             panes_per_cut_max=limits.panes_per_cut_max,
             sends_per_tick_max=limits.sends_per_tick_max,
             spares_per_tick_max=limits.spares_per_tick_max,
+            repairs_per_s_max=limits.repairs_per_s_max,
+            repairs_burst_max=limits.repairs_burst_max,
             empty_ranges_max=limits.empty_ranges_max,
         ),
         root=RootConfig(

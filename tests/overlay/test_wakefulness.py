@@ -1,0 +1,175 @@
+"""A peer that is late itself: it accuses nobody, and makes less work. Rule "Trouble must shed"."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.outputs import Dial, Hangup
+from headwater.overlay.wakefulness import Wakefulness
+
+CONFIG = OverlayConfig()
+STAR = "root\n  a\n  b\n  c"
+CHAIN = "root\n  a\n    b\n      c\n        d"
+
+
+@pytest.fixture
+def wake() -> Wakefulness:
+    wake = Wakefulness(CONFIG)
+    wake.promise(0.0, now_s=0.0)
+    wake.wake(now_s=100.0)  # the first tick: nothing can have been promised before
+    return wake
+
+
+def test_the_first_tick_is_never_late(wake: Wakefulness) -> None:
+    assert wake.asleep_s == 0.0
+    assert wake.share(100.0) == 1.0
+
+
+def test_a_tick_is_late_by_what_passed_since_it_was_promised(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    assert wake.wake(now_s=105.0) == 3.0
+    assert wake.late_s(105.0) == 3.0
+
+
+def test_a_tick_within_the_tolerance_is_in_time(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    assert wake.wake(now_s=102.0 + CONFIG.late_after_s) == 0.0
+
+
+def test_a_tick_that_is_wanted_at_once_counts_from_then(wake: Wakefulness) -> None:
+    wake.promise(110.0, now_s=100.0)
+    wake.promise(0.0, now_s=104.0)
+    assert wake.wake(now_s=105.0) == 1.0
+
+
+def test_what_is_heard_while_a_tick_is_overdue_does_not_hide_that(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    for now_s in (103.0, 104.0, 105.0):
+        wake.promise(0.0, now_s=now_s)
+    assert wake.wake(now_s=106.0) == 4.0
+
+
+def test_a_deadline_that_moved_away_is_not_held_against_a_tick(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    wake.promise(108.0, now_s=101.0)
+    assert wake.wake(now_s=108.0) == 0.0
+
+
+def test_a_tick_that_is_overdue_stays_so_whatever_a_message_settles(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    wake.promise(108.0, now_s=103.0)
+    assert wake.wake(now_s=109.0) == 7.0
+
+
+def test_the_share_falls_with_sleep_and_comes_back(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    wake.wake(now_s=112.0)
+    fallen = wake.share(112.0)
+    assert 0.3 < fallen < 0.45
+    assert fallen < wake.share(120.0) < wake.share(160.0)
+    assert wake.share(200.0) > 0.99
+
+
+def test_the_share_never_falls_below_what_a_budget_keeps(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    wake.wake(now_s=10_000.0)
+    assert wake.share(10_000.0) == CONFIG.budget_share_min
+
+
+def test_lateness_is_forgotten_after_the_life_of_a_summary(wake: Wakefulness) -> None:
+    wake.promise(102.0, now_s=100.0)
+    wake.wake(now_s=105.0)
+    assert wake.late_s(105.0 + CONFIG.summary_life_s) == 3.0
+    assert wake.late_s(106.0 + CONFIG.summary_life_s) == 0.0
+
+
+# In a peer
+
+
+def silenced(world, name: str) -> list[Hangup]:
+    return [out for out in world.of(name, Hangup) if world.peers[name].is_silent(out.site)]
+
+
+def test_a_peer_that_is_always_somewhat_late_accuses_nobody(overlay) -> None:
+    """Late by less than the patience for others, but again and again: a loop with too much to do.
+    What came meanwhile is heard after the tick."""
+    world = overlay.World(STAR)
+    world.run(10.0)
+    world.outputs["a"].clear()
+    for _ in range(20):
+        world.asleep, world.deaf = {"a"}, {("root", "a")}
+        world.run(4.0)
+        world.asleep, world.deaf = set(), set()
+        world.run(0.5)
+    assert "silent" not in world.notices("a")
+    assert not silenced(world, "a")
+
+
+def test_silence_that_a_peer_could_have_heard_is_still_noticed_by_one_that_sleeps(overlay) -> None:
+    world = overlay.World(STAR)
+    world.run(10.0)
+    world.deaf = {("root", "a"), ("a", "root")}
+    world.outputs["a"].clear()
+    for _ in range(20):
+        world.asleep = {"a"}
+        world.run(1.0)
+        world.asleep = set()
+        world.run(2.0)
+    assert "silent" in world.notices("a")
+
+
+def test_who_slept_does_not_seek_a_host_for_what_it_has_missed(overlay) -> None:
+    """Neither the root's signs nor its parent have gone quiet in the time that it was awake."""
+    world = overlay.World(CHAIN)
+    world.run(10.0)
+    world.outputs["c"].clear()
+    world.deaf = {("b", "c"), ("d", "c")}
+    for _ in range(3):
+        world.asleep = {"c"}
+        world.run(4.0)
+        world.asleep = set()
+        world.run(0.3)
+    world.deaf = set()
+    world.run(3.0)
+    assert not world.of("c", Dial)
+    assert "silent" not in world.notices("c")
+
+
+def test_lateness_is_shown(overlay) -> None:
+    world = overlay.World(STAR)
+    world.run(10.0)
+    world.asleep, world.deaf = {"a"}, {("root", "a")}
+    world.run(4.0)
+    world.asleep, world.deaf = set(), set()
+    world.run(1.0)
+    assert "late" in world.notices("a")
+    assert world.peers["a"].asleep_s() > 1.0
+    assert world.peers["a"].awake_share(now_s=world.now_s) < 1.0
+
+
+# Budgets
+
+
+def test_dials_keep_within_their_budget_and_none_is_forgotten(overlay) -> None:
+    names = [f"n{number}" for number in range(30)]
+    drawing = "\n".join(["root", *(f"  {name}" for name in names)])
+    config = OverlayConfig(dials_per_s_max=2.0, dials_burst_max=4.0)
+    world = overlay.World(drawing, hidden=["root"], linked=False, config=config)
+    world.run(1.0)
+    at_first = len(world.of("root", Dial))
+    assert 4 <= at_first <= 6
+    assert "dials wait" in world.notices("root") or len(world.of("n0", Dial)) == 0
+    world.run(30.0)
+    assert len(world.links) == len(names)
+
+
+def test_hosts_are_sought_within_their_budget(overlay) -> None:
+    def sought(**limits: float) -> int:
+        world = overlay.World(CHAIN, config=OverlayConfig(**limits))
+        world.run(10.0)
+        world.part("d")
+        world.run(60.0)
+        return sum(dial.as_host for dial in world.of("d", Dial))
+
+    assert sought(hosts_sought_per_s_max=0.05, hosts_sought_burst_max=1.0) <= 4 < sought()
