@@ -22,6 +22,7 @@ from headwater.agent.stores import SiteStores
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.roster import Roster
+from headwater.spark.handover import HandoverPlace
 from headwater.spark.root_part import RootSpark
 from headwater.spark.session import RunningSpark
 from headwater.spark.site_host import SiteHost
@@ -58,7 +59,8 @@ class Federation:
             directory / "spark",
             batch_bytes_max=batch_bytes_max or settings.sources.batch_bytes_max,
         )
-        self._root_spark = RootSpark(spark.session)
+        handover = HandoverPlace(directory / "spark" / "handover")
+        self._root_spark = RootSpark(spark.session, handover=handover)
 
     async def start(self) -> None:
         for site in self.roster.sites:
