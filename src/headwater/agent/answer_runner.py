@@ -250,4 +250,3 @@ class FinishedRows:
             for mine, theirs in zip(found.panes, panes, strict=True)
         )
         return found if same else None
-

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 FILE_ROWS_MAX = 1 << 16
 """Rows of one file: some megabytes, which is what Python holds of them at once."""
-NAME = re.compile(r"part-(\d+)-.*-c(\d+)\D.*")
+NAME = re.compile(r"part-(\d+)-.*[-.]c(\d+)\..*")
 """Of a file that Spark wrote: the task, and which of its files."""
 
 
@@ -29,6 +29,8 @@ class RowFiles(msgspec.Struct, frozen=True):
     counts: tuple[int, ...]
     """Rows of each file."""
     schema: pa.Schema
+    places: tuple[int, ...]
+    """Where the columns of the schema are in the files."""
 
     @property
     def num_rows(self) -> int:
@@ -38,14 +40,24 @@ class RowFiles(msgspec.Struct, frozen=True):
         return (self.table(number) for number in range(len(self.paths)))
 
     def table(self, number: int) -> pa.Table:
-        """One file in the types and names that the frame had."""
-        found = pq.read_table(self.paths[number], partitioning=None, use_threads=False)
+        """One file, in the types and names of the schema."""
+        found = self._read(number, [place(at) for at in self.places])
         return found.rename_columns(self.schema.names).cast(self.schema)
 
-    def column(self, number: int, at: int) -> pa.ChunkedArray:
+    def column(self, number: int, name: str) -> pa.ChunkedArray:
         """One column of one file, without reading the others."""
-        path = self.paths[number]
-        return pq.read_table(path, columns=[place(at)], partitioning=None).column(0)
+        at = self.places[self.schema.get_field_index(name)]
+        return self._read(number, [place(at)]).column(0)
+
+    def fitted(self, schema: pa.Schema) -> RowFiles:
+        """Some of the columns, in these types."""
+        places = [self.places[self.schema.get_field_index(name)] for name in schema.names]
+        return msgspec.structs.replace(self, schema=schema, places=tuple(places))
+
+    def _read(self, number: int, columns: list[str]) -> pa.Table:
+        return pq.read_table(
+            self.paths[number], columns=columns, partitioning=None, use_threads=False
+        )
 
 
 class SavedRows(msgspec.Struct, frozen=True):
@@ -56,7 +68,7 @@ class SavedRows(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, table: pa.Table, path: Path) -> SavedRows:
-        pq.write_table(table, path, compression="lz4", row_group_size=FILE_ROWS_MAX)
+        pq.write_table(table, path, compression="snappy", row_group_size=FILE_ROWS_MAX)
         return cls(path, table.num_rows)
 
     def __iter__(self) -> Iterator[pa.Table]:
@@ -87,7 +99,7 @@ def write_rows(
     frame = frame.toDF(*names[: len(names) - len(by)], *by)
     if in_order_of is not None:
         frame = frame.sortWithinPartitions(*by, in_order_of)
-    writer = frame.write.option("maxRecordsPerFile", FILE_ROWS_MAX).option("compression", "lz4")
+    writer = frame.write.option("maxRecordsPerFile", FILE_ROWS_MAX).option("compression", "snappy")
     writer.parquet(str(directory), partitionBy=by or None)
 
 
@@ -103,7 +115,7 @@ def files_in(directory: Path, schema: pa.Schema) -> RowFiles:
         count = pq.read_metadata(path).num_rows
         if count:
             found[path] = count
-    return RowFiles(tuple(found), tuple(found.values()), schema)
+    return RowFiles(tuple(found), tuple(found.values()), schema, tuple(range(len(schema))))
 
 
 def _order(path: Path) -> tuple[int, int]:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.algebra.types import WINDOW_COLUMN
 from headwater.plan.query import Query
 from headwater.spark.row_files import RowFiles
 
@@ -64,7 +65,7 @@ def by_window(query: Query, files: RowFiles) -> dict[int, WindowRows]:
     """Of files whose first column is the window, by which each is in order."""
     stretches: dict[int, list[Stretch]] = {}
     for file in range(len(files.paths)):
-        starts_us = _starts_us(files.column(file, 0))
+        starts_us = _starts_us(files.column(file, WINDOW_COLUMN))
         firsts = np.flatnonzero(np.diff(starts_us, prepend=starts_us[0] - 1)).tolist()
         for first, end in zip(firsts, [*firsts[1:], len(starts_us)], strict=True):
             window = query.window.first_window_from(int(starts_us[first]))
