@@ -14,6 +14,7 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -50,7 +51,7 @@ class Collector:
     def rows(self, frame: DataFrame, query_id: str, *, bytes_in: int) -> Rows:
         """Run it. Raises ``SPARK_ERRORS``."""
         if self.is_small(query_id, bytes_in=bytes_in):
-            table = self._through_driver(frame)
+            table = through_driver(frame)
             if table is not None:
                 self.learn(query_id, bytes_in=bytes_in, bytes_out=table.nbytes)
                 return table
@@ -62,7 +63,7 @@ class Collector:
     ) -> dict[int, Rows]:
         """The same of a frame whose last column is the number of the site."""
         if self.is_small(query_id, bytes_in=bytes_in):
-            table = self._through_driver(frame)
+            table = through_driver(frame)
             if table is not None:
                 self.learn(query_id, bytes_in=bytes_in, bytes_out=table.nbytes)
                 return {number: _of_site(table, number) for number in numbers}
@@ -106,14 +107,25 @@ class Collector:
         while len(self._ratios) > RATIOS_MAX:
             self._ratios.popitem(last=False)
 
-    def _through_driver(self, frame: DataFrame) -> pa.Table | None:
-        """None: Spark let it not pass."""
-        try:
-            return frame.toArrow()
-        except SPARK_ERRORS as error:
-            if TOO_LARGE not in str(error):
-                raise
-            return None
+
+def through_driver(frame: DataFrame) -> pa.Table | None:
+    """None: it is more than Spark lets pass."""
+    try:
+        return frame.toArrow()
+    except SPARK_ERRORS as error:
+        if TOO_LARGE not in str(error):
+            raise
+        return None
+
+
+def whole_table(frame: DataFrame) -> pa.Table:
+    """All rows in Python's memory, for whoever wants them there; never in the driver's."""
+    table = through_driver(frame)
+    if table is not None:
+        return table
+    with TemporaryDirectory(prefix="headwater-rows-") as directory:
+        write_rows(frame, Path(directory) / "rows")
+        return pa.concat_tables(files_in(Path(directory) / "rows", arrow_schema(frame)))
 
 
 def as_planned(frame: DataFrame) -> DataFrame:
