@@ -100,6 +100,7 @@ def write_rows(
     if in_order_of is not None:
         frame = frame.sortWithinPartitions(*by, in_order_of)
     writer = frame.write.option("maxRecordsPerFile", FILE_ROWS_MAX).option("compression", "snappy")
+    writer = writer.option("parquet.enable.dictionary", "false")  # keys of groups are all different
     writer.parquet(str(directory), partitionBy=by or None)
 
 
