@@ -72,6 +72,10 @@ class RowsGone(StoreError):
     """Rows that retention has taken, or whose query was removed: they never come back."""
 
 
+class PaneIsLarge(StoreError):
+    """The rows of a pane are more than the caller wants in memory; they come one by one as well."""
+
+
 class SourceForgotten(StoreError):
     """The source is not here any more: whoever still works for it has nothing left to do."""
 

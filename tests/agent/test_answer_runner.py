@@ -11,7 +11,7 @@ import pyarrow as pa
 from headwater.agent.answer_runner import FinishedRows
 from headwater.errors import GroupFailed
 from headwater.plan.query import Query
-from headwater.spark.bad_groups import Verdict, WindowPanes
+from headwater.spark.bad_groups import GroupFinisher, Verdict, WindowPanes
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
 
@@ -45,7 +45,7 @@ class Jobs:
 def test_a_window_whose_panes_have_not_changed_is_not_computed_again_with_its_bad_group() -> None:
     """Exact becoming final is such a revision; it must still lack the group, and say so."""
     jobs, query = Jobs(), query_of()
-    finished = FinishedRows(jobs)
+    finished = FinishedRows(GroupFinisher(jobs))
     panes = [(1, rows_of(("/a", 1), (BAD, 2)))]
     first = finished.of(query, {1: panes})
     before = jobs.count
@@ -58,7 +58,7 @@ def test_a_window_whose_panes_have_not_changed_is_not_computed_again_with_its_ba
 
 def test_other_windows_of_the_answer_stand_beside_one_with_a_bad_group() -> None:
     jobs, query = Jobs(), query_of()
-    finished = FinishedRows(jobs)
+    finished = FinishedRows(GroupFinisher(jobs))
     good, bad = [(1, rows_of(("/a", 1)))], [(2, rows_of((BAD, 2)))]
     found = finished.of(query, {1: good, 2: bad})
     assert list(found.rows) == [1]

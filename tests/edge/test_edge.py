@@ -10,7 +10,9 @@ from headwater.algebra.site_state import FOREVER, Declined, Reason, Tally
 from headwater.algebra.summary import Lane
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, Expire, MarkAcked, MarkSent, Remember, Suspended
+from headwater.edge.pane_book import PaneBook, Unsent
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.edge.sending import Room
 
 QUERY = make_query()
 ID = str(QUERY.id)
@@ -386,6 +388,19 @@ def test_after_an_outage_live_goes_first_and_backlog_follows_oldest_first():
 
 def PANE_END(pane: int) -> float:
     return 10.0 * (pane + 1)
+
+
+def test_of_a_pane_with_many_updates_only_those_leave_for_which_there_is_room():
+    """The rows of a pane may be more than memory should hold; they are read when they leave."""
+    room, book = Room(lambda _: 250), PaneBook()
+    book.set_updates(3, 6, row_bytes=100)
+    book.fresh[3] = Unsent([1, 2, 3, 4, 5, 6], closed_s=0.0)
+    assert room.count(ID, book.bytes_of(3, 1)) == 2
+    assert book.take_unsent(3, now_s=1.0, count_max=2) == [1, 2]
+    assert book.unsent_of(3) == [3, 4, 5, 6]
+    assert list(book.flights[3]) == [1, 2]
+    assert book.take_unsent(3, now_s=2.0) == [3, 4, 5, 6]
+    assert not book.fresh
 
 
 def test_backlog_is_paced_by_room():

@@ -202,3 +202,12 @@ def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_be
         {"k": "big", "n": 2**63 - 1},
     ]
     assert bench.notices == []
+
+
+def test_an_entry_gathers_no_more_than_one_message_may_hold(make_bench):
+    bench = make_bench(parts_max=1_000, merged_bytes_max=80)
+    left = [one for site in range(100) for one in bench.insert(site)]
+    assert bench.list.size_bytes <= 800
+    assert max((len(one.rows) for one in left), default=0) <= 10
+    assert len(bench.list._by_key) == 1
+    assert len(bench.list) == 10

@@ -14,6 +14,7 @@ from spark_kit import HITS, ListInbox, compiled, inverse, per_domain, rows, stre
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.equality import difference
 from headwater.plan.query import Query
+from headwater.spark import collect
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.central import central_answers
 from headwater.spark.root_part import RootSpark
@@ -37,11 +38,20 @@ LINES = [
 ]
 
 
-@pytest.fixture
-def runner(spark: SparkSession, tmp_path: Path) -> Iterator[BatchRunner]:
+@pytest.fixture(params=["by the driver", "by files"])
+def runner(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> Iterator[BatchRunner]:
+    if request.param == "by files":
+        monkeypatch.setattr(collect, "QUICK_BYTES_MAX", -1)
     made = BatchRunner(spark, tmp_path / "batch")
     yield made
     made.close()
+    made.clear()
+    assert not (tmp_path / "rows").exists()
 
 
 def site(name: str, inbox: ListInbox, *queries: Query) -> SiteBatch:
@@ -51,7 +61,7 @@ def site(name: str, inbox: ListInbox, *queries: Query) -> SiteBatch:
 def result(outcome: SiteOutcome, query: Query) -> pa.Table | None:
     (found,) = [one for one in outcome.results if one.query == str(query.id)]
     assert found.failed is None, found.failed
-    return found.table
+    return found.table if found.pieces is None else pa.concat_tables(found.pieces)
 
 
 def test_one_query_and_several_give_the_same_rows(runner: BatchRunner, tmp_path: Path) -> None:
@@ -158,8 +168,8 @@ def test_a_query_that_one_sites_records_break_works_for_the_others(
     outcomes = runner.run([site(box.directory.name, box, query) for box in boxes])
     assert [one.results[0].failed is None for one in outcomes] == [True, False, True]
     assert outcomes[1].results[0].touched == (177763680, 177763680)
-    values = [[int(r["sum_1"]) for r in rows(one.results[0].table)] for one in outcomes]
-    assert values == [[2], [], [4]]
+    values = [[int(r["sum_1"]) for r in rows(result(outcomes[n], query))] for n in (0, 2)]
+    assert values == [[2], [4]]
 
 
 def test_a_query_runs_only_for_the_sites_that_have_it(runner: BatchRunner, tmp_path: Path) -> None:
@@ -170,7 +180,7 @@ def test_a_query_runs_only_for_the_sites_that_have_it(runner: BatchRunner, tmp_p
     outcomes = runner.run([site("x", boxes[0], first, second), site("y", boxes[1], second)])
     ids = [[one.query for one in outcome.results] for outcome in outcomes]
     assert ids == [[str(first.id), str(second.id)], [str(second.id)]]
-    assert [len(rows(outcome.results[-1].table)) for outcome in outcomes] == [1, 1]
+    assert [len(rows(result(outcome, second))) for outcome in outcomes] == [1, 1]
 
 
 def test_a_batch_without_queries_is_read_by_nobody(runner: BatchRunner, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from headwater.edge.outputs import (
 from headwater.edge.record import EdgeRecord, PaneKept
 from headwater.errors import AlreadyRunning, DiskFull, SegmentDamaged, StoreError
 from headwater.store.batch_rows import QueryResult
+from headwater.store.image_packer import ImagePacker
 
 Open = Callable[..., CubeUser]
 
@@ -278,10 +279,11 @@ def test_updates_of_a_group_that_overflows_are_loaded_with_the_others_merged(
 
 def test_rows_committed_while_a_cut_is_planned_wait_for_the_next(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    plan = user.cube._cutter.plan(Cut(QUERY, (5,), EdgeRecord(first_pane=0), True))
+    packer = ImagePacker(user.cube._rows.store)
+    plan = user.cube._cutter.plan(Cut(QUERY, (5,), EdgeRecord(first_pane=0), True), packer)
     user.commit((5, "/a", 2))
     with user.cube.manifest.transaction():
-        user.cube._cutter.write(plan, segment=None, now_s=1.0)
+        user.cube._cutter.write(plan, now_s=1.0)
     assert pane_of(user, 5).waiting_rows == 1
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
 

@@ -19,6 +19,7 @@ from headwater.edge.record import EdgeRecord
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged
 from headwater.store.cube_writes import CubeWrite
+from headwater.store.image_packer import ImagePacker
 from headwater.store.update_cutter import UNREADABLE_TRIES_MAX
 
 Open = Callable[..., CubeUser]
@@ -185,13 +186,14 @@ def test_tries_that_fail_count_only_in_a_row(open_cube: Open, faulty_disk: Fault
     user.commit((5, "/a", 1))
     user.reopen()
     cutter, plan = user.cube._cutter, Cut(QUERY, (5,), EdgeRecord(first_pane=0), False)
+    packer = ImagePacker(user.cube._rows.store)
     for _ in range(3):
         faulty_disk.fail["read_file"] = errno.EIO
         for _ in range(UNREADABLE_TRIES_MAX - 1):
             with pytest.raises(DiskTrouble):
-                cutter.plan(plan)
+                cutter.plan(plan, packer)
         faulty_disk.fail.clear()
-        assert not cutter.plan(plan).panes[0].is_damaged
+        assert not cutter.plan(plan, packer).panes[0].is_damaged
         for segment in (user.directory / "segments").iterdir():
             user.cube._rows.store._cache.drop(segment.name)
 

@@ -19,7 +19,7 @@ from headwater.agent.config import AgentConfig
 from headwater.agent.death_book import Death, DeathBook
 from headwater.errors import ConfigurationError
 from headwater.node.effects import Notice
-from headwater.spark.cluster import is_cluster
+from headwater.spark.handover import HandoverPlace
 from headwater.spark.jvm import JvmIdentity, end_jvm
 from headwater.spark.keeper import (
     JvmDied,
@@ -78,7 +78,11 @@ class AgentSpark:
         return self._host
 
     def root(self) -> RootSpark:
-        return RootSpark(self._keeper, job_s_max=self._config.spark.answer_s_max)
+        return RootSpark(
+            self._keeper,
+            handover=HandoverPlace(self._directory / "spark" / "handover"),
+            job_s_max=self._config.spark.answer_s_max,
+        )
 
     def close(self) -> None:
         if self._host is not None:

@@ -2,6 +2,9 @@
 
 One answer of a query is under way at a time (the root sees to that), several queries at once. The
 work is Spark's and the disk's, so it runs in threads; what came of it is told on the event loop.
+
+An answer of few rows goes through memory, and is kept there for the next revision. One of many goes
+through files (``large_answers``).
 """
 
 from __future__ import annotations
@@ -19,13 +22,16 @@ import msgspec
 import pyarrow as pa
 import structlog
 
+from headwater.agent.large_answers import MERGE_BYTES_MAX, LargeAnswers
 from headwater.agent.stores import SiteStores
-from headwater.errors import HeadwaterError, SegmentDamaged, StoreError
+from headwater.algebra.row_pieces import RowPieces
+from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.envelope import LeftOut
 from headwater.root.outputs import WindowAnswered
-from headwater.spark.bad_groups import Finished, GroupFinisher, GroupJobs
+from headwater.spark.bad_groups import Finished, GroupFinisher
+from headwater.spark.handover import QUICK_BYTES_MAX
 from headwater.spark.root_part import RootSpark
 from headwater.store.results import ResultsWriter
 
@@ -33,8 +39,9 @@ log = structlog.get_logger()
 
 SHOW_RETRY_S = 1.0
 """Between two tries to let readers see an answer that is published."""
-FINISHED_MAX = 256
-"""Finished windows that are kept in memory."""
+FINISHED_MAX = 4_096
+FINISHED_BYTES_MAX = 64 << 20
+"""Finished windows that are kept in memory, with the rows that they were made of."""
 
 Panes = list[tuple[int, pa.Table]]
 LeftOuts = Mapping[int, LeftOut]
@@ -58,7 +65,10 @@ class AnswerRunner:
         """``published`` is called on the event loop with each new publication's number, ``damaged``
         with a query whose ledger has to be mended."""
         self._stores = stores
-        self._finished = FinishedRows(spark)
+        self._spark = spark
+        groups = GroupFinisher(spark)
+        self._finished = FinishedRows(groups)
+        self._large = LargeAnswers(stores.ledger, spark, groups)
         self._workers = workers
         self._told = told
         self._published = published
@@ -124,19 +134,46 @@ class AnswerRunner:
 
     def _finish(self, query: Query, answer: Answer) -> tuple[int, LeftOuts]:
         """In a worker thread."""
-        panes = {
-            pane: self._stores.ledger.pane_rows(
-                answer.query, pane, kept_through=answer.kept_through
-            )
-            for request in answer.requests
-            for pane in request.panes
-        }
+        try:
+            windows = self._small_windows(answer)
+        except PaneIsLarge:
+            with self._spark.handover.folder() as folder:
+                large = self._large.finish(query, answer, folder)
+                return self._publish(query, answer, large.rows, large.left_out)
+        finished = self._finished.of(query, windows)
+        return self._publish(query, answer, finished.rows, finished.left_out)
+
+    def _small_windows(self, answer: Answer) -> dict[int, Panes]:
+        """The panes of all windows that have rows. Raises ``PaneIsLarge`` beyond the limit."""
+        panes: dict[int, pa.Table | None] = {}
+        bytes_left = QUICK_BYTES_MAX
+        for request in answer.requests:
+            for pane in request.panes:
+                if pane not in panes:
+                    rows = self._small_pane(answer, pane, bytes_left)
+                    bytes_left -= 0 if rows is None else rows.nbytes
+                    panes[pane] = rows
         windows: dict[int, Panes] = {}
         for request in answer.requests:
             found = [(pane, panes[pane]) for pane in request.panes]
             windows[request.window] = [(p, table) for p, table in found if table is not None]
-        finished = self._finished.of(query, {w: tables for w, tables in windows.items() if tables})
-        rows, left_out = finished.rows, finished.left_out
+        return {window: tables for window, tables in windows.items() if tables}
+
+    def _small_pane(self, answer: Answer, pane: int, bytes_left: int) -> pa.Table | None:
+        rows = self._stores.ledger.pane_rows(
+            answer.query, pane, kept_through=answer.kept_through, bytes_max=MERGE_BYTES_MAX
+        )
+        if rows is not None and rows.nbytes > bytes_left:
+            raise PaneIsLarge(f"{answer.query}: its answer is over {QUICK_BYTES_MAX} bytes")
+        return rows
+
+    def _publish(
+        self,
+        query: Query,
+        answer: Answer,
+        rows: Mapping[int, pa.Table | RowPieces],
+        left_out: LeftOuts,
+    ) -> tuple[int, LeftOuts]:
         answered = [
             WindowAnswered(
                 request.window,
@@ -144,7 +181,7 @@ class AnswerRunner:
                 answer.kept_through,
                 msgspec.structs.replace(
                     request.envelope.without(left_out.get(request.window, LeftOut())),
-                    rows=_count(rows, request.window),
+                    rows=rows[request.window].num_rows if request.window in rows else 0,
                 ),
             )
             for request in answer.requests
@@ -160,6 +197,12 @@ class Known(NamedTuple):
     rows: pa.Table | None
     left_out: LeftOut | None
 
+    @property
+    def bytes(self) -> int:
+        """Of its rows and of what they were made of, which it keeps alive."""
+        own = 0 if self.rows is None else self.rows.nbytes
+        return int(own + sum(table.nbytes for _, table in self.panes))
+
 
 class FinishedRows:
     """The root part, run only for windows whose panes have changed.
@@ -168,9 +211,11 @@ class FinishedRows:
     not changed as the very same table, so an answer made of the same tables is made already.
     """
 
-    def __init__(self, spark: GroupJobs) -> None:
-        self._groups = GroupFinisher(spark)
+    def __init__(self, groups: GroupFinisher, *, bytes_max: int = FINISHED_BYTES_MAX) -> None:
+        self._groups = groups
         self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
+        self._bytes = 0
+        self._bytes_max = bytes_max
         self._lock = threading.Lock()
 
     def of(self, query: Query, windows: dict[int, Panes]) -> Finished:
@@ -181,13 +226,19 @@ class FinishedRows:
         with self._lock:
             for window, panes in fresh.items():
                 one = Known(panes, made.rows.get(window), made.left_out.get(window))
-                self._known[str(query.id), window] = one
-            while len(self._known) > FINISHED_MAX:
-                self._known.popitem(last=False)
+                self._keep((str(query.id), window), one)
         kept = {window: one for window, one in known.items() if one is not None}
         rows = {window: one.rows for window, one in kept.items() if one.rows is not None}
         left_out = {w: one.left_out for w, one in kept.items() if one.left_out is not None}
         return Finished({**made.rows, **rows}, {**made.left_out, **left_out})
+
+    def _keep(self, key: tuple[str, int], one: Known) -> None:
+        """The oldest leave when the bytes run out."""
+        former = self._known.pop(key, None)
+        self._known[key] = one
+        self._bytes += one.bytes - (0 if former is None else former.bytes)
+        while self._bytes > self._bytes_max or len(self._known) > FINISHED_MAX:
+            self._bytes -= self._known.popitem(last=False)[1].bytes
 
     def _find(self, query: Query, window: int, panes: Panes) -> Known | None:
         with self._lock:
@@ -199,7 +250,3 @@ class FinishedRows:
             for mine, theirs in zip(found.panes, panes, strict=True)
         )
         return found if same else None
-
-
-def _count(rows: dict[int, pa.Table], window: int) -> int:
-    return rows[window].num_rows if window in rows else 0

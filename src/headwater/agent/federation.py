@@ -22,6 +22,7 @@ from headwater.agent.stores import SiteStores
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.roster import Roster
+from headwater.spark.handover import HandoverPlace
 from headwater.spark.root_part import RootSpark
 from headwater.spark.session import RunningSpark
 from headwater.spark.site_host import SiteHost
@@ -59,7 +60,8 @@ class Federation:
             batch_bytes_max=batch_bytes_max or settings.sources.batch_bytes_max,
             limits=settings.sources.batch_limits,
         )
-        self._root_spark = RootSpark(spark.session)
+        handover = HandoverPlace(directory / "spark" / "handover")
+        self._root_spark = RootSpark(spark.session, handover=handover)
 
     async def start(self) -> None:
         for site in self.roster.sites:

@@ -144,12 +144,17 @@ class PaneBook:
             heappop(order)
         return order[0] if order else None
 
-    def take_unsent(self, pane: int, *, now_s: float) -> list[int]:
-        """The pane's updates, which count as sent from now on."""
-        entry = self.fresh.pop(pane, None) or self._backlog.pop(pane, None)
-        updates = entry.updates if entry else []
-        self.fly(pane, updates, now_s=now_s)
-        return updates
+    def take_unsent(self, pane: int, *, now_s: float, count_max: int | None = None) -> list[int]:
+        """The pane's updates, or the first of them, which count as sent from now on."""
+        updates = self.unsent_of(pane)
+        taken = updates[:count_max]
+        if len(taken) == len(updates):
+            self.fresh.pop(pane, None)
+            self._backlog.pop(pane, None)
+        else:
+            del updates[:count_max]
+        self.fly(pane, taken, now_s=now_s)
+        return taken
 
     def unsent_of(self, pane: int) -> list[int]:
         entry = self.fresh.get(pane) or self._backlog.get(pane)

@@ -36,6 +36,12 @@ class Room:
             self._known[query] = self._room(query)
         return self._known[query] > self._spent
 
+    def count(self, query: str, row_bytes: int) -> int:
+        """How many sends of this size still fit; where there is any room, at least one."""
+        if not self.is_left(query):
+            return 0
+        return max(1, (self._known[query] - self._spent) // max(1, row_bytes))
+
     def spend(self, sends: Iterable[Send]) -> None:
         self._spent += sum(send.row_bytes for send in sends)
 
@@ -97,7 +103,11 @@ class Sending:
         return edge.query.window.pane_end_us(pane), edge.id, self._edges.index(edge), pane
 
     def _send_first(self, edge: QueryEdge, pane: int, lane: Lane) -> None:
-        updates = edge.book.take_unsent(pane, now_s=self._now_s)
+        """As many of its updates as there is room for: the rows of a large pane are never in
+        memory all at once. The others follow when there is room again."""
+        first = next(iter(edge.book.unsent_of(pane)), EMPTY_CLOSE)
+        count = self._room.count(edge.id, edge.book.bytes_of(pane, first))
+        updates = edge.book.take_unsent(pane, now_s=self._now_s, count_max=count)
         rows = [update for update in updates if update != EMPTY_CLOSE]
         if rows:
             self._marks.setdefault(edge.id, []).append((pane, min(rows), max(rows)))

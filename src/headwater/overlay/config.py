@@ -47,6 +47,9 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Entries of the time-space list, over all queries; beyond, the oldest leaves early."""
     bytes_max: int = 256 * MEBIBYTE
     """Bytes of rows in the time-space list; beyond, the oldest leaves early."""
+    merged_bytes_max: int = 32 * MEBIBYTE
+    """Rows that one entry gathers; a further summary begins another one. What leaves as one must
+    fit into one message, which may unpack to 64 MiB."""
     parts_max: int = 64
     """Rows are merged when an entry leaves, all at once, or when it has gathered this many
     summaries: more than a tree branches, so that it seldom happens twice."""

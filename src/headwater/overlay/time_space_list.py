@@ -3,9 +3,10 @@
 Panes lie on one grid per query, so an index matches exactly or not at all, and an entry is found
 by (query, lane, pane, plan version). Space is the other half: a summary joins the first entry
 with its index whose sites are all others, for two summaries with a site in common are never
-merged. Where there is none it becomes a further entry, and both go on apart; only the root
-decides on overlap. (Summaries of *states* stand for intervals of panes. They are split where they
-meet, and otherwise treated alike: ``state_shelf``.)
+merged. Where there is none, or where both would be more than one message may hold, it becomes a
+further entry, and both go on apart; only the root decides on overlap. (Summaries of *states* stand
+for intervals of panes. They are split where they meet, and otherwise treated alike:
+``state_shelf``.)
 
 ::
 
@@ -165,8 +166,10 @@ class TimeSpaceList:
         key = (summary.query, summary.lane, summary.pane, summary.plan_version)
         same_index = self._by_key.setdefault(key, [])
         if may_merge:
+            left_bytes = self._config.merged_bytes_max - rows_bytes(summary.rows, query)
             for entry in same_index:
-                if entry.may_merge and not entry.sites & sites:
+                fits = entry.size_bytes <= left_bytes
+                if entry.may_merge and fits and not entry.sites & sites:
                     return entry
         self._last_number += 1
         entry = SummaryEntry(self._last_number, key, query, may_merge=may_merge)

@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import msgspec
-import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.cluster import is_cluster
-from headwater.spark.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.collect import Collector, largest
 from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
@@ -36,7 +34,7 @@ from headwater.spark.query_group import QueryGroup, Settings, groups_of
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.shift import Shift
-from headwater.spark.site_part import SharedRun, failure, fitted, over_records
+from headwater.spark.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site_sql import HIGH, with_high_time
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.tally import ReadFailed, SampleBudget, Tally, tallies
@@ -96,12 +94,17 @@ class BatchRunner:
         self._sessions: dict[Settings, SparkSession] = {}
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
+        self._collector = Collector(directory.parent / "rows")
 
     def close(self, *, wait: bool = True) -> None:
         self._pool.shutdown(wait=wait, cancel_futures=True)
 
+    def clear(self) -> None:
+        """The last batch is committed, or is not to be: its files go."""
+        self._collector.clear()
+
     def run(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
-        """What came of it, for each site in order.
+        """What came of it, for each site in order; rows may be in files until ``clear``.
 
         Raises ``Unreadable`` for chunks that must be left out, ``SparkFailed`` when it was neither
         a query nor a chunk.
@@ -135,11 +138,18 @@ class BatchRunner:
         read_lines(session, directory, byte_count=byte_count).createOrReplaceTempView(LINES)
         parser = group.parser(chunks)
         if len(group.queries) == 1 and len(batches) == 1:
-            return [self._run_direct(session, parser, group.queries[0], batches[0])]
-        return self._run_shared(session, parser, group, batches)
+            (query,), (batch,) = group.queries, batches
+            return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
+        return self._run_shared(session, parser, group, batches, bytes_in=byte_count)
 
     def _run_direct(
-        self, session: SparkSession, parser: Parser, query: Query, batch: SiteBatch
+        self,
+        session: SparkSession,
+        parser: Parser,
+        query: Query,
+        batch: SiteBatch,
+        *,
+        bytes_in: int,
     ) -> SiteOutcome:
         """One query at one site. Where a record lies beyond the fence, the lines are read again to
         count, and the query runs again without what is refused: that is rare, and costs nothing
@@ -151,20 +161,20 @@ class BatchRunner:
         tally: Tally | None = None
         try:
             frame = session.sql(over_records(shift.over(records), with_high_time(query)))
-            table = frame.toArrow()
-            high_us = shift.back(pc.max(table.column(HIGH)).as_py())
+            rows = self._collector.rows(frame, str(query.id), bytes_in=bytes_in)
+            high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
                 (tally,) = tallies(session, parser, typed, fences=[fence])
                 if high_us >= fence.refused_us:
                     before = refused_sql([fence], site=SITE)
                     kept = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
-                    sql = over_records(shift.over(kept), with_high_time(query))
-                    table = session.sql(sql).toArrow()
+                    again = session.sql(over_records(shift.over(kept), with_high_time(query)))
+                    rows = self._collector.rows(again, str(query.id), bytes_in=bytes_in)
         except SPARK_ERRORS as error:
             (tally,) = tallies(session, parser, typed, fences=[fence])
-            result = failure(query, error, tally, offset_us=offset_us)
+            found = failure(query, error, tally, offset_us=offset_us)
         else:
-            result = QueryResult(str(query.id), fitted(query, table))
+            found = result(query, rows)
             counts = None if tally is not None else scan_counts(frame)
             if counts is not None:
                 unparsed = counts.candidates - counts.records
@@ -172,7 +182,7 @@ class BatchRunner:
             elif tally is None:
                 (tally,) = tallies(session, parser, typed, fences=[fence])
         (samples,) = self._samples.take(session, parser, LINES, [tally])
-        return SiteOutcome.of([result], tally, samples)
+        return SiteOutcome.of([found], tally, samples)
 
     def _run_shared(
         self,
@@ -180,6 +190,8 @@ class BatchRunner:
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
+        *,
+        bytes_in: int,
     ) -> list[SiteOutcome]:
         """Several queries or sites. The tallies come first: they fill what is kept, and if they
         fail it is the lines that can't be read."""
@@ -193,8 +205,9 @@ class BatchRunner:
             has_refused = any(one.refused for one in found)
             before_us = refused_sql(fences, site=SITE) if has_refused else None
             shared = SharedRun(
-                session, parser, TYPED, found, before_us=before_us, offsets_us=offsets_us
-            )
+                session, parser, TYPED, found, self._collector, bytes_in=bytes_in,
+                before_us=before_us, offsets_us=offsets_us,
+            )  # fmt: skip
             by_query = list(
                 self._pool.map(lambda query: shared.results(query, group), group.queries)
             )

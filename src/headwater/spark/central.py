@@ -20,6 +20,7 @@ from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tole
 from headwater.plan.query import Query
 from headwater.root.envelope import LeftOut
 from headwater.spark.bad_groups import Finished
+from headwater.spark.collect import whole_table
 from headwater.spark.parse import Parser
 from headwater.spark.root_part import split_by_window
 from headwater.spark.session import apply_settings
@@ -80,7 +81,7 @@ def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
 
 def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
     try:
-        return own.sql(over_records(records, sql)).toArrow()
+        return whole_table(own.sql(over_records(records, sql)))
     except SPARK_ERRORS as error:
         where = f"query {query.id}, one Spark"
         if is_of_a_value(error):

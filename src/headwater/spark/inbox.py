@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 import pyarrow as pa
 
-from headwater.edge.batch_times import Waiting
+from headwater.algebra.row_pieces import RowPieces
 from headwater.plan.query import Source
 from headwater.spark.fence import Fence
 
@@ -37,10 +37,12 @@ class QueryResult(msgspec.Struct, frozen=True):
 
     query: str
     table: pa.Table | None = None
-    """Column ``pane``, then the query's keys and partials; None: no rows."""
+    """Column ``pane``, then the query's keys and partials; None: no rows, or ``pieces``."""
     failed: str | None = None
     touched: tuple[int, int] | None = None
     """When it failed: the first and last pane of the batch's records, if that is known."""
+    pieces: RowPieces | None = None
+    """Rows that are too many for one table, in files that are there until the commit returns."""
 
 
 class Inbox(Protocol):

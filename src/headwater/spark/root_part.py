@@ -4,29 +4,40 @@ All windows that are due for a query are finished in one job, since a job costs 
 thousand rows in it. A pane lies in several windows where a query slides, so its rows are given
 once for each of them, with the window in a column; grouping by that column is what keeps the
 windows apart, in Spark's own SQL.
+
+Few rows go through the driver, in and out. Many are read from files and written to files by Spark
+itself (``handover``), so that no number of groups fills the driver's heap.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.algebra.types import WINDOW_COLUMN, summary_schema
 from headwater.errors import GroupFailed, HeadwaterError, SparkFailed
 from headwater.plan.judge_groups import GROUP_COLUMN, SETTINGS, NotJudged, write_verdict_sql
 from headwater.plan.query import Query
+from headwater.plan.sql_text import parse
 from headwater.spark.bad_groups import Verdict, WindowPanes
+from headwater.spark.handover import HandoverPlace
 from headwater.spark.keeper import Spark, spark_of
+from headwater.spark.pane_files import PANE, PaneFiles
 from headwater.spark.root_job import JOB_S_MAX, root_job
 from headwater.spark.root_sessions import RootSessions
+from headwater.spark.row_files import arrow_schema, files_in, place, write_rows
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
+from headwater.spark.window_rows import TIMESTAMP, WindowRows, by_window
 
-TIMESTAMP = pa.timestamp("us", tz="UTC")
+T = TypeVar("T")
 START, END = "__start", "__end"
 POOL = "root"
 """Of Spark's scheduler: answers are short and awaited, so they share fairly with long batches."""
@@ -39,10 +50,23 @@ VIEW = "panes"
 class RootSpark:
     """Safe to use from several threads: each job has a session to itself on one Spark."""
 
-    def __init__(self, spark: Spark | SparkSession, *, job_s_max: float = JOB_S_MAX) -> None:
+    def __init__(
+        self,
+        spark: Spark | SparkSession,
+        *,
+        handover: HandoverPlace | None = None,
+        job_s_max: float = JOB_S_MAX,
+    ) -> None:
+        """Without a place for files there are no large answers, as in a rehearsal."""
         self._spark = spark_of(spark)
+        self._handover = handover
         self._sessions = RootSessions()
         self._job_s_max = job_s_max
+
+    @property
+    def handover(self) -> HandoverPlace:
+        assert self._handover is not None, "whoever answers from files names a place for them"
+        return self._handover
 
     def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
         """The answer's rows for each window that has any, in the query's order.
@@ -50,8 +74,28 @@ class RootSpark:
         Raises ``GroupFailed`` where Spark refuses a value, else ``SparkFailed``: also when it takes
         longer than ``job_s_max``, and when there is no Spark now.
         """
-        answer = self._run(query, _panes_table(query, windows), query.root_sql)
+        panes = _panes_table(query, windows)
+        answer = self._run(query, lambda session: _ran(session, panes, query.root_sql))
         return split_by_window(query, answer)
+
+    def finish_files(
+        self, query: Query, panes: PaneFiles, windows: Mapping[int, Iterable[int]], into: Path
+    ) -> dict[int, WindowRows]:
+        """The same for rows in files, with the answers in files below ``into``, which is made.
+
+        ``windows`` are the panes of each. Raises as ``finish`` does.
+        """
+
+        def run(session: SparkSession) -> dict[int, WindowRows]:
+            pairs = _windows(session, query, windows)
+            _show_panes(panes.frame(session).join(pairs, PANE).drop(PANE))
+            answer = session.sql(query.root_sql)
+            schema = arrow_schema(answer)
+            is_ordered = _is_ordered(query.root_sql)
+            write_rows(answer, into, in_order_of=None if is_ordered else f"{place(0)}.start")
+            return by_window(query, files_in(into, schema))
+
+        return self._run(query, run)
 
     def judge(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, Verdict]:
         """What becomes of each row, which is a group, in one job; of windows with such rows.
@@ -64,18 +108,29 @@ class RootSpark:
             raise SparkFailed(f"query {query.id}: root part: {error}") from error
         panes = _panes_table(query, {window: [(0, rows)] for window, rows in windows.items()})
         numbers = pa.array(range(panes.num_rows), pa.int64())
-        found = self._run(query, panes.append_column(GROUP_COLUMN, numbers), sql, SETTINGS)
+        panes = panes.append_column(GROUP_COLUMN, numbers)
+        found = self._run(query, lambda session: _ran(session, panes, sql), SETTINGS)
         return _by_window(windows, dict(zip(*(c.to_pylist() for c in found.columns), strict=True)))
 
     def _run(
-        self, query: Query, panes: pa.Table, sql: str, settings: Sequence[tuple[str, str]] = ()
-    ) -> pa.Table:
-        """One job over the view of panes, under further settings."""
+        self,
+        query: Query,
+        run: Callable[[SparkSession], T],
+        settings: Sequence[tuple[str, str]] = (),
+    ) -> T:
+        """One job in a session of its own, under further settings."""
         with (
             root_job(self._spark, str(query.id), job_s_max=self._job_s_max) as lease,
             self._sessions.borrowed(lease, (*query.settings, *settings), view=VIEW) as session,
         ):
-            return _ran(session, query, panes, sql)
+            session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
+            try:
+                return run(session)
+            except SPARK_ERRORS as error:
+                where = f"query {query.id}: root part"
+                if is_of_a_value(error):
+                    raise GroupFailed(where, message_of(error)) from error
+                raise SparkFailed(f"{where}: {message_of(error)}") from error
 
     def prepare(self, query: Query) -> None:
         """Plan and compile the root part on one row of nothing, so that the first answer need not.
@@ -88,21 +143,40 @@ class RootSpark:
             self.finish(query, {0: [(0, nothing)]})
 
 
-def _ran(session: SparkSession, query: Query, panes: pa.Table, sql: str) -> pa.Table:
-    session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
-    try:
-        frame = session.createDataFrame(panes)
-        if panes.num_rows <= ONE_TASK_ROWS:
-            frame = frame.coalesce(1)
-        window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
-        frame = frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END)
-        frame.createOrReplaceTempView(VIEW)
-        return session.sql(sql).toArrow()
-    except SPARK_ERRORS as error:
-        where = f"query {query.id}: root part"
-        if is_of_a_value(error):
-            raise GroupFailed(where, message_of(error)) from error
-        raise SparkFailed(f"{where}: {message_of(error)}") from error
+def _ran(session: SparkSession, panes: pa.Table, sql: str) -> pa.Table:
+    """Through the driver."""
+    frame = session.createDataFrame(panes)
+    _show_panes(frame.coalesce(1) if panes.num_rows <= ONE_TASK_ROWS else frame)
+    return session.sql(sql).toArrow()
+
+
+def _show_panes(frame: DataFrame) -> None:
+    """The view that the root part reads, of rows with the start and end of their window."""
+    window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
+    frame = frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END)
+    frame.createOrReplaceTempView(VIEW)
+
+
+def _windows(
+    session: SparkSession, query: Query, windows: Mapping[int, Iterable[int]]
+) -> DataFrame:
+    """Each pane beside each of its windows; a few rows, which every task gets."""
+    pairs = [(pane, window) for window, panes in windows.items() for pane in panes]
+    starts_us = [query.window.window_start_us(window) for _, window in pairs]
+    ends_us = [query.window.window_end_us(window) for _, window in pairs]
+    columns = [
+        pa.array([pane for pane, _ in pairs], pa.int64()),
+        pa.array(starts_us, TIMESTAMP),
+        pa.array(ends_us, TIMESTAMP),
+    ]
+    table = pa.Table.from_arrays(columns, names=[PANE, START, END])
+    return F.broadcast(session.createDataFrame(table))
+
+
+@lru_cache(maxsize=1_000)
+def _is_ordered(sql: str) -> bool:
+    """Whether the answers come in an order, which is by window first."""
+    return parse(sql).args.get("order") is not None
 
 
 def split_by_window(query: Query, answer: pa.Table) -> dict[int, pa.Table]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.algebra.types import site_schema
 from headwater.plan.query import Query
 from headwater.plan.write_site_sql import RECORDS
-from headwater.spark.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.collect import Collector, Rows
 from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
@@ -28,12 +27,14 @@ def over_records(records_sql: str, sql: str) -> str:
     return f"WITH {RECORDS} AS ({records_sql}) {sql}"
 
 
-def fitted(query: Query, table: pa.Table) -> pa.Table | None:
-    """The rows in the types that the query declares; None where there are none."""
-    if not table.num_rows:
-        return None
+def result(query: Query, rows: Rows) -> QueryResult:
+    """The rows in the types that the query declares."""
     schema = site_schema(query)
-    return table.select(schema.names).cast(schema)
+    if not rows.num_rows:
+        return QueryResult(str(query.id))
+    if isinstance(rows, pa.Table):
+        return QueryResult(str(query.id), rows.select(schema.names).cast(schema))
+    return QueryResult(str(query.id), pieces=rows.fitted(schema))
 
 
 def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
@@ -52,7 +53,9 @@ class SharedRun:
         parser: Parser,
         typed: str,
         found: Sequence[Tally],
+        collector: Collector,
         *,
+        bytes_in: int,
         before_us: str | None = None,
         offsets_us: Sequence[Mapping[str, int]] = (),
     ) -> None:
@@ -61,6 +64,8 @@ class SharedRun:
         self._parser = parser
         self._typed = typed
         self._found = found
+        self._collector = collector
+        self._bytes_in = bytes_in
         self._before_us = before_us
         self._offsets_us = offsets_us or [{}] * len(found)
 
@@ -72,15 +77,14 @@ class SharedRun:
         except SPARK_ERRORS as error:
             return {number: self._failure(query, error, number) for number in numbers}
         try:
-            table = frame.toArrow()
+            rows = self._collector.rows_by_site(
+                frame, str(query.id), numbers, bytes_in=self._bytes_in
+            )
         except SPARK_ERRORS as error:
             if len(numbers) == 1:
                 return {numbers[0]: self._failure(query, error, numbers[0])}
             return {number: self._alone(query, number, frame) for number in numbers}
-        return {
-            number: QueryResult(str(query.id), fitted(query, _of_site(table, number)))
-            for number in numbers
-        }
+        return {number: result(query, of_site) for number, of_site in rows.items()}
 
     def _sql(self, query: Query, numbers: Sequence[int]) -> str:
         need = self._parser.needs.index(need_of(query))
@@ -101,12 +105,9 @@ class SharedRun:
 
         The site is a key of the grouping, so Spark applies this filter before anything else.
         """
+        own = frame.where(F.col(SITE) == number)
         try:
-            table = frame.where(F.col(SITE) == number).toArrow()
+            rows = self._collector.rows(own, str(query.id), bytes_in=self._bytes_in)
         except SPARK_ERRORS as error:
             return self._failure(query, error, number)
-        return QueryResult(str(query.id), fitted(query, table))
-
-
-def _of_site(table: pa.Table, number: int) -> pa.Table:
-    return table.filter(pc.equal(table.column(SITE), number))
+        return result(query, rows)

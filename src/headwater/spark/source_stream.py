@@ -265,6 +265,14 @@ class SourceStream:
         if not batches:
             return
         try:
+            self._run(life, batches, readers, number)
+        finally:
+            self._runner.clear()
+
+    def _run(
+        self, life: int, batches: Sequence[SiteBatch], readers: Mapping[str, Reader], number: int
+    ) -> None:
+        try:
             with self._at_work(Work("batch", _queries_of(batches))):
                 outcomes = self._runner.run(batches)
         except Unreadable as error:

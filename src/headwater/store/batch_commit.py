@@ -18,14 +18,23 @@ record is on its way to the disk) does not: the whole batch is refused and comes
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
+import pyarrow as pa
 
 from headwater.algebra.site_state import FOREVER
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import QueryUnknown, StoreError
-from headwater.store.batch_rows import BatchRows, QueryResult, by_pane
+from headwater.store.batch_rows import (
+    PaneRun,
+    QueryResult,
+    WrittenRows,
+    by_pane,
+    has_rows,
+    tables_of,
+)
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.cuts import CutLog
 from headwater.store.manifest import Manifest
@@ -68,17 +77,15 @@ class BatchCommitter:
     ) -> Stored:
         state = self._cuts.state(source)
         known = self._judge(state, epoch, batch_id, through_cut, results)
-        tables = self._tables([result for result in results if result.query not in known])
-        filled = {query: rows.table for query, rows in tables.items() if rows.runs}
-        segments = self._rows.store.write(list(filled.items()))
-        files = dict(zip(filled, segments, strict=True))
-        with self._undone_if_failed(segments), self._manifest.transaction():
+        written = self._written([result for result in results if result.query not in known])
+        unnamed = {one.segment.name for one in written if one.segment is not None}
+        with self._undone_if_failed(list(unnamed)), self._manifest.transaction():
             self._cuts.refuse_forgotten(state)
             known = self._judge(state, epoch, batch_id, through_cut, results)
             new = [result for result in results if result.query not in known]
             self._remember(state, epoch, batch_id, new)
             queries = tuple(
-                self._store(result, tables.get(result.query), files, now_s=now_s)
+                self._store(result, written, unnamed, now_s=now_s)
                 for result in new
                 if self._queries.number(result.query) is not None
             )
@@ -88,7 +95,7 @@ class BatchCommitter:
             self._manifest.after_commit(
                 lambda: stored.append(Stored(state.report(), queries, bool(known)))
             )
-        self._rows.store.remove(segment.name for segment in files.values())
+        self._rows.store.remove(unnamed)
         return stored[0]
 
     def _judge(
@@ -102,7 +109,7 @@ class BatchCommitter:
         """The queries whose part of this batch is stored already. Raises if it is not to be."""
         known = self._known(state, epoch, batch_id)
         new = [result for result in results if result.query not in known]
-        is_news = not known and any(r.table is not None and r.table.num_rows for r in new)
+        is_news = not known and any(has_rows(result) for result in new)
         self._check(state, epoch, batch_id, through_cut, is_news=is_news)
         self._refuse_unknown(state, batch_id, new)
         return known
@@ -138,14 +145,23 @@ class BatchCommitter:
                 "begin a new epoch there"
             )
 
-    def _tables(self, results: Sequence[QueryResult]) -> dict[str, BatchRows]:
-        """By query: the rows that there are, in the order of panes, without those of panes that
+    def _written(self, results: Sequence[QueryResult]) -> list[WrittenRows]:
+        """The rows that there are on the disk, in the order of panes, without those of panes that
         take none; they never will again, so the transaction can only find more of them."""
-        return {
-            result.query: by_pane(result.table, self._queries.takes(result.query))
-            for result in results
-            if result.table is not None and result.table.num_rows and result.failed is None
-        }
+        found: list[WrittenRows] = []
+
+        def labelled() -> Iterator[tuple[str, pa.Table]]:
+            for result in results:
+                for table in tables_of(result):
+                    rows = by_pane(table, self._queries.takes(result.query))
+                    found.append(WrittenRows(result.query, rows.runs, rows.refused))
+                    if rows.runs:
+                        yield result.query, rows.table
+
+        segments = iter(self._rows.store.write(labelled()))
+        for one in found:
+            one.segment = next(segments) if one.runs else None
+        return found
 
     def _remember(
         self, state: SourceState, epoch: int, batch_id: int, results: Sequence[QueryResult]
@@ -163,44 +179,48 @@ class BatchCommitter:
     def _store(
         self,
         result: QueryResult,
-        rows: BatchRows | None,
-        files: dict[str, Segment],
+        written: Sequence[WrittenRows],
+        unnamed: set[str],
         *,
         now_s: float,
     ) -> QueryBatch:
-        """Name the stretches of one query, and take its file out of ``files`` when it is named;
-        what was sealed in between is counted as too late."""
+        """Name the stretches of one query, and take its files out of ``unnamed`` when they are
+        named; what was sealed in between is counted as too late."""
         if result.failed is not None:
             return self._store_failure(result.query, result.failed, result.touched)
-        if rows is None:
-            return QueryBatch(result.query)
-        first = self._queries.first_pane(result.query)
-        early = rows.refused_rows(below=first)
-        too_late = rows.refused_rows(at_least=first, below=FOREVER)
-        segment = files.get(result.query)
-        if segment is None:
-            return QueryBatch(result.query, too_late=too_late, before_begin=early)
         query = self._queries.number(result.query)
         assert query is not None, "only known queries are stored"
+        first = self._queries.first_pane(result.query)
         takes = self._queries.takes(result.query)
-        runs = [run for run in rows.runs if takes(run.pane)]
-        late = sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
-        if runs:
-            number = self._rows.add(query, files.pop(result.query))
-            self._manifest.run_many(
-                "INSERT INTO panes (query, pane, written_s) VALUES (?, ?, ?) ON CONFLICT DO "
-                "UPDATE SET written_s = excluded.written_s, is_dropped = 0",
-                ((query, run.pane, now_s) for run in runs),
-            )
-            self._manifest.run_many(
-                "INSERT INTO parts VALUES (?, ?, ?, ?, ?)",
-                ((query, run.pane, number, run.first_row, run.rows) for run in runs),
-            )
+        stored: Counter[int] = Counter()
+        early = too_late = 0
+        for rows in (one for one in written if one.query == result.query):
+            early += rows.refused_rows(below=first)
+            too_late += rows.refused_rows(at_least=first, below=FOREVER)
+            runs = [run for run in rows.runs if takes(run.pane)]
+            too_late += sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
+            if runs and rows.segment is not None:
+                unnamed.discard(rows.segment.name)
+                self._name(query, rows.segment, runs, now_s=now_s)
+            for run in runs:
+                stored[run.pane] += run.rows
         return QueryBatch(
             result.query,
-            panes=tuple((run.pane, run.rows) for run in runs),
-            too_late=too_late + late,
+            panes=tuple(sorted(stored.items())),
+            too_late=too_late,
             before_begin=early,
+        )
+
+    def _name(self, query: int, segment: Segment, runs: Sequence[PaneRun], *, now_s: float) -> None:
+        number = self._rows.add(query, segment)
+        self._manifest.run_many(
+            "INSERT INTO panes (query, pane, written_s) VALUES (?, ?, ?) ON CONFLICT DO "
+            "UPDATE SET written_s = excluded.written_s, is_dropped = 0",
+            ((query, run.pane, now_s) for run in runs),
+        )
+        self._manifest.run_many(
+            "INSERT INTO parts VALUES (?, ?, ?, ?, ?)",
+            ((query, run.pane, number, run.first_row, run.rows) for run in runs),
         )
 
     def _store_failure(
@@ -212,11 +232,11 @@ class BatchCommitter:
         return QueryBatch(query, failed=message, touched=touched, failure=number)
 
     @contextlib.contextmanager
-    def _undone_if_failed(self, segments: list[Segment]) -> Iterator[None]:
+    def _undone_if_failed(self, names: Sequence[str]) -> Iterator[None]:
         """Files of a batch that was not committed go, unless that isn't sure."""
         try:
             yield
         except BaseException:
             if not self._manifest.is_broken:
-                self._rows.store.remove(segment.name for segment in segments)
+                self._rows.store.remove(names)
             raise

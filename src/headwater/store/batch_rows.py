@@ -6,15 +6,17 @@ pane is one stretch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.algebra.row_pieces import RowPieces
 from headwater.algebra.site_state import FOREVER
 from headwater.store.pane_segments import PANE
+from headwater.store.segments import Segment
 
 
 class QueryResult(msgspec.Struct, frozen=True):
@@ -22,10 +24,26 @@ class QueryResult(msgspec.Struct, frozen=True):
 
     query: str
     table: pa.Table | None = None
-    """Column ``pane``, then the query's keys and partials; None: no rows."""
+    """Column ``pane``, then the query's keys and partials; None: no rows, or ``pieces``."""
     failed: str | None = None
     touched: tuple[int, int] | None = None
     """When it failed: the first and last pane of the batch's records, if that is known."""
+    pieces: RowPieces | None = None
+    """Rows that are too many for one table."""
+
+
+def tables_of(result: QueryResult) -> Iterable[pa.Table]:
+    """Its rows, in tables of which each has some; none where it failed."""
+    if result.failed is not None:
+        return ()
+    pieces = result.pieces if result.table is None else (result.table,)
+    return (table for table in pieces or () if table.num_rows)
+
+
+def has_rows(result: QueryResult) -> bool:
+    if result.table is not None:
+        return bool(result.table.num_rows)
+    return result.pieces is not None and bool(result.pieces.num_rows)
 
 
 class PaneRun(msgspec.Struct, frozen=True, array_like=True):
@@ -42,6 +60,16 @@ class BatchRows(msgspec.Struct, frozen=True):
     runs: tuple[PaneRun, ...]
     refused: tuple[tuple[int, int], ...] = ()
     """(pane, rows) of panes that take none: counted, not stored."""
+
+
+class WrittenRows(msgspec.Struct):
+    """A table of a query's rows that is on the disk."""
+
+    query: str
+    runs: tuple[PaneRun, ...]
+    refused: tuple[tuple[int, int], ...]
+    segment: Segment | None = None
+    """None: no pane took any of them."""
 
     def refused_rows(self, *, below: int, at_least: int = -FOREVER) -> int:
         return sum(rows for pane, rows in self.refused if at_least <= pane < below)

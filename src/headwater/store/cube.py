@@ -39,13 +39,14 @@ from headwater.store.cube_schema import CUBE_SCHEMA
 from headwater.store.cube_writes import CubeWrite, CubeWriter
 from headwater.store.cuts import CutLog
 from headwater.store.disk import Disk, explained
+from headwater.store.image_packer import ImagePacker
 from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch
 from headwater.store.retention import Retained, Retention, RetentionConfig
-from headwater.store.segments import Segment, SegmentStore
+from headwater.store.segments import SegmentStore
 from headwater.store.spool import SPOOL_BYTES_MAX, Spool
-from headwater.store.update_cutter import SUMMARY_BYTES_MAX, PlannedCut, UpdateCutter, consumed
+from headwater.store.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter, consumed
 
 
 class CubeStatus(msgspec.Struct, frozen=True):
@@ -208,33 +209,27 @@ class Cube:
         Returns a ``CutDone`` for each pane of each ``Cut``. Raises ``DiskFull`` with nothing
         changed.
         """
-        with self._turn:
-            plans = [self._cutter.plan(w) if isinstance(w, Cut) else None for w in writes]
-            cuts = [plan for plan in plans if plan is not None]
-            files = self._write_images(cuts)
+        packer = ImagePacker(self._rows.store)
+        with self._turn, self._without_files_if_failed(packer.names):
+            plans = [self._cutter.plan(w, packer) if isinstance(w, Cut) else None for w in writes]
+            packer.flush()
             writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=self._clock())
-            with self._without_files_if_failed(files), self.manifest.transaction():
+            cuts = [plan for plan in plans if plan is not None]
+            with self.manifest.transaction():
                 for write, plan in zip(writes, plans, strict=True):
-                    writer.apply(write, plan, segment=files.get(id(plan)))
+                    writer.apply(write, plan)
                 writer.removed += self._rows.free(writer.loosened | consumed(cuts))
-            self._rows.store.remove(writer.removed)
+        self._rows.store.remove(writer.removed)
         return writer.done
 
-    def _write_images(self, cuts: list[PlannedCut]) -> dict[int, Segment]:
-        """The merged rows of planned cuts as segments, by the identity of the plan."""
-        images = [(id(cut), cut.cut.query, self._cutter.image(cut)) for cut in cuts]
-        wanted = [(key, query, image) for key, query, image in images if image is not None]
-        segments = self._rows.store.write([(query, image) for _, query, image in wanted])
-        return {key: segment for (key, _, _), segment in zip(wanted, segments, strict=True)}
-
     @contextlib.contextmanager
-    def _without_files_if_failed(self, files: dict[int, Segment]) -> Iterator[None]:
+    def _without_files_if_failed(self, names: Sequence[str]) -> Iterator[None]:
         """Files of writes that were not committed go, unless that isn't sure."""
         try:
             yield
         except BaseException:
             if not self.manifest.is_broken:
-                self._rows.store.remove(segment.name for segment in files.values())
+                self._rows.store.remove(names)
             raise
 
     def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:

@@ -15,7 +15,6 @@ from headwater.edge.outputs import (
 )
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.manifest import Manifest
-from headwater.store.segments import Segment
 from headwater.store.update_cutter import PlannedCut, UpdateCutter
 
 CubeWrite = Cut | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
@@ -37,12 +36,10 @@ class CubeWriter:
         self._cutter = cutter
         self._now_s = now_s
 
-    def apply(
-        self, write: CubeWrite, planned: PlannedCut | None, *, segment: Segment | None = None
-    ) -> None:
-        """``planned`` goes with a ``Cut``, and ``segment`` if it wrote rows."""
+    def apply(self, write: CubeWrite, planned: PlannedCut | None) -> None:
+        """``planned`` goes with a ``Cut``."""
         if planned is not None:
-            self.done += self._cutter.write(planned, segment=segment, now_s=self._now_s)
+            self.done += self._cutter.write(planned, now_s=self._now_s)
         elif isinstance(write, Remember):
             self._queries.write_record(write.query, write.record)
         elif isinstance(write, Expire):

@@ -7,12 +7,13 @@ that has the name of one of ours keeps it; ours then begins with an underscore.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.row_pieces import RowPieces
 from headwater.root.envelope import Envelope
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -59,7 +60,7 @@ class Published(msgspec.Struct, frozen=True):
     """One window's answer, to be published. ``rows`` is None when there are none."""
 
     envelope: Envelope
-    rows: pa.Table | None = None
+    rows: pa.Table | RowPieces | None = None
 
     def stamped(self) -> Envelope:
         """The envelope with the number of rows filled in."""
@@ -100,15 +101,16 @@ def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
     }
 
 
-def rows_table(answers: Sequence[Published]) -> pa.Table | None:
-    """The rows of all windows under their short form; None when nobody gave a table."""
-    tables = [_rows(answer) for answer in answers if answer.rows is not None]
-    return pa.concat_tables(tables) if tables else None
+def row_pieces(answers: Sequence[Published]) -> Iterator[pa.Table]:
+    """The rows of all windows under their short form, a piece of one window after the other."""
+    for answer in answers:
+        if answer.rows is not None:
+            pieces = [answer.rows] if isinstance(answer.rows, pa.Table) else answer.rows
+            for rows in pieces:
+                yield _stamped(answer.envelope, rows)
 
 
-def _rows(answer: Published) -> pa.Table:
-    envelope, rows = answer.envelope, answer.rows
-    assert rows is not None, "only answers with a table have rows"
+def _stamped(envelope: Envelope, rows: pa.Table) -> pa.Table:
     values: Mapping[str, Any] = {
         "window_start": envelope.start_us,
         "window_end": envelope.end_us,

@@ -28,12 +28,13 @@ import pyarrow.parquet as pq
 from headwater.errors import StoreError
 from headwater.root.envelope import Envelope
 from headwater.store.disk import Disk, explained, make_durably
+from headwater.store.parquet_stream import parquet_pieces
 from headwater.store.publication import (
     ROW_FIELDS,
     Published,
     envelope_of,
     headers_table,
-    rows_table,
+    row_pieces,
 )
 from headwater.store.segments import parquet_image
 
@@ -107,15 +108,15 @@ class ResultsWriter:
         """Write the next publication, durable and hidden. Raises ``DiskFull`` with nothing left."""
         assert self._is_settled, "settle comes first: it says what the next number is"
         seq = self.last_seq + 1
-        tables = {"headers": headers_table(seq, answers), "rows": rows_table(answers)}
-        paths = []
+        headers, rows = (self._path(kind, seq, hidden=True) for kind in ("headers", "rows"))
+        paths = [headers]
         try:
             with explained(f"publishing in {self.directory}"):
                 self._remove(seq, hidden=True)
-                for kind, table in tables.items():
-                    if table is not None:
-                        paths.append(self._path(kind, seq, hidden=True))
-                        self._disk.write_new(paths[-1], [parquet_image(table)])
+                self._disk.write_new(headers, [parquet_image(headers_table(seq, answers))])
+                if any(answer.rows is not None for answer in answers):
+                    self._disk.write_new(rows, parquet_pieces(row_pieces(answers)))
+                    paths.append(rows)
                 self._disk.sync_files(paths)
                 self._disk.sync_directory(self.directory)
         except StoreError:
@@ -205,12 +206,13 @@ class ResultsReader:
         return pq.read_table(path) if path.exists() else None
 
     def window_rows(self, seq: int, envelope: Envelope) -> pa.Table | None:
-        """The rows of one window of a publication."""
-        rows = self.rows(seq)
-        if rows is None or not envelope.rows:
+        """The rows of one window of a publication, and little more of its file."""
+        path = self._path("rows", seq)
+        if not envelope.rows or not path.exists():
             return None
-        starts = rows.column(0)
-        return rows.filter(pc.equal(starts, pa.scalar(envelope.start_us, starts.type)))
+        start = pq.read_schema(path).field(0)
+        wanted = pc.field(start.name) == pa.scalar(envelope.start_us, start.type)
+        return pq.read_table(path, filters=wanted)
 
     def answer(self, seq: int, envelope: Envelope) -> pa.Table | None:
         """The answer's own columns of one window of a publication, in its order."""

@@ -24,16 +24,23 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
+from headwater.algebra.row_pieces import RowPieces
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger
-from headwater.errors import AlreadyPublished, RowsGone, SegmentDamaged, StoreError
+from headwater.errors import (
+    AlreadyPublished,
+    PaneIsLarge,
+    RowsGone,
+    SegmentDamaged,
+    StoreError,
+)
 from headwater.plan.query import Query
 from headwater.root.ack_cutter import LIFE_BITS
 from headwater.root.outputs import (
@@ -178,24 +185,23 @@ class RootLedger:
         self._manifest.run("DELETE FROM answers WHERE query = ? AND last_pane < ?", done)
         self._manifest.after_commit(lambda: self._drop_merges(trim.query, below=trim.done_through))
 
-    def pane_rows(self, query: str, pane: int, *, kept_through: int) -> pa.Table | None:
+    def pane_rows(
+        self, query: str, pane: int, *, kept_through: int, bytes_max: int = FOREVER
+    ) -> pa.Table | None:
         """The rows of all summaries of a pane up to this number, as one; None: there are none.
 
-        Raises ``SegmentDamaged`` when a checksum does not match; ``mend`` takes it out.
+        Raises ``SegmentDamaged`` when a checksum does not match; ``mend`` takes it out. Raises
+        ``PaneIsLarge`` when more than ``bytes_max`` would be in memory to merge them.
         """
         with self._manifest.lock:
-            self._refuse_ended(query)
             losses = self._losses
-            start, parts = self._merged_part(query, pane, kept_through)
-            numbers = self._manifest.all(
-                "SELECT number FROM summaries WHERE query = ? AND pane = ? AND has_rows = 1 "
-                "AND number > ? AND number <= ? ORDER BY number",
-                (query, pane, start, kept_through),
-            )
-            found = [self._load(query, number) for (number,) in numbers]
-            if None in found:
-                raise SegmentDamaged(self._damage_text(query, pane))
-            parts += [table for table in found if table is not None]
+            parts = []
+            byte_count = 0
+            for part in self.pane_parts(query, pane, kept_through=kept_through):
+                parts.append(part)
+                byte_count += part.nbytes
+                if byte_count > bytes_max:
+                    raise PaneIsLarge(f"{query}, pane {pane}: its rows are over {bytes_max} bytes")
         if not parts:
             return None
         merged = parts[0] if len(parts) == 1 else self._merger_of(query).merge(parts)
@@ -205,6 +211,31 @@ class RootLedger:
                 self._cache.put(_merge_key(query, pane, kept_through), merged)
                 self._merged_through[query, pane] = kept_through
         return merged
+
+    def pane_parts(self, query: str, pane: int, *, kept_through: int) -> Iterator[pa.Table]:
+        """The same rows as they were accepted, a summary at a time and unmerged.
+
+        Raises ``SegmentDamaged`` after the last one if one of them does not match its checksum.
+        """
+        with self._manifest.lock:
+            self._refuse_ended(query)
+            start, merged = self._merged_part(query, pane, kept_through)
+            numbers = self._manifest.all(
+                "SELECT number FROM summaries WHERE query = ? AND pane = ? AND has_rows = 1 "
+                "AND number > ? AND number <= ? ORDER BY number",
+                (query, pane, start, kept_through),
+            )
+        yield from merged
+        is_damaged = False
+        for (number,) in numbers:
+            with self._manifest.lock:
+                self._refuse_ended(query)
+                table = self._load(query, number)
+            if table is not None:
+                yield table
+            is_damaged |= table is None
+        if is_damaged:
+            raise SegmentDamaged(self._damage_text(query, pane))
 
     def _merged_part(self, query: str, pane: int, kept_through: int) -> tuple[int, list[pa.Table]]:
         """The merge that is in memory, if it holds nothing beyond what is asked for."""
@@ -219,10 +250,13 @@ class RootLedger:
         cached = self._cache.get(_summary_key(query, number))
         if cached is not None:
             return cached
-        checksum, data = self._manifest.one(
+        row = self._manifest.first(
             "SELECT checksum, data FROM summaries WHERE query = ? AND number = ?",
             (query, number),
         )
+        if row is None:
+            raise RowsGone(f"summary {number} of {query}: its pane is done, or it was set aside")
+        checksum, data = row
         if checksum_of(data) != checksum:
             self._damaged.setdefault(query, set()).add(number)
             return None
@@ -294,7 +328,7 @@ class RootLedger:
         self,
         query: Query,
         answers: Sequence[WindowAnswered],
-        rows: Mapping[int, pa.Table],
+        rows: Mapping[int, pa.Table | RowPieces],
         results: ResultsWriter,
     ) -> int:
         """Publish the answers of windows with their rows, and remember them, in one step.
@@ -310,7 +344,7 @@ class RootLedger:
         self,
         query: Query,
         answers: Sequence[WindowAnswered],
-        rows: Mapping[int, pa.Table],
+        rows: Mapping[int, pa.Table | RowPieces],
         results: ResultsWriter,
     ) -> int:
         stream = query.id.name

@@ -15,7 +15,7 @@ import contextlib
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -57,36 +57,45 @@ class SegmentStore:
             make_durably(disk, self.quarantine_directory)
             self._identity = identity_of(disk, directory)
 
-    def write(self, labelled: Sequence[tuple[str, pa.Table]]) -> list[Segment]:
-        """Write one segment for each (label, table); all are durable on return, or none stays."""
-        segments, images = [], []
-        for label, table in labelled:
-            image = parquet_image(table)
-            name = f"{_plain(label)}-{secrets.token_hex(8)}{SUFFIX}"
-            segments.append(Segment(name, checksum_of(image), len(image), table.num_rows))
-            images.append(image)
+    def write(self, labelled: Iterable[tuple[str, pa.Table]]) -> list[Segment]:
+        """Write one segment for each (label, table); all are durable on return, or none stays.
+
+        They are taken one after the other: of many tables one is in memory, and what the cache has.
+        """
+        segments: list[Segment] = []
         with explained(f"writing segments in {self.directory}"):
-            self._write_durably(segments, images)
-        for segment, (_, table) in zip(segments, labelled, strict=True):
-            self._cache.put(segment.name, table)
+            try:
+                for label, table in labelled:
+                    segments.append(self._write_unfinished(label, table))
+                self._finish(segments)
+            except BaseException:
+                self._undo(segments)
+                raise
         return segments
 
-    def _write_durably(self, segments: list[Segment], images: list[memoryview]) -> None:
-        finals = [self.directory / segment.name for segment in segments]
-        temporaries = [final.with_suffix(UNFINISHED) for final in finals]
-        try:
-            for temporary, image in zip(temporaries, images, strict=True):
-                self._disk.write_new(temporary, [image])
-            self._disk.sync_files(temporaries)
-            for temporary, final in zip(temporaries, finals, strict=True):
-                self._disk.rename(temporary, final)
-            if finals:
-                self._disk.sync_directory(self.directory)
-        except OSError:
-            for path in temporaries + finals:
+    def _write_unfinished(self, label: str, table: pa.Table) -> Segment:
+        image = parquet_image(table)
+        name = f"{_plain(label)}-{secrets.token_hex(8)}{SUFFIX}"
+        self._disk.write_new(self._unfinished(name), [image])
+        self._cache.put(name, table)
+        return Segment(name, checksum_of(image), len(image), table.num_rows)
+
+    def _finish(self, segments: list[Segment]) -> None:
+        self._disk.sync_files([self._unfinished(segment.name) for segment in segments])
+        for segment in segments:
+            self._disk.rename(self._unfinished(segment.name), self.directory / segment.name)
+        if segments:
+            self._disk.sync_directory(self.directory)
+
+    def _undo(self, segments: list[Segment]) -> None:
+        for segment in segments:
+            self._cache.drop(segment.name)
+            for path in (self._unfinished(segment.name), self.directory / segment.name):
                 with contextlib.suppress(OSError):
                     self._disk.remove(path)
-            raise
+
+    def _unfinished(self, name: str) -> Path:
+        return (self.directory / name).with_suffix(UNFINISHED)
 
     def read(self, segment: Segment) -> pa.Table:
         """The table, checked against the manifest's checksum unless it is still in memory.

@@ -4,6 +4,10 @@ A pane's rows come from several batches; its update is their merge, in a segment
 there is nothing to merge the batch's segment serves as it is, and nothing is written again. What
 is larger than ``summary_bytes_max`` becomes several updates.
 
+A pane of more than ``MERGE_BYTES_MAX`` is merged in portions of that size, so that no number of
+groups fills the memory: a key may then be in several of its updates. They are merged on the way, or
+at the root.
+
 The parts are read and merged before the transaction, since that takes time; the transaction then
 consumes exactly the parts that were read, and rows that came in between wait for the next cut.
 
@@ -16,7 +20,7 @@ the disk takes that: one bad sector must not stop a site.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 import pyarrow as pa
@@ -26,12 +30,18 @@ from headwater.algebra.summary import Merger
 from headwater.edge.outputs import Cut, CutDone
 from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube_queries import CubeQueries
+from headwater.store.image_packer import Image, ImagePacker
 from headwater.store.manifest import Manifest
-from headwater.store.pane_segments import PaneSegments, Stretch, with_pane
-from headwater.store.segments import Segment
+from headwater.store.pane_segments import PaneSegments, Stretch
 
 SUMMARY_BYTES_MAX = 4 << 20
 UNREADABLE_TRIES_MAX = 5
+MERGE_BYTES_MAX = 64 << 20
+"""Rows of one pane that are merged at once, as Arrow holds them."""
+
+
+Piece = tuple[Image, int, int]
+"""An update in the making: the image that it is in, its first row there, and its rows."""
 
 
 class PlannedPane(msgspec.Struct):
@@ -40,10 +50,10 @@ class PlannedPane(msgspec.Struct):
     pane: int
     parts: list[Stretch]
     """What is consumed."""
-    tables: list[pa.Table]
+    pieces: list[Piece] = []
     """One for each update that has to be written."""
-    stretches: list[Stretch]
-    """One for each update that needs no writing; either this or ``tables`` is empty."""
+    stretches: list[Stretch] = []
+    """One for each update that needs no writing; either this or ``pieces`` is empty."""
     row_bytes: int = 0
     is_damaged: bool = False
 
@@ -71,8 +81,8 @@ class UpdateCutter:
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
 
-    def plan(self, cut: Cut) -> PlannedCut:
-        """Read and merge what waits; nothing is changed."""
+    def plan(self, cut: Cut, packer: ImagePacker) -> PlannedCut:
+        """Read and merge what waits, into images; nothing is changed."""
         number = self._queries.number(cut.query)
         planned = PlannedCut(cut, [])
         if number is None:
@@ -86,25 +96,41 @@ class UpdateCutter:
             )
             if rows:
                 parts = [Stretch(*row) for row in rows]
-                planned.panes.append(self._planned(pane, parts, merger))
+                planned.panes.append(self._planned(cut.query, pane, parts, merger, packer))
         return planned
 
-    def _planned(self, pane: int, parts: list[Stretch], merger: Merger) -> PlannedPane:
-        intact, tables = [], []
+    def _planned(
+        self, query: str, pane: int, parts: list[Stretch], merger: Merger, packer: ImagePacker
+    ) -> PlannedPane:
+        planned = PlannedPane(pane, parts)
+        intact: list[Stretch] = []
+        for tables in self._portions(parts, intact):
+            merged = merger.merge(tables) if len(tables) != 1 else tables[0]
+            pieces = _split(merged, merger, self._summary_bytes_max)
+            planned.row_bytes = max(planned.row_bytes, *map(merger.size_bytes, pieces))
+            if len(pieces) == len(parts) == len(intact) == 1:
+                planned.stretches = intact
+                break
+            for piece in pieces:
+                image, first_row = packer.add(query, pane, piece)
+                planned.pieces.append((image, first_row, piece.num_rows))
+        planned.is_damaged = len(intact) < len(parts)
+        return planned
+
+    def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
+        """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
+        the parts themselves into ``intact``. There is at least one portion, if an empty one."""
+        tables: list[pa.Table] = []
         for part in parts:
             table = self._read(part)
-            if table is not None:
-                tables.append(table)
-                intact.append(part)
-        planned = PlannedPane(pane, parts, [], [], is_damaged=len(intact) < len(parts))
-        merged = merger.merge(tables) if len(tables) != 1 else tables[0]
-        pieces = _split(merged, merger, self._summary_bytes_max)
-        planned.row_bytes = max(merger.size_bytes(piece) for piece in pieces)
-        if len(pieces) == 1 and len(intact) == 1:
-            planned.stretches = intact
-        else:
-            planned.tables = pieces
-        return planned
+            if table is None:
+                continue
+            if tables and sum(one.nbytes for one in tables) + table.nbytes > MERGE_BYTES_MAX:
+                yield tables
+                tables = []
+            tables.append(table)
+            intact.append(part)
+        yield tables
 
     def _read(self, part: Stretch) -> pa.Table | None:
         """None: its rows are lost. Raises ``DiskTrouble`` where that is too early to say."""
@@ -124,28 +150,26 @@ class UpdateCutter:
         self._unreadable.pop(part.segment, None)
         return table
 
-    def image(self, planned: PlannedCut) -> pa.Table | None:
-        """The rows to be written for a planned cut, as one table; None: there are none."""
-        tables = [with_pane(t, pane.pane) for pane in planned.panes for t in pane.tables]
-        return pa.concat_tables(tables) if tables else None
-
-    def write(self, planned: PlannedCut, *, segment: Segment | None, now_s: float) -> list[CutDone]:
-        """Inside a transaction, after ``image`` is on the disk as ``segment``: number updates."""
+    def write(self, planned: PlannedCut, *, now_s: float) -> list[CutDone]:
+        """Inside a transaction, when the images are on the disk: number updates."""
         number = self._queries.write_record(planned.cut.query, planned.cut.record)
-        file = self._rows.add(number, segment) if segment is not None else 0
+        files: dict[str, int] = {}
         done = {}
-        row = 0
         for pane in planned.panes:
-            stretches = list(pane.stretches)
-            for table in pane.tables:
-                stretches.append(Stretch(file, row, table.num_rows))
-                row += table.num_rows
+            stretches = [*pane.stretches, *(self._named(number, p, files) for p in pane.pieces)]
             if self._is_there(number, pane.pane):
                 done[pane.pane] = self._number(number, planned.cut, pane, stretches, now_s=now_s)
         return [
             done.get(pane) or self._nothing(number, planned.cut.query, pane)
             for pane in planned.cut.panes
         ]
+
+    def _named(self, query: int, piece: Piece, files: dict[str, int]) -> Stretch:
+        image, first_row, rows = piece
+        assert image.segment is not None, "what is numbered is on the disk"
+        if image.segment.name not in files:
+            files[image.segment.name] = self._rows.add(query, image.segment)
+        return Stretch(files[image.segment.name], first_row, rows)
 
     def _is_there(self, number: int, pane: int) -> bool:
         """Retention may have taken the pane since the cut was planned."""

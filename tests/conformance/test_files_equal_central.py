@@ -1,0 +1,41 @@
+"""All rows as files, at sites and at the root: the same answers as by one plain Spark."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from headwater.agent import answer_runner, large_answers
+from headwater.agent.try_query import differences, try_central, try_query
+from headwater.spark import collect
+from headwater.store import image_packer, update_cutter
+
+sys.path.insert(0, str(Path(__file__).parent))
+from nasty_logs import write_sites
+
+TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.timeout(600)
+def test_answers_whose_rows_all_went_by_files_equal_those_of_one_spark(
+    spark_house, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds so small that nothing goes through the driver, and nothing is merged at once."""
+    for module, name in (
+        (collect, "QUICK_BYTES_MAX"),
+        (answer_runner, "QUICK_BYTES_MAX"),
+        (answer_runner, "MERGE_BYTES_MAX"),
+        (large_answers, "MERGE_BYTES_MAX"),
+        (update_cutter, "MERGE_BYTES_MAX"),
+        (image_packer, "WAITING_BYTES_MAX"),
+    ):
+        monkeypatch.setattr(module, name, -1)
+    write_sites(tmp_path / "sites", seed=20260303)
+    spark = spark_house.running()
+    federated = try_query(TEXT, tmp_path / "sites", spark=spark)
+    found = differences(federated, try_central(TEXT, tmp_path / "sites", spark=spark))
+    assert set(found.values()) == {None}, found
