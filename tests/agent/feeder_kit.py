@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -85,8 +86,7 @@ class Site:
             host=cast(Any, self.host), now_s=time.time, report=self.reports.append,
             read_from=lambda query, at_s: self.begun.append(query),
             begin_late=lambda query, at_s: None, offset_us=lambda query: 0,
-            next_wanted_s=lambda source, after_s: after_s + 1e-6,
-            future_tolerance_s=5.0, future_keep_s=1e6,
+            future_tolerance_s=5.0, future_keep_s=1e6, poller=ThreadPoolExecutor(1),
             **{"notice": lambda kind, text: self.notices.append((kind, text)), **options},
         )  # fmt: skip
         self.feeder.commanded = {"home": 1_000}

@@ -8,12 +8,18 @@ puts into the envelope.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path, PurePath
+
+import msgspec
 
 from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.errors import ConfigurationError, HeadwaterError, QueryRefused
 from headwater.frontend.admit import Policy, check_query
 from headwater.plan.query import Query, Source
+
+CHECKED_MAX = 256
+"""Queries whose check is remembered."""
 
 
 def admit_with(policy: PolicyConfig, sources: SourcesConfig) -> Callable[[Query], str | None]:
@@ -21,14 +27,27 @@ def admit_with(policy: PolicyConfig, sources: SourcesConfig) -> Callable[[Query]
     wanted = Policy(installers=policy.installers, denied_columns=policy.denied_columns)
 
     def admit(query: Query) -> str | None:
+        problem = _problem_with(msgspec.msgpack.encode(query), wanted)
+        if problem is not None:
+            return problem
         try:
-            check_query(query, wanted)
             source_directory(query.source, sources)
         except HeadwaterError as error:
             return str(error)
         return None
 
     return admit
+
+
+@lru_cache(maxsize=CHECKED_MAX)
+def _problem_with(encoded: bytes, policy: Policy) -> str | None:
+    """Why a query, as it travels, is refused. It is a matter of these bytes and of nothing else, so
+    the sites of one process, which may be a thousand, parse a text once between them."""
+    try:
+        check_query(msgspec.msgpack.decode(encoded, type=Query), policy)
+    except HeadwaterError as error:
+        return str(error)
+    return None
 
 
 def source_directory(source: Source, sources: SourcesConfig) -> tuple[Path, str]:

@@ -39,9 +39,10 @@ log = structlog.get_logger()
 
 SHOW_RETRY_S = 1.0
 """Between two tries to let readers see an answer that is published."""
-FINISHED_MAX = 4_096
-FINISHED_BYTES_MAX = 64 << 20
-"""Finished windows that are kept in memory, with the rows that they were made of."""
+STOP_S_MAX = 60.0
+"""How long an answer that is under way may take when its agent stops."""
+FINISHED_MAX = 256
+"""Finished windows that are kept in memory."""
 
 Panes = list[tuple[int, pa.Table]]
 LeftOuts = Mapping[int, LeftOut]
@@ -94,10 +95,17 @@ class AnswerRunner:
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Wait for what is under way; a published answer is never half written."""
+        """Wait for what is under way; a published answer is never half written.
+
+        A job of Spark that does not end is left to itself after a while: what it would publish, the
+        next start publishes.
+        """
         self._is_stopping = True
         if self._tasks:
-            await asyncio.wait(set(self._tasks))
+            _, left = await asyncio.wait(set(self._tasks), timeout=STOP_S_MAX)
+            for task in left:
+                log.warning("answer does not end, and is left")
+                task.cancel()
 
     async def _answer(self, answer: Answer) -> None:
         loop = asyncio.get_running_loop()

@@ -1,14 +1,17 @@
 """A federation in one process: many sites, one Spark, a network that is emulated in real time.
 
-Each site has its own directory, cube and runtime, exactly as an agent process has; only the Spark
-host and the event loop are shared, and messages travel as the same bytes through ``MemoryWorld``
-instead of sockets. ``headwater try`` and the demo run on this.
+Each site has its own directory, cube and runtime, exactly as an agent process has. The Spark host
+and the event loop are shared, the trees are planned once, and messages travel as the same bytes
+through ``MemoryWorld`` instead of sockets. ``headwater try``, which may have a thousand sites and
+keeps nothing, also shares threads and a disk without syncs. The demo kills sites and starts them
+again from what they have written, so its sites have both to themselves.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,9 +19,10 @@ import msgspec
 from headwater.agent.admission import admit_with
 from headwater.agent.clock import SiteClock
 from headwater.agent.config import PolicyConfig
-from headwater.agent.runtime import SiteRuntime
+from headwater.agent.runtime import SiteRuntime, federation_trees
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
+from headwater.agent.threads import SharedThreads
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.roster import Roster
@@ -26,6 +30,12 @@ from headwater.spark.handover import HandoverPlace
 from headwater.spark.root_part import RootSpark
 from headwater.spark.session import RunningSpark
 from headwater.spark.site_host import SiteHost
+from headwater.store.disk import Disk
+from headwater.store.segments import CACHE_BYTES_MAX
+
+CACHES_BYTES_MAX = 512 << 20
+"""Of the tables that all sites of a process together keep in memory beside their segments."""
+CACHE_BYTES_MIN = 256 << 10
 
 
 class Federation:
@@ -43,9 +53,12 @@ class Federation:
         now_s: Callable[[], float],
         batch_bytes_max: int | None = None,
         clocks: Mapping[str, Callable[[], float]] | None = None,
+        disk: Disk | None = None,
+        threads: SharedThreads | None = None,
     ) -> None:
         """``data`` maps each site with data to the directory that its sources are below. ``now_s``
-        is the wall clock; sites with an entry in ``clocks`` go by that instead."""
+        is the wall clock; sites with an entry in ``clocks`` go by that instead. Without ``threads``
+        each site has its own."""
         self.directory = directory
         self.roster = roster
         self.world = world
@@ -54,6 +67,9 @@ class Federation:
         self._data = data
         self._now_s = now_s
         self._clocks = clocks or {}
+        self._disk = disk or Disk()
+        self._threads = threads
+        self._trees = federation_trees(roster, settings)
         self._host = SiteHost(
             spark.session,
             directory / "spark",
@@ -64,23 +80,38 @@ class Federation:
         self._root_spark = RootSpark(spark.session, handover=handover)
 
     async def start(self) -> None:
-        for site in self.roster.sites:
-            await self.start_site(site.name)
+        """All are reachable before the first one dials, so nobody is sought in vain."""
+        made = [await self._made(site.name) for site in self.roster.sites]
+        for runtime in made:
+            await runtime.take_up()
+        for runtime in made:
+            await runtime.join()
+        for runtime in made:
+            runtime.begin()
 
     async def start_site(self, name: str) -> SiteRuntime:
         """A new life of this site, on the directory that it had."""
+        runtime = await self._made(name)
+        await runtime.start()
+        return runtime
+
+    async def _made(self, name: str) -> SiteRuntime:
         site = self.roster.site(name)
         clock = SiteClock(wall=self._clocks.get(name, self._now_s))
         sources = msgspec.structs.replace(
             self._settings.sources, data=str(self._data.get(name, self.directory / "none"))
         )
-        stores = await asyncio.to_thread(
+        open_stores = partial(
             SiteStores,
             self.directory / "sites" / name,
             site=name,
             clock=clock.now_s,
             retention=self._settings.retention,
+            disk=self._disk,
+            cache_bytes_max=self._cache_bytes_max(),
         )
+        opener = None if self._threads is None else self._threads.writer
+        stores = await asyncio.get_running_loop().run_in_executor(opener, open_stores)
         runtime = SiteRuntime(
             site=name,
             roster=self.roster,
@@ -92,10 +123,15 @@ class Federation:
             admit=admit_with(PolicyConfig(), sources),
             host=self._host if site.has_data else None,
             root_spark=self._root_spark,
+            trees=self._trees,
+            threads=self._threads,
         )
-        await runtime.start()
         self.runtimes[name] = runtime
         return runtime
+
+    def _cache_bytes_max(self) -> int:
+        share = CACHES_BYTES_MAX // len(self.roster.sites)
+        return max(CACHE_BYTES_MIN, min(CACHE_BYTES_MAX, share))
 
     async def kill_site(self, name: str) -> None:
         """The agent is gone from one moment to the next; its directory stays."""
@@ -106,7 +142,15 @@ class Federation:
         return self.runtimes[self.roster.home]
 
     async def stop(self) -> None:
-        for runtime in list(self.runtimes.values()):
-            await runtime.stop()
+        """No new input, then no new words, then the stores. All rest before the first one leaves,
+        so that nobody seeks those who have left."""
+        runtimes = list(self.runtimes.values())
         self.runtimes.clear()
+        for runtime in runtimes:
+            await runtime.rest()
         await asyncio.to_thread(self._host.stop)
+        self.world.end()
+        for runtime in runtimes:
+            await runtime.stop()
+        if self._threads is not None:
+            self._threads.end()

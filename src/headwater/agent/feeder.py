@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -109,6 +110,12 @@ class Followed:
         return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
 
     @property
+    def is_settled(self) -> bool:
+        """Whether a poll would find nothing that the newest one did not."""
+        is_polled = self.poll is not None and self.poll.is_clean
+        return is_polled and self.input is not None and self.input.is_settled
+
+    @property
     def unread(self) -> Unread:
         """What the newest poll left alone, by names below the directory of the path: where that is
         on the site's disk is nobody else's business."""
@@ -148,6 +155,7 @@ class Feeder:
         future_keep_s: float,
         notice: Callable[[str, str], None] = lambda kind, text: None,
         unread: Callable[[str, Unread], None] = lambda source, unread: None,
+        poller: Executor,
     ) -> None:
         """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
         ``future_tolerance_s`` is for sources that don't say it themselves; records that are
@@ -175,7 +183,7 @@ class Feeder:
         self._notice = notice
         self._unread = unread
         self._loop = asyncio.get_running_loop()
-        self._inputs = SourceInputs(site, cube.cuts)
+        self._inputs = SourceInputs(cube.cuts, poller)
         self._turn = asyncio.Lock()
         """Held by whoever opens, polls or forgets: ``install`` and ``run`` do."""
         self._epochs = count(1)
@@ -209,7 +217,7 @@ class Feeder:
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries = {**followed.queries, id_: query}
-        followed.new_queries.add(id_)
+        followed.poll = None  # its report is news to this query, also where nothing is left to read
         followed.units |= {(query.id.installer, query.unit_last)}
         self._host.install(query)
         is_begun = self._is_begun(followed)
@@ -282,14 +290,13 @@ class Feeder:
             except Exception as error:
                 self._tell_trouble("feeder", error)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._pause_s()):
+                async with asyncio.timeout(None if self._is_idle() else self._config.poll_s):
                     await self._wake.wait()
 
-    def _pause_s(self) -> float:
-        """Until the next poll of a source is due, as far as its troubles allow."""
-        every_s, now_s = self._config.poll_s, self._now_s()
-        pauses_s = (one.next_poll_s(every_s) - now_s for one in self.followed.values())
-        return min((pause_s for pause_s in pauses_s if 0.0 < pause_s < every_s), default=every_s)
+    def _is_idle(self) -> bool:
+        """Whether nothing is left to open, poll or forget until somebody wakes us."""
+        is_settled = all(one.is_settled for one in self.followed.values())
+        return is_settled and not self._leaving and not self._has_news
 
     async def _look_after_all(self) -> None:
         if self._has_news and self._host is not None:
@@ -311,7 +318,7 @@ class Feeder:
     async def _attend(self, followed: Followed) -> None:
         """Open the source or poll it, if it is time to. What it raises is its own trouble."""
         async with self._turn:
-            if not self._is_current(followed):
+            if not self._is_current(followed) or followed.is_settled:
                 return
             if self._now_s() < followed.next_poll_s(self._config.poll_s):
                 return

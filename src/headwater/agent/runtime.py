@@ -21,7 +21,6 @@ import asyncio
 import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import structlog
@@ -32,6 +31,7 @@ from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
+from headwater.agent.threads import SiteThreads
 from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.edge.site_word import ALWAYS_S
@@ -44,16 +44,20 @@ from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Command, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
+from headwater.plan.tree import Tree
 from headwater.spark.root_part import RootSpark
 from headwater.spark.site_host import SiteHost
 
 log = structlog.get_logger()
 
-TICK_S_MAX = 0.5
-"""The longest pause between two ticks, whatever the node says."""
 NOTICES_MAX = 200
 """Notices that are kept to be shown."""
 RETENTION_EVERY_S = 60.0
+
+
+def federation_trees(roster: Roster, settings: RuntimeSettings) -> tuple[Tree, ...]:
+    """On which commands travel: the same at every agent."""
+    return plan_trees(roster, root=roster.home, branching=settings.branching, count=settings.trees)
 
 
 class SiteRuntime:
@@ -73,10 +77,12 @@ class SiteRuntime:
         root_spark: RootSpark | None = None,
         spark: AgentSpark | None = None,
         ahead_s: Callable[[], float] = lambda: 0.0,
+        trees: Sequence[Tree] | None = None,
+        threads: SiteThreads | None = None,
     ) -> None:
         """Without ``host`` the site reads nothing, without ``root_spark`` it answers nothing;
         ``spark`` is for views and metrics. ``now_s`` is steady, and ``ahead_s`` how far the wall
-        clock is ahead of it."""
+        clock is ahead of it. Sites of one process share their ``trees`` and ``threads``."""
         self.site = site
         self.roster = roster
         self.stores = stores
@@ -85,9 +91,7 @@ class SiteRuntime:
         self.settings = settings
         self.now_s = now_s
         self._ahead_s = ahead_s
-        self.trees = plan_trees(
-            roster, root=roster.home, branching=settings.branching, count=settings.trees
-        )
+        self.trees = trees or federation_trees(roster, settings)
         """The federation's own, on which commands travel: the same at every agent."""
         self.node = Node(
             site=site,
@@ -114,10 +118,9 @@ class SiteRuntime:
         """Groups that they lack, because they can't be computed."""
         self.watchers: set[Callable[[Query, int], None]] = set()
         """Called with each publication."""
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-disk")
-        self._workers = ThreadPoolExecutor(2, thread_name_prefix=f"{site}-answer")
+        self._threads = threads or SiteThreads(site)
         self._runner = EffectRunner(
-            self.node, stores, network, writer=self._writer, now_s=now_s,
+            self.node, stores, network, writer=self._threads.writer, now_s=now_s,
             install=self._run_here, heard=self._heard, begin_answers=self._begin_answers,
         )  # fmt: skip
         self.feeder = Feeder(
@@ -128,10 +131,11 @@ class SiteRuntime:
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
             notice=lambda kind, text: self.note("feeder", kind, text), unread=self._unread,
+            poller=self._threads.poller,
         )  # fmt: skip
         self._answers = (
             AnswerRunner(
-                stores, root_spark, workers=self._workers, told=self._answered,
+                stores, root_spark, workers=self._threads.answers, told=self._answered,
                 published=self._published, damaged=self._found_damaged,
             )
             if root_spark is not None
@@ -147,6 +151,12 @@ class SiteRuntime:
 
     async def start(self) -> None:
         """Take up what the disk has, open the network, begin to work."""
+        await self.take_up()
+        await self.join()
+        self.begin()
+
+    async def take_up(self) -> None:
+        """What the disk has."""
         stores = self.stores
         self.node.restore(
             commands=stores.commands.live(),
@@ -156,7 +166,13 @@ class SiteRuntime:
             now_s=self.now_s(),
         )
         await self._do_effects(self.node.take())
+
+    async def join(self) -> None:
+        """From here on the others can reach it."""
         await self.network.start(self)
+
+    def begin(self) -> None:
+        """To work: to read, dial and answer."""
         self._tasks = [
             asyncio.create_task(self._guarded(self._drive, "node")),
             asyncio.create_task(self._guarded(self.feeder.run, "feeder")),
@@ -164,7 +180,7 @@ class SiteRuntime:
 
     async def stop(self) -> None:
         """End in order: no new input, then no new words, then the stores."""
-        await self._cancel()
+        await self.rest()
         await self.feeder.stop()
         if self._answers is not None:
             await self._answers.stop()
@@ -173,22 +189,22 @@ class SiteRuntime:
 
     async def kill(self) -> None:
         """End as a crash would: nothing that is not yet on the disk gets there."""
-        await self._cancel()
+        await self.rest()
         await self.feeder.stop()
         await self.network.stop()
         if self._answers is not None:
             await self._answers.stop()
         await asyncio.to_thread(self._close)
 
-    async def _cancel(self) -> None:
+    async def rest(self) -> None:
+        """Nothing of its own accord any more."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
 
     def _close(self) -> None:
-        self._writer.shutdown(wait=True)
-        self._workers.shutdown(wait=True)
+        self._threads.close()
         self.stores.close()
 
     # What operators and views ask
@@ -260,7 +276,8 @@ class SiteRuntime:
                 continue
             self._mend(now_s)
             await self._retain(now_s)
-            pause_s = min(max(self.node.next_deadline_s() - self.now_s(), 0.001), TICK_S_MAX)
+            due_s = self.node.next_deadline_s() - self.now_s()
+            pause_s = min(max(due_s, 0.001), self.settings.tick_s_max)
             with contextlib.suppress(TimeoutError):
                 # Not wait_for: up to Python 3.11 it can swallow the cancellation that ends us.
                 async with asyncio.timeout(pause_s):
@@ -306,7 +323,7 @@ class SiteRuntime:
         loop = asyncio.get_running_loop()
         try:
             retained = await loop.run_in_executor(
-                self._writer, lambda: self.stores.cube.retention(now_s=now_s)
+                self._threads.writer, lambda: self.stores.cube.retention(now_s=now_s)
             )
         except StoreBroken:
             raise

@@ -8,6 +8,9 @@ from headwater.agent.config import AgentConfig, SourcesConfig
 from headwater.node.config import NodeConfig
 from headwater.store.retention import RetentionConfig
 
+TICK_S_MAX = 0.5
+"""The longest pause between two ticks of a node, whatever it says."""
+
 
 class RuntimeSettings(msgspec.Struct, frozen=True):
     sources: SourcesConfig = SourcesConfig()
@@ -16,6 +19,7 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
     branching: int = 8
     trees: int = 4
     replan_every_s: float = 600.0
+    tick_s_max: float = TICK_S_MAX
 
     @classmethod
     def of(cls, config: AgentConfig) -> RuntimeSettings:

@@ -1,7 +1,7 @@
-"""Opening, polling and forgetting sources: one after the other, in a thread of their own.
+"""Opening, polling and forgetting sources: one after the other, beside the event loop.
 
 A source that is removed and installed again has the same name and another life. Nothing of the
-former life may touch the new one, so all that changes a source's input happens in one thread and
+former life may touch the new one, so all that changes a source's input happens one at a time and
 in order: a poll that is under way ends before its source is forgotten, and a source is opened anew
 only when the former one is forgotten. A batch is committed by another thread, Spark's: for as long
 as ``commits`` is held, nothing is forgotten.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 class SourceInputs:
-    """Used on the event loop; the work is done by the thread."""
+    """Used on the event loop; the work is done by ``poller``, whose last one is awaited first."""
 
-    def __init__(self, site: str, cuts: CutLog) -> None:
+    def __init__(self, cuts: CutLog, poller: Executor) -> None:
         self.commits = threading.RLock()
         self._cuts = cuts
-        self._poller = ThreadPoolExecutor(1, thread_name_prefix=f"{site}-poll")
+        self._poller = poller
 
     async def open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
         return await self._do(lambda: self._open(query, directory, pattern))
@@ -45,8 +45,8 @@ class SourceInputs:
         await self._do(lambda: self._forget(name, source))
 
     def close(self) -> None:
-        """What is under way ends first."""
-        self._poller.shutdown(wait=True)
+        """What is under way ends first: the poller does one thing after the other."""
+        self._poller.submit(lambda: None).result()
 
     def _open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
         name = query.source.name

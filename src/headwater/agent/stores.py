@@ -21,6 +21,7 @@ from headwater.store.cube import Cube
 from headwater.store.disk import Disk
 from headwater.store.retention import RetentionConfig
 from headwater.store.root_ledger import RootLedger
+from headwater.store.segments import CACHE_BYTES_MAX
 from headwater.store.spool import SPOOL_BYTES_MAX
 
 
@@ -36,6 +37,7 @@ class SiteStores:
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         disk: Disk | None = None,
+        cache_bytes_max: int = CACHE_BYTES_MAX,
     ) -> None:
         self.site = site
         self.disk = disk or Disk()
@@ -51,6 +53,7 @@ class SiteStores:
             spool_bytes_max=spool_bytes_max,
             clock=clock,
             disk=self.disk,
+            cache_bytes_max=cache_bytes_max,
         )
         try:
             self.commands = CommandStore(directory / "commands", disk=self.disk)

@@ -12,6 +12,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from math import isqrt
 from pathlib import Path
 
 import msgspec
@@ -22,17 +23,23 @@ from headwater.agent.federation import Federation
 from headwater.agent.free_memory import heap_for_a_run
 from headwater.agent.install import install
 from headwater.agent.settings import RuntimeSettings
+from headwater.agent.threads import SharedThreads
 from headwater.algebra.equality import difference
+from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.frontend.compile import compile_statements
 from headwater.net.memory_network import MemoryWorld
+from headwater.node.config import NodeConfig
+from headwater.overlay.config import OverlayConfig
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
+from headwater.root.config import RootConfig
 from headwater.root.envelope import Envelope, LeftOut
 from headwater.spark.bad_groups import Finished
 from headwater.spark.central import central_finished, left_alone
 from headwater.spark.jvm_end import Cause
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
+from headwater.store.disk import ScratchDisk
 from headwater.store.results import ResultsReader
 
 ROOT = "root"
@@ -41,6 +48,11 @@ STALL_S_MAX = 120.0
 """Nothing moved for so long: something is broken, and waiting will not mend it."""
 LOOK_EVERY_S = 0.2
 GONE_S = 0.5
+QUIET_S = 60.0
+"""Between two heartbeats, and between two looks at a node that waits for nothing."""
+SURE_S = 3_600.0
+"""After which a link counts as silent and a summary as lost, which nothing in memory is."""
+BRANCHING_MIN = 8
 ADVICE = {
     Cause.HEAP: "give it more with --memory (2g, say), or ask for fewer groups or longer windows",
     Cause.KILLED: "if nobody ended it, the machine ran out of memory: take less with --memory "
@@ -230,9 +242,11 @@ async def _answers(
         Roster(version=1, sites=tuple(sites), home=root),
         spark=spark,
         world=MemoryWorld(),
-        settings=RuntimeSettings(sources=SourcesConfig(poll_s=0.2, batch_bytes_max=256 << 20)),
+        settings=_settings(len(sites)),
         data=folders,
         now_s=time.time,
+        disk=ScratchDisk(),
+        threads=SharedThreads(),
     )
     try:
         await federation.start()
@@ -241,6 +255,29 @@ async def _answers(
         return [_result(federation, query) for query in queries]
     finally:
         await federation.stop()
+
+
+def _settings(site_count: int) -> RuntimeSettings:
+    """Links in memory are there until a site ends, and lose nothing: nobody has to ask for either.
+    So there is one tree, two hops high, hardly a heartbeat, and no repair of what is under way,
+    however long a busy machine takes over it."""
+    overlay = OverlayConfig(
+        heartbeat_every_s=QUIET_S,
+        silent_floor_s=SURE_S,
+        silent_ceiling_s=SURE_S,
+        summary_life_s=SURE_S,
+    )
+    return RuntimeSettings(
+        sources=SourcesConfig(poll_s=0.2, batch_bytes_max=256 << 20),
+        node=NodeConfig(
+            overlay=overlay,
+            edge=EdgeConfig(summary_life_s=SURE_S, state_every_s=QUIET_S),
+            root=RootConfig(summary_life_s=SURE_S, ack_every_s=max(2.0, site_count / 100)),
+        ),
+        branching=max(BRANCHING_MIN, isqrt(site_count) + 1),
+        trees=1,
+        tick_s_max=QUIET_S,
+    )
 
 
 async def _until_ended(

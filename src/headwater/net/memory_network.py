@@ -89,6 +89,11 @@ class MemoryWorld:
         if (network := self.find(to)) is not None:
             network.deliver(sender, pair, data)
 
+    def end(self) -> None:
+        """All leave at one moment: nobody is told that the others have left."""
+        for network in self._networks.values():
+            network.is_started = False
+
     def _border(self, sites: Iterable[str]) -> list[tuple[str, str]]:
         inside = set(sites)
         outside = set(self._networks) - inside

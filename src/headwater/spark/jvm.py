@@ -34,6 +34,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 
 from headwater.errors import SparkFailed
+from headwater.spark.done_within import done_within
 from headwater.spark.java import Java
 from headwater.spark.jvm_end import JvmEnd, end_of
 
@@ -157,8 +158,13 @@ class Jvm:
         self.process.wait(STOP_TIMEOUT_S)
 
     def stop(self, *, wait_s: float = STOP_TIMEOUT_S) -> None:
-        """Close its stdin, which is its signal to end; end it by force if it does not."""
-        self.gateway.shutdown()
+        """Close its stdin, which is its signal to end; end it by force if it does not.
+
+        The gateway may take for ever to shut down: py4j closes each connection on which the JVM
+        calls us, and closing one waits for the thread that reads from it. A stream that was left
+        in the middle of its call holds its connection, so nothing comes there until the JVM ends.
+        """
+        done_within(wait_s, self.gateway.shutdown)
         assert self.process.stdin is not None, "the JVM is started with a pipe"
         self.process.stdin.close()
         try:

@@ -16,8 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,20 +26,7 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark.archive import archive_path
-from headwater.spark.cluster import (
-    CLUSTER,
-    SECRET,
-    SHUFFLE_PARTITIONS,
-    Network,
-    is_cluster,
-    is_private,
-    make_private,
-    not_taken,
-    read_secret,
-    refuse_unfit,
-    refuse_unreachable,
-)
-from headwater.spark.cluster_probe import probe
+from headwater.spark.done_within import done_within
 from headwater.spark.java import Java, find_java
 from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
 from headwater.spark.jvm_end import JvmEnd
@@ -342,25 +328,6 @@ def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> SparkS
     for name, value in {**MEANING, **settings}.items():
         own.conf.set(name, value)
     return own
-
-
-def done_within(wait_s: float, act: Callable[[], object]) -> bool:
-    """Do it in a thread of its own; False: it takes longer than that, or failed.
-
-    A call into a JVM that does not answer returns when the JVM is ended, so the thread does not
-    stay for ever.
-    """
-    is_done = threading.Event()
-
-    def run() -> None:
-        with contextlib.suppress(Exception):
-            act()
-            is_done.set()
-
-    thread = threading.Thread(target=run, name="spark-call", daemon=True)
-    thread.start()
-    thread.join(wait_s)
-    return is_done.is_set()
 
 
 def _end_accumulators(context: SparkContext) -> None:

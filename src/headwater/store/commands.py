@@ -37,7 +37,7 @@ class CommandStore:
         """Open the file ``commands.sqlite`` in this directory, made if needed."""
         with explained(f"opening {directory}"):
             make_durably(disk or Disk(), directory)
-        self._manifest = Manifest.open(directory / "commands.sqlite", COMMANDS_SCHEMA)
+        self._manifest = Manifest.open(directory / "commands.sqlite", COMMANDS_SCHEMA, disk=disk)
 
     def close(self) -> None:
         self._manifest.close()

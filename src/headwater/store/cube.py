@@ -44,7 +44,7 @@ from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch
 from headwater.store.retention import Retained, Retention, RetentionConfig
-from headwater.store.segments import SegmentStore
+from headwater.store.segments import CACHE_BYTES_MAX, Segment, SegmentStore
 from headwater.store.spool import SPOOL_BYTES_MAX, Spool
 from headwater.store.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter, consumed
 
@@ -122,6 +122,7 @@ class Cube:
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
         clock: Callable[[], float] = time.time,
         disk: Disk | None = None,
+        cache_bytes_max: int = CACHE_BYTES_MAX,
     ) -> Cube:
         """Open or make the cube of ``site``, alone. ``clock`` is the process's steady one.
 
@@ -131,11 +132,13 @@ class Cube:
         lock = DirectoryLock.take(directory)
         try:
             with explained(f"opening {directory}"):
-                segments = SegmentStore(directory / "segments", disk=disk)
+                segments = SegmentStore(
+                    directory / "segments", disk=disk, cache_bytes_max=cache_bytes_max
+                )
                 spool = Spool(directory / "spool", disk=disk, bytes_max=spool_bytes_max)
                 disk.sync_directory(directory)
                 disk.sync_directory(directory.parent)
-            manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA)
+            manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA, disk=disk)
             born_s = clock()
             is_new = _claim(manifest, site=site, born_s=born_s)
             _rebase(manifest, now_s=clock())

@@ -72,6 +72,11 @@ class FiniteInput:
             report=report if self._state.is_begun else None,
         )
 
+    @property
+    def is_settled(self) -> bool:
+        """All files are registered: a further poll would find what it found."""
+        return self._state.is_begun
+
     def close(self) -> None:
         """There is nothing to let go of."""
 

@@ -92,6 +92,11 @@ class LogFollower:
         round_ = Round(now_s, refused=dict(listing.refused), is_clean=False)
         return self._told(round_, [], Cutter(self._cuts.spool, self._config, stem=""))
 
+    @property
+    def is_settled(self) -> bool:
+        """Never: a log may grow at any time."""
+        return False
+
     def close(self) -> None:
         """Let go of open files; nothing is lost by not calling it."""
         self._watch.open_files.close_all()

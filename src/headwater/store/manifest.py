@@ -12,6 +12,10 @@ A commit that failed with an I/O error may or may not be on the disk. Going on w
 guess, so the manifest then refuses all further work until it is opened anew and has looked
 (``StoreBroken``). Opening writes all that the log has into the file and syncs that, before anything
 is built upon it: the pages that a failed sync left in memory may never have reached the disk.
+
+On a disk that nobody opens again (``Disk.is_kept``) the manifest is in memory: the same statements
+and transactions, without a file. Making the tables takes 5 ms a site, so it is done once for each
+schema, and every further one begins as a copy of its pages, in 0.4 ms.
 """
 
 from __future__ import annotations
@@ -27,12 +31,16 @@ from typing import Any
 import msgspec
 
 from headwater.errors import DiskFull, DiskTrouble, StoreBroken, StoreError
+from headwater.store.disk import Disk
 
 BUSY_TIMEOUT_MS = 5_000
 WAL_BYTES_MAX = 64 << 20
 """To which the write-ahead log is cut back after a checkpoint."""
 CHECK_BYTES_MAX = 64 << 20
 """A larger file is not checked page by page at the start; its segments have their checksums."""
+
+MEMORY_PAGE_BYTES = 1024
+"""Of a manifest in memory: most of its tables have a few rows, and each takes a page at least."""
 
 TROUBLE = (
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY,
@@ -56,6 +64,10 @@ class Schema(msgspec.Struct, frozen=True):
     migrations: tuple[tuple[str, ...], ...]
 
 
+_PAGES: dict[Schema, bytes] = {}
+"""A new manifest in memory, for each schema."""
+
+
 @dataclass
 class Transaction:
     """What an open transaction will do in memory once it is committed."""
@@ -77,8 +89,10 @@ class Manifest:
         self._broken: str | None = None
 
     @classmethod
-    def open(cls, path: Path, schema: Schema) -> Manifest:
+    def open(cls, path: Path, schema: Schema, *, disk: Disk | None = None) -> Manifest:
         """Open or make the file and bring it to the newest version of its schema."""
+        if disk is not None and not disk.is_kept:
+            return cls._in_memory(path, schema)
         connection = None
         try:
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -99,6 +113,21 @@ class Manifest:
             if isinstance(error, StoreError):
                 raise
             raise _explained(path, "opening", error) from error
+        return manifest
+
+    @classmethod
+    def _in_memory(cls, path: Path, schema: Schema) -> Manifest:
+        """A new one; ``path`` is what messages call it."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        manifest = cls(path, connection)
+        pages = _PAGES.get(schema)
+        if pages is None:
+            connection.execute(f"PRAGMA page_size = {MEMORY_PAGE_BYTES}")
+            manifest._migrate(schema)
+            pages = _PAGES[schema] = connection.serialize()
+        else:
+            connection.deserialize(pages)
+        connection.execute("PRAGMA foreign_keys = ON")
         return manifest
 
     def _migrate(self, schema: Schema) -> None:

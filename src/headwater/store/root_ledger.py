@@ -83,7 +83,7 @@ class RootLedger:
         """Open the file ``ledger.sqlite`` in this directory, made if needed."""
         with explained(f"opening {directory}"):
             make_durably(disk or Disk(), directory)
-        self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA)
+        self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA, disk=disk)
         self._merger_of = merger_of
         self._clock = clock
         self._cache = TableCache(cache_bytes_max)

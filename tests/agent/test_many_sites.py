@@ -1,0 +1,159 @@
+"""What a federation in one process costs, counted for each site: more sites, no more for each.
+
+Counts and not times: of commits, polls, parses, summaries, threads and open files, for 10 sites and
+for 40.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.agent.admission import _problem_with
+from headwater.agent.try_query import StreamResult, try_query
+from headwater.net.codec import Codec
+from headwater.overlay.messages import SummaryMessage
+from headwater.store.finite import FiniteInput
+from headwater.store.manifest import Manifest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from made_spark import GROUPS, PANES, made_spark
+
+SQL = """
+CREATE SOURCE hits (ts TIMESTAMP, url STRING) WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM counts AS
+SELECT url, count(*) AS n FROM hits GROUP BY window(ts, '1 day'), url;
+"""
+
+
+class Work:
+    """Of one run of ``try`` over so many sites."""
+
+    def __init__(self, site_count: int, results: list[StreamResult], counts: Counter[str]) -> None:
+        self.site_count = site_count
+        self.results = results
+        self.counts = counts
+
+    def per_site(self, what: str) -> float:
+        return self.counts[what] / self.site_count
+
+
+def run(
+    site_count: int, directory: Path, monkeypatch: pytest.MonkeyPatch, *, files: int = 1
+) -> Work:
+    for number in range(site_count):
+        folder = directory / f"s{number}"
+        folder.mkdir(parents=True)
+        for file in range(files):
+            (folder / f"{file}.csv").write_text("2001-01-01 00:00:00,a\n")
+    counts: Counter[str] = Counter()
+    with monkeypatch.context() as patch:
+        _count(patch, counts, "polls", FiniteInput, "poll")
+        _count(patch, counts, "commits", Manifest, "transaction")
+        _count(patch, counts, "summaries", Codec, "encode", _is_summary)
+        _count(patch, counts, "parses", "headwater.agent.admission", "check_query")
+        _problem_with.cache_clear()
+        spark = made_spark(patch)
+        most = Counter(threads=threading.active_count(), files=_open_files())
+        before = Counter(most)
+
+        def look(_: object) -> None:
+            most["threads"] = max(most["threads"], threading.active_count())
+            most["files"] = max(most["files"], _open_files())
+
+        results = try_query(SQL, directory, show=look, spark=spark)
+    counts += most - before
+    return Work(site_count, results, counts)
+
+
+def _is_summary(_codec: Codec, message: object) -> bool:
+    return isinstance(message, SummaryMessage)
+
+
+def _count(
+    patch: pytest.MonkeyPatch,
+    counts: Counter[str],
+    what: str,
+    owner: Any,
+    name: str,
+    is_meant: Callable[..., bool] = lambda *_, **__: True,
+) -> None:
+    path = f"{owner}.{name}" if isinstance(owner, str) else None
+    real = getattr(__import__(owner, fromlist=[name]), name) if path else getattr(owner, name)
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        counts[what] += is_meant(*args, **kwargs)
+        return real(*args, **kwargs)
+
+    if path:
+        patch.setattr(path, counted)
+    else:
+        patch.setattr(owner, name, counted)
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Work]:
+    with pytest.MonkeyPatch.context() as patch:
+        return {n: run(n, tmp_path_factory.mktemp(f"sites{n}"), patch) for n in (10, 40)}
+
+
+def test_all_sites_are_in_every_answer(works: dict[int, Work]) -> None:
+    for site_count, work in works.items():
+        (result,) = work.results
+        assert len(result.windows) == PANES
+        for window in result.windows:
+            assert window.envelope is not None
+            assert window.envelope.covered == window.envelope.expected == site_count
+            assert window.envelope.exact
+            assert window.envelope.final
+            assert window.rows.num_rows == GROUPS
+
+
+def test_files_that_are_there_are_polled_once(works: dict[int, Work]) -> None:
+    """And once more when the query is there, whose news the first poll's report was not."""
+    for work in works.values():
+        assert work.per_site("polls") <= 2
+
+
+def test_a_site_commits_as_often_among_many(works: dict[int, Work]) -> None:
+    assert works[40].per_site("commits") <= 1.3 * works[10].per_site("commits")
+
+
+def test_a_pane_of_a_site_is_sent_once_and_once_more_by_a_relay(works: dict[int, Work]) -> None:
+    for work in works.values():
+        assert PANES <= work.per_site("summaries") <= 2 * PANES
+
+
+def test_a_text_is_parsed_once_for_all_sites_of_a_process(works: dict[int, Work]) -> None:
+    for work in works.values():
+        assert work.counts["parses"] == 1
+
+
+def test_sites_share_their_threads(works: dict[int, Work]) -> None:
+    assert works[40].counts["threads"] <= works[10].counts["threads"] + 2 <= 10
+
+
+def test_a_site_holds_one_open_file(works: dict[int, Work]) -> None:
+    """The lock of its directory; its manifests are in memory."""
+    added = works[40].counts["files"] - works[10].counts["files"]
+    assert added <= 30 + 5
+
+
+def test_more_files_are_one_commit_more_for_no_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, works: dict[int, Work]
+) -> None:
+    work = run(10, tmp_path, monkeypatch, files=50)
+    assert work.per_site("polls") <= 2
+    assert work.per_site("commits") <= 1.3 * works[10].per_site("commits")
