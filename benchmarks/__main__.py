@@ -5,7 +5,10 @@ import platform
 import subprocess
 import sys
 
-ORDER = ("site_pipeline", "light_load", "reading_ways", "agent_footprint", "merge", "wire")
+ORDER = (
+    "site_pipeline", "light_load", "reading_ways", "agent_footprint", "merge", "wire",
+    "cluster_cost", "scale",
+)  # fmt: skip
 
 
 def main() -> int:

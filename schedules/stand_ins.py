@@ -208,6 +208,9 @@ class StandInRunner:
     def __init__(self, spark: StandInSpark, directory: Path) -> None:
         self._spark = spark
 
+    def clear(self) -> None:
+        """There are no files to remove."""
+
     def close(self, **_: Any) -> None:
         """There is nothing to end."""
 

@@ -48,6 +48,12 @@ class MadeOffers:
     def offer(self) -> None:
         self._news.release()
 
+    def note_caller(self) -> None:
+        """There is no connection."""
+
+    def hang_up(self) -> None:
+        """There is nothing to close."""
+
     def frame(self) -> MadeOffers:
         return self
 
@@ -90,6 +96,9 @@ class MadeRunner:
     def __init__(self, _session: Any, _directory: Path) -> None:
         self.batch_count = 0
 
+    def clear(self) -> None:
+        """There are no files to remove."""
+
     def close(self, **_: Any) -> None:
         """There is nothing to end."""
 
@@ -113,7 +122,7 @@ def _values(kind: pa.DataType, count: int) -> pa.Array:
 class MadeRoot:
     """In place of ``RootSpark``: the rows as they came."""
 
-    def __init__(self, _spark: Any) -> None:
+    def __init__(self, _spark: Any, *, handover: Any = None) -> None:
         """There is nothing to start."""
 
     def finish(
@@ -130,4 +139,6 @@ def made_spark(monkeypatch: Any) -> Any:
     monkeypatch.setattr("headwater.spark.source_stream.OfferStream", MadeOffers)
     monkeypatch.setattr("headwater.spark.source_stream.BatchRunner", MadeRunner)
     monkeypatch.setattr("headwater.agent.federation.RootSpark", MadeRoot)
-    return SimpleNamespace(session=SimpleNamespace(lease=MadeLease), end=lambda: None)
+    return SimpleNamespace(
+        session=SimpleNamespace(lease=MadeLease), shared=None, end=lambda: None
+    )

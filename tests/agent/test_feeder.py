@@ -36,6 +36,7 @@ def late_ones(tmp_path: Path, *queries: tuple[int | None, int]) -> list[str]:
             "paris", cube, SourcesConfig(data=str(tmp_path / "data")), host=host, now_s=time.time,
             report=lambda report: None, read_from=lambda query, at_s: None,
             begin_late=lambda query, at_s: late.append(query), offset_us=lambda query: 0,
+            next_wanted_s=lambda source, after_s: after_s,
             future_tolerance_s=5.0, future_keep_s=1e6, poller=ThreadPoolExecutor(1),
         )  # fmt: skip
         for number, (begin_pane, unit_last) in enumerate(queries, start=1):

@@ -40,8 +40,9 @@ class LoopOnly:
     def node(self) -> Any:
         self._require_owner()
         peer = SimpleNamespace(
-            heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"]
-        )
+            heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"],
+            asleep_s=lambda: 12.5, awake_share=lambda now_s: 0.5,
+        )  # fmt: skip
         edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
         return SimpleNamespace(peer=peer, edge=edge, clock_steps=2)
 
@@ -64,6 +65,10 @@ class LoopOnly:
         self._require_owner()
         return 4
 
+    def now_s(self) -> float:
+        self._require_owner()
+        return 100.0
+
     def _require_owner(self) -> None:
         assert threading.get_ident() == self._owner, "only the event loop may look"
 
@@ -82,6 +87,8 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     text = asyncio.run(ask())
     assert "headwater_publications_total 9.0" in text
     assert "headwater_groups_left_out_total 4.0" in text
+    assert "headwater_late_seconds_total 12.5" in text or "headwater_late_seconds 12.5" in text
+    assert "headwater_awake_share 0.5" in text
     assert "headwater_records_fenced_total 5.0" in text
     assert "headwater_input_unread 6.0" in text
     assert 'headwater_link_up{to="fra"}' in text

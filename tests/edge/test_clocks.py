@@ -146,6 +146,17 @@ def test_what_a_clock_had_sealed_before_it_was_set_back_is_never_exact():
     assert site.told[-1].damaged == (damaged,)
 
 
+def test_what_is_sealed_in_steps_by_the_end_of_input_is_not_doubted_by_the_clock():
+    """One pane a cut: the seal of the end comes in as many steps."""
+    config = msgspec.structs.replace(CONFIG, panes_per_cut_max=1)
+    site = desk(query=make_query(lateness_s=DAY_S), config=config)
+    site.commit({2: [1], 3: [2], 4: [3]}, now_s=41.0, read_through_s=41.0, ended=True)
+    for second in range(42, 50):
+        site.work(now_s=float(second))
+    assert record(site).sealed_through == FOREVER
+    assert record(site).damaged == ()
+
+
 def test_a_restarted_site_spoils_nothing_by_a_clock_that_is_in_doubt():
     site = desk()
     for second in range(60):

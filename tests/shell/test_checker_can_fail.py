@@ -95,16 +95,16 @@ def test_a_write_that_is_given_up_on_a_full_disk_is_noticed(
 def test_segments_that_are_not_synced_are_missed_after_a_power_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real: Callable[..., Any] = SegmentStore._write_durably
+    real: Callable[..., Any] = SegmentStore._finish
 
-    def write(self: SegmentStore, segments: Any, images: Any) -> None:
+    def finish(self: SegmentStore, segments: Any) -> None:
         disk, self._disk = self._disk, Unsyncing(self._disk)
         try:
-            real(self, segments, images)
+            real(self, segments)
         finally:
             self._disk = disk
 
-    monkeypatch.setattr(SegmentStore, "_write_durably", write)
+    monkeypatch.setattr(SegmentStore, "_finish", finish)
     assert rules_broken(Kind.POWER)
 
 

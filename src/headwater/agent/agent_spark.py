@@ -19,6 +19,7 @@ from headwater.agent.config import AgentConfig
 from headwater.agent.death_book import Death, DeathBook
 from headwater.errors import ConfigurationError
 from headwater.node.effects import Notice
+from headwater.spark.cluster import is_cluster
 from headwater.spark.handover import HandoverPlace
 from headwater.spark.jvm import JvmIdentity, end_jvm
 from headwater.spark.keeper import (
@@ -73,14 +74,16 @@ class AgentSpark:
             self._keeper,
             self._directory / "spark",
             batch_bytes_max=self._config.sources.batch_bytes_max,
+            shared=shared_directory(self._config),
             limits=self._config.sources.batch_limits,
         )
         return self._host
 
     def root(self) -> RootSpark:
+        place = shared_directory(self._config) or self._directory / "spark"
         return RootSpark(
             self._keeper,
-            handover=HandoverPlace(self._directory / "spark" / "handover"),
+            handover=HandoverPlace(place / "handover"),
             job_s_max=self._config.spark.answer_s_max,
         )
 

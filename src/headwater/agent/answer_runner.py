@@ -41,8 +41,9 @@ SHOW_RETRY_S = 1.0
 """Between two tries to let readers see an answer that is published."""
 STOP_S_MAX = 60.0
 """How long an answer that is under way may take when its agent stops."""
-FINISHED_MAX = 256
-"""Finished windows that are kept in memory."""
+FINISHED_MAX = 4_096
+FINISHED_BYTES_MAX = 64 << 20
+"""Finished windows that are kept in memory, with the rows that they were made of."""
 
 Panes = list[tuple[int, pa.Table]]
 LeftOuts = Mapping[int, LeftOut]

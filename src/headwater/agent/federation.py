@@ -74,9 +74,10 @@ class Federation:
             spark.session,
             directory / "spark",
             batch_bytes_max=batch_bytes_max or settings.sources.batch_bytes_max,
+            shared=spark.shared,
             limits=settings.sources.batch_limits,
         )
-        handover = HandoverPlace(directory / "spark" / "handover")
+        handover = HandoverPlace((spark.shared or directory / "spark") / "handover")
         self._root_spark = RootSpark(spark.session, handover=handover)
 
     async def start(self) -> None:

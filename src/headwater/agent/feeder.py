@@ -217,6 +217,7 @@ class Feeder:
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries = {**followed.queries, id_: query}
+        followed.new_queries.add(id_)
         followed.poll = None  # its report is news to this query, also where nothing is left to read
         followed.units |= {(query.id.installer, query.unit_last)}
         self._host.install(query)
@@ -290,13 +291,19 @@ class Feeder:
             except Exception as error:
                 self._tell_trouble("feeder", error)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(None if self._is_idle() else self._config.poll_s):
+                async with asyncio.timeout(None if self._is_idle() else self._pause_s()):
                     await self._wake.wait()
 
     def _is_idle(self) -> bool:
         """Whether nothing is left to open, poll or forget until somebody wakes us."""
         is_settled = all(one.is_settled for one in self.followed.values())
         return is_settled and not self._leaving and not self._has_news
+
+    def _pause_s(self) -> float:
+        """Until the next poll of a source is due, as far as its troubles allow."""
+        every_s, now_s = self._config.poll_s, self._now_s()
+        pauses_s = (one.next_poll_s(every_s) - now_s for one in self.followed.values())
+        return min((pause_s for pause_s in pauses_s if 0.0 < pause_s < every_s), default=every_s)
 
     async def _look_after_all(self) -> None:
         if self._has_news and self._host is not None:

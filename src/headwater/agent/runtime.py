@@ -53,6 +53,8 @@ log = structlog.get_logger()
 NOTICES_MAX = 200
 """Notices that are kept to be shown."""
 RETENTION_EVERY_S = 60.0
+SOON_S = 1e-6
+"""After a read: any later one is wanted."""
 
 
 def federation_trees(roster: Roster, settings: RuntimeSettings) -> tuple[Tree, ...]:
@@ -392,9 +394,13 @@ class SiteRuntime:
             self.node.edge.begin_late(query_id, at_s=at_s)
 
     def _next_wanted_s(self, source: str, after_s: float) -> float:
+        """While the clock is doubted all is read as it comes: when it is believed panes may close
+        at once, by the newest read that there was."""
         edge = self.node.edge
         if edge is None:
             return ALWAYS_S
+        if self.node.is_clock_doubted:
+            return after_s + SOON_S
         return edge.next_wanted_s(source, after_s=after_s, now_s=self.now_s())
 
     def _begin_answers(self, query: Query) -> None:

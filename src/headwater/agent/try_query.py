@@ -45,7 +45,10 @@ from headwater.store.results import ResultsReader
 ROOT = "root"
 """The site that answers; it has no data of its own."""
 STALL_S_MAX = 120.0
-"""Nothing moved for so long: something is broken, and waiting will not mend it."""
+"""Nothing moved for so long, and Spark has no work: something is broken, and waiting will not mend
+it."""
+WORK_S_MAX = 3_600.0
+"""One job of Spark may take so long: a large file is one batch, and a busy machine is slow."""
 LOOK_EVERY_S = 0.2
 GONE_S = 0.5
 QUIET_S = 60.0
@@ -294,9 +297,10 @@ async def _until_ended(
         failures = [one.failure for one in federation.runtimes.values() if one.failure]
         if failures:
             raise HeadwaterError("; ".join(failures))
-        if time.monotonic() - moved_s > STALL_S_MAX:
+        still_s = time.monotonic() - moved_s
+        if still_s > STALL_S_MAX and (still_s > WORK_S_MAX or not spark.is_at_work()):
             raise HeadwaterError(
-                f"nothing has moved for {STALL_S_MAX:.0f} s; the newest notices: "
+                f"nothing has moved for {still_s:.0f} s; the newest notices: "
                 f"{[notice.text for notice in list(federation.home.notices)[-3:]]}"
             )
         await asyncio.sleep(LOOK_EVERY_S)

@@ -348,7 +348,7 @@ class QueryEdge:
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
         """A pane with rows that are in no update yet is not sealed."""
         if self.word.status == RUNNING:
-            self._doubt_seals(now_s=now_s)
+            self._doubt_seals(clock, now_s=now_s)
             through = sealable_through(
                 self.query, clock, lateness_s=self._lateness_s,
                 now_s=self.belief.sealing_s(now_s),
@@ -367,11 +367,13 @@ class QueryEdge:
             self.word.ended = through == FOREVER
             self.word.catching_up &= not self.word.ended
 
-    def _doubt_seals(self, *, now_s: float) -> None:
+    def _doubt_seals(self, clock: SourceClock, *, now_s: float) -> None:
         """The clock was set back: what it had sealed too early may lack the records that come now
-        and are too late for it. Such a pane is never called exact."""
+        and are too late for it. Such a pane is never called exact. What was sealed because the
+        input has ended was not sealed by a clock."""
         sealed = self.word.sealed_through
-        if self.query.ends or sealed in (-FOREVER, FOREVER) or now_s < self.belief.doubt_until_s:
+        has_end = self.query.ends or clock.ended
+        if has_end or sealed in (-FOREVER, FOREVER) or now_s < self.belief.doubt_until_s:
             return
         sure_s = self.time.of(now_s) - self._lateness_s + self.query.timing.disorder_s
         first = max(self.query.window.pane_at(round(sure_s * MICROS)), self.lowest())

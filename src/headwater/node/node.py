@@ -133,6 +133,11 @@ class Node:
         return self._clock.ahead_s
 
     @property
+    def is_clock_doubted(self) -> bool:
+        """Whether the wall clock was set and has not stood for long enough to be believed."""
+        return self._clock.doubted_s is not None
+
+    @property
     def clock_steps(self) -> int:
         """How often the wall clock was set in this life, believed or not."""
         return self._clock.step_count

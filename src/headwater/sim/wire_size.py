@@ -29,6 +29,9 @@ Arrow record batch."""
 PART_BYTES = 16
 STATE_BYTES = 63
 COMPRESSED_FROM_BYTES = 512
+ACK_BYTES = 54
+"""An acknowledgement beside its greetings and panes."""
+GREETING_BYTES = 12
 PANE_HELD_BYTES = 8
 """A pane in an acknowledgement beside its bitmap."""
 PANE_REPEATED_BYTES = 4
@@ -45,7 +48,8 @@ def wire_bytes(message: Any) -> int:
     if isinstance(message, StatesMessage):
         return PACKET_BYTES + 8 + STATE_BYTES * len(message.states)
     if isinstance(message, AckMessage):
-        return PACKET_BYTES + 42 + 12 * len(message.ack.greetings) + _panes_bytes(message.ack.panes)
+        greetings = GREETING_BYTES * len(message.ack.greetings)
+        return PACKET_BYTES + ACK_BYTES + greetings + _panes_bytes(message.ack.panes)
     if isinstance(message, CommandMessage) and isinstance(message.command, Install):
         links = sum(len(tree.parents) for tree in message.command.trees)
         return PACKET_BYTES + INSTALL_BYTES + round(TREE_LINK_BYTES * links)
@@ -60,7 +64,7 @@ def coverage_bytes(coverage: Coverage) -> int:
 def _panes_bytes(panes: tuple[PaneHeld, ...]) -> int:
     """In an outage most bitmaps are alike, and compression leaves one of each."""
     plain = sum(PANE_HELD_BYTES + held.sites.bit_length() // 8 for held in panes)
-    if plain < COMPRESSED_FROM_BYTES:
+    if ACK_BYTES + plain < COMPRESSED_FROM_BYTES:
         return plain
     once = {held.sites: held for held in panes}.values()
     told = sum(PANE_HELD_BYTES + held.sites.bit_length() // 8 for held in once)

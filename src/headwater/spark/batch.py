@@ -24,6 +24,8 @@ from pyspark.sql import functions as F
 
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.spark.cluster import is_cluster
+from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.collect import Collector, largest
 from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
@@ -90,7 +92,6 @@ class BatchRunner:
     def __init__(self, session: SparkSession, directory: Path) -> None:
         self._session = session
         self._directory = directory
-        self._is_cluster = is_cluster(session.sparkContext.master)
         self._sessions: dict[Settings, SparkSession] = {}
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
@@ -121,7 +122,8 @@ class BatchRunner:
         return [_joined(of_site) for of_site in zip(*outcomes, strict=True)]
 
     def _linked(self, chunks: Sequence[Sequence[Chunk]]) -> AbstractContextManager[Path]:
-        return linked(self._directory, chunks, is_shared=self._is_cluster)
+        is_shared = is_cluster(self._session.sparkContext.master)
+        return linked(self._directory, chunks, is_shared=is_shared)
 
     def _drop_sessions(self, wanted: set[Settings]) -> None:
         """Those of settings that no installed query has any more."""

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.row_pieces import RowPieces
+from headwater.edge.batch_times import Waiting
 from headwater.plan.query import Source
 from headwater.spark.fence import Fence
 

@@ -26,6 +26,20 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark.archive import archive_path
+from headwater.spark.cluster import (
+    CLUSTER,
+    SECRET,
+    SHUFFLE_PARTITIONS,
+    Network,
+    is_cluster,
+    is_private,
+    make_private,
+    not_taken,
+    read_secret,
+    refuse_unfit,
+    refuse_unreachable,
+)
+from headwater.spark.cluster_probe import probe
 from headwater.spark.done_within import done_within
 from headwater.spark.java import Java, find_java
 from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
@@ -126,6 +140,13 @@ class RunningSpark:
     def jvm(self) -> JvmIdentity:
         """For the manifest: whoever starts next on this directory awaits or ends it."""
         return self._jvm.identity
+
+    def is_at_work(self) -> bool:
+        """Whether a job runs now; False where the JVM does not say."""
+        try:
+            return bool(self.session.sparkContext.statusTracker().getActiveJobsIds())
+        except (Py4JError, OSError):
+            return False
 
     def is_alive(self) -> bool:
         return self._jvm.process.poll() is None

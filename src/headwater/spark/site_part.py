@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from headwater.algebra.types import site_schema
 from headwater.plan.query import Query
 from headwater.plan.write_site_sql import RECORDS
+from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.collect import Collector, Rows
 from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
@@ -84,12 +85,7 @@ class SharedRun:
             if len(numbers) == 1:
                 return {numbers[0]: self._failure(query, error, numbers[0])}
             return {number: self._alone(query, number, frame) for number in numbers}
-        rows = by_site(table)
-        nothing = table.slice(0, 0)
-        return {
-            number: QueryResult(str(query.id), fitted(query, rows.get(number, nothing)))
-            for number in numbers
-        }
+        return {number: result(query, of_site) for number, of_site in rows.items()}
 
     def _sql(self, query: Query, numbers: Sequence[int]) -> str:
         need = self._parser.needs.index(need_of(query))
@@ -115,16 +111,4 @@ class SharedRun:
             rows = self._collector.rows(own, str(query.id), bytes_in=self._bytes_in)
         except SPARK_ERRORS as error:
             return self._failure(query, error, number)
-        return QueryResult(str(query.id), fitted(query, table))
-
-
-def by_site(table: pa.Table) -> dict[int, pa.Table]:
-    """The rows of each site that has any, in one pass over all of them: a filter for each site
-    would read all rows as often as there are sites."""
-    ordered = table.take(pc.sort_indices(table.column(SITE)))
-    counts = pc.value_counts(ordered.column(SITE))
-    found, first = {}, 0
-    for entry in counts.to_pylist():
-        found[entry["values"]] = ordered.slice(first, entry["counts"])
-        first += entry["counts"]
-    return found
+        return result(query, rows)

@@ -78,7 +78,8 @@ class SourceStream:
         shared: Path | None = None,
     ) -> None:
         """``limits`` say for how much input a batch waits that nobody waits for; ``at_work`` is
-        told what each batch runs, for as long as it runs."""
+        told what each batch runs, for as long as it runs. The files of a batch lie in ``shared``
+        where executors see no other place."""
         self.source = source
         self._session = session
         self._directory = directory
@@ -260,7 +261,6 @@ class SourceStream:
         self._offer()
 
     def _process(self, life: int, cuts: Mapping[str, int], number: int) -> None:
-        began_s = time.monotonic()
         batches, readers = self._gather(life, cuts)
         if not batches:
             return
@@ -272,6 +272,7 @@ class SourceStream:
     def _run(
         self, life: int, batches: Sequence[SiteBatch], readers: Mapping[str, Reader], number: int
     ) -> None:
+        began_s = time.monotonic()
         try:
             with self._at_work(Work("batch", _queries_of(batches))):
                 outcomes = self._runner.run(batches)

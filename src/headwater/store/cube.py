@@ -44,7 +44,7 @@ from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch
 from headwater.store.retention import Retained, Retention, RetentionConfig
-from headwater.store.segments import CACHE_BYTES_MAX, Segment, SegmentStore
+from headwater.store.segments import CACHE_BYTES_MAX, SegmentStore
 from headwater.store.spool import SPOOL_BYTES_MAX, Spool
 from headwater.store.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter, consumed
 

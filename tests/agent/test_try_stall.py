@@ -1,0 +1,56 @@
+"""When ``try`` gives up: not while Spark is at work, and not for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headwater.agent import try_query
+from headwater.errors import HeadwaterError
+
+QUERY: Any = SimpleNamespace(id="q@root#1", root="root")
+
+
+class Federation:
+    """Ends after so many looks at it, and shows nothing of what it does meanwhile."""
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+        feeder = SimpleNamespace(has_sources=False, has_ended=False)
+        self.home = SimpleNamespace(
+            ended=set(), feeder=feeder, failure="", answer_count=0, notices=()
+        )
+        self.roster = SimpleNamespace(sites=(1, 2))
+
+    @property
+    def runtimes(self) -> dict[str, Any]:
+        self._looks -= 1
+        if self._looks <= 0:
+            self.home.ended.add("q@root#1")
+        return {"root": self.home}
+
+
+def wait(monkeypatch: pytest.MonkeyPatch, *, is_at_work: bool, work_s_max: float = 60.0) -> None:
+    monkeypatch.setattr(try_query, "STALL_S_MAX", 0.0)
+    monkeypatch.setattr(try_query, "WORK_S_MAX", work_s_max)
+    monkeypatch.setattr(try_query, "LOOK_EVERY_S", 0.0)
+    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=lambda: is_at_work)
+    federation: Any = Federation(looks=60)
+    asyncio.run(try_query._until_ended(federation, [QUERY], spark, lambda _: None))
+
+
+def test_a_long_job_of_spark_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait(monkeypatch, is_at_work=True)
+
+
+def test_where_nothing_works_it_ends_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HeadwaterError, match="nothing has moved"):
+        wait(monkeypatch, is_at_work=False)
+
+
+def test_no_job_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HeadwaterError, match="nothing has moved"):
+        wait(monkeypatch, is_at_work=True, work_s_max=0.0)
