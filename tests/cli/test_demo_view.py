@@ -134,9 +134,10 @@ def test_on_a_terminal_the_picture_is_drawn_in_place() -> None:
     assert "top_domains" in out.getvalue()
 
 
-def summary(*, is_equal: bool, final_count: int = 9) -> DemoSummary:
+def summary(*, is_equal: bool, final_count: int = 9, exact_count: int = 9) -> DemoSummary:
     verdict = StreamVerdict(
-        "top_domains", 9, final_count, 9, 3, 90, is_equal, "" if is_equal else "window 4 differs"
+        "top_domains", 9, final_count, exact_count, 3, 90, is_equal,
+        "" if is_equal else "window 4 differs",
     )
     return DemoSummary((verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0)
 
@@ -160,6 +161,7 @@ def test_the_summary_says_what_was_saved_and_that_all_is_equal() -> None:
 def test_a_difference_or_a_window_that_is_not_final_is_no_success() -> None:
     assert not summary(is_equal=False).is_good
     assert not summary(is_equal=True, final_count=8).is_good
+    assert not summary(is_equal=True, exact_count=8).is_good
     assert not DemoSummary((), 1, 1, 1, 1, 1.0).is_good
     text = summary_text(summary(is_equal=False))
     assert "window 4 differs" in text

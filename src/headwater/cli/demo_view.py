@@ -158,7 +158,7 @@ def _closing_lines(summary: DemoSummary) -> tuple[str, ...]:
         f"{ratio(summary.raw_zstd_bytes, sent)} less than the logs compressed with zstd.",
         "Every final answer equals that of one Spark over all records."
         if summary.is_good
-        else "NOT every answer is final and equal to that of one Spark: see the table.",
+        else "NOT every answer is final, exact and equal to that of one Spark: see the table.",
     )
 
 
