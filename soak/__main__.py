@@ -20,7 +20,7 @@ from soak.rounds import Soak
 ROUNDS, SETTLED = 2_500, 500
 MEASURE_EVERY = 50
 POINTS = 5
-"""Samples of which the least one counts: threads of idle pools come and go."""
+"""Samples of which the middle one counts: threads of idle pools come and go."""
 GROWTH_MAX = 0.02
 COMPILE_SOON = "-XX:CompileThresholdScaling=0.01"
 """Java compiles a method when it has run often enough, so code goes on growing for weeks, ever more

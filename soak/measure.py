@@ -66,7 +66,7 @@ def _live_objects(running: RunningSpark) -> dict[str, int]:
 
 
 class Growth(msgspec.Struct, frozen=True):
-    """One quantity between two points, each the least of a few samples."""
+    """One quantity between two points, each the middle of a few samples."""
 
     name: str
     first: float
@@ -80,17 +80,14 @@ class Growth(msgspec.Struct, frozen=True):
 def growth(
     samples: Sequence[tuple[int, Mapping[str, int]]], *, settled: int, points: int
 ) -> list[Growth]:
-    """From round ``settled`` on: the least of the first few samples, and that of the last few.
-
-    A sample may catch what is about to go: sessions that a collection has not reached, 15 MB of a
-    heap that swings with the rounds. What piles up is in all of them, also in the least.
-    """
+    """From round ``settled`` on: the middle of the first few samples, and that of the last few."""
     after = [counts for number, counts in samples if number >= settled]
     return [
-        Growth(name, _least(name, after[:points]), _least(name, after[-points:]))
+        Growth(name, _middle(name, after[:points]), _middle(name, after[-points:]))
         for name in after[0]
     ]
 
 
-def _least(name: str, samples: Sequence[Mapping[str, int]]) -> float:
-    return float(min(sample[name] for sample in samples))
+def _middle(name: str, samples: Sequence[Mapping[str, int]]) -> float:
+    values = sorted(sample[name] for sample in samples)
+    return float(values[len(values) // 2])
