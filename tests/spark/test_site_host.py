@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.clientserver import ClientServerConnection  # type: ignore[import-untyped]
 from spark_kit import ListInbox, inverse, per_domain, until
 
 from headwater.errors import StoreError
@@ -115,24 +116,32 @@ def test_a_stream_that_was_stopped_goes_on_at_the_committed_cut(
 
 
 def test_a_stream_that_has_ended_leaves_no_connection_and_no_thread_behind(
-    spark: SparkSession, host: SiteHost, serve: MakeInbox
+    spark: SparkSession, host: SiteHost, serve: MakeInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """py4j opens one for each thread of the JVM that calls us, and closes none by itself."""
-    gateway: Any = spark.sparkContext._gateway
+    callers = set()
+    call = ClientServerConnection._call_proxy
+
+    def note_and_call(connection: Any, *rest: Any) -> Any:
+        callers.add(connection)  # one that only tells of garbage is the collector's, and stays
+        return call(connection, *rest)
+
+    monkeypatch.setattr(ClientServerConnection, "_call_proxy", note_and_call)
 
     def open_connections() -> int:
-        return sum(one.socket is not None for one in list(gateway._callback_server.connections))
+        return sum(one.socket is not None for one in list(callers))
 
     inbox = serve("x", per_domain())
     give(host, inbox, line(1))
-    before = open_connections()
+    assert open_connections() == 1
     for second in range(2, 6):
         for stream in spark.streams.active:
             stream.stop()
         give(host, inbox, line(second))
-    until(lambda: open_connections() <= before)
+    until(lambda: open_connections() == 1)
+    assert len(callers) == 5
     host.withdraw("x")
-    until(lambda: open_connections() < before)
+    until(lambda: open_connections() == 0)
 
 
 def become_a_file(directory: Path) -> None:
