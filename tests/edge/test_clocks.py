@@ -17,7 +17,8 @@ QUERY = make_query(lateness_s=20.0)
 ID = str(QUERY.id)
 ME, ROOT = 1000, 50
 HOUR_S, DAY_S = 3_600.0, 86_400.0
-CONFIG = EdgeConfig(clock_settle_s=30.0, clock_tolerance_s=60.0, seal_every_s=1.0)
+SETTLE_S = 30.0
+CONFIG = EdgeConfig(clock_settle_s=SETTLE_S, clock_tolerance_s=60.0, seal_every_s=1.0)
 
 
 def ack(number=1, *, sites_clock_s=None, greetings=(), root=ROOT, **fields) -> Acknowledgement:
@@ -105,10 +106,45 @@ def test_after_a_restart_a_clock_that_nobody_confirms_is_believed_after_a_while(
     site = desk()
     poll(site, 11.0)
     site.start(now_s=30.0)
-    poll(site, 59.9)
+    poll(site, 30.0 + 3 * SETTLE_S - 0.1)
     assert record(site).closed_through == 1
-    poll(site, 61.0)
-    assert record(site).closed_through == 6
+    poll(site, 30.0 + 3 * SETTLE_S + 1.0)
+    assert record(site).closed_through == 12
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, DAY_S])
+def test_an_acknowledgement_that_tells_no_clocks_confirms_none(ahead_s):
+    """The root may have begun anew on the same machine, with the same clock."""
+    site = desk()
+    for second in range(60):
+        poll(site, float(second))
+    assert (record(site).closed_through, record(site).sealed_through) == (5, 3)
+    site.start(now_s=ahead_s + 70.0)
+    site.hear(ack(), now_s=ahead_s + 70.0)
+    poll(site, ahead_s + 75.0)
+    closed = 7 if ahead_s == 0.0 else 11
+    assert record(site).closed_through == closed, "52 + 5 s since then + 60, less the disorder"
+    assert record(site).sealed_through == 3
+    for number in range(2, 6):
+        site.hear(ack(number), now_s=ahead_s + 75.0)
+        poll(site, ahead_s + 75.0)
+    assert record(site).closed_through == closed, "saying it again tells no more"
+    site.hear(ack(6, sites_clock_s=75.0), now_s=ahead_s + 75.0)
+    poll(site, ahead_s + 76.0)
+    assert record(site).sealed_through == 5
+
+
+def test_by_age_any_acknowledgement_ends_the_doubt():
+    site = desk(query=msgspec.structs.replace(QUERY, time=TimeKind.AGE, begin_pane=None))
+    site.edge.root_clock(ID, 0.0, now_s=0.0)
+    site.work(now_s=0.0)
+    site.start(now_s=200.0)
+    site.edge.root_clock(ID, 0.0, now_s=200.0)
+    poll(site, 200.0)
+    assert record(site).closed_through == -FOREVER
+    site.hear(ack(), now_s=201.0)
+    poll(site, 201.0)
+    assert record(site).closed_through == 20
 
 
 def test_a_clock_that_was_set_moves_closes_without_another_report():
@@ -162,7 +198,7 @@ def test_a_restarted_site_spoils_nothing_by_a_clock_that_is_in_doubt():
     for second in range(60):
         poll(site, float(second))
     assert record(site).sealed_through == 3
-    site.start(now_s=0.0)
+    site.start(now_s=-60.0)
     poll(site, 29.0)
     assert record(site).damaged == (), "it may be set right before it is believed"
     poll(site, 31.0)

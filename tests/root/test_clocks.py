@@ -309,9 +309,19 @@ def test_by_age_no_former_clock_is_told():
 
 
 def test_acknowledgements_say_nothing_of_clocks_that_nobody_told():
-    root = desk()
+    root = desk(sites=3)
     root.work(now_s=0.0)
     assert root.acks[-1].sites_clock_s is None
+
+
+@pytest.mark.parametrize("sites", [1, 2])
+def test_where_nobody_is_outvoted_the_roots_own_clock_is_told_until_the_sites_have(sites):
+    root = desk(sites=sites, offsets_s=(0.0,) * sites)
+    root.work(now_s=1.0)
+    root.start(now_s=DAY_S)
+    root.root.set_clock(-5.0)
+    root.work(now_s=DAY_S + 1.0)
+    assert root.acks[-1].sites_clock_s == DAY_S - 4.0
 
 
 def test_a_restarted_root_with_a_wrong_clock_waits_for_the_sites():

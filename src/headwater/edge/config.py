@@ -32,7 +32,7 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Records further ahead than this are refused; absent: the cube's retention."""
     clock_settle_s: float = 60.0
     """A wall clock that was set is believed when it has stood for so long: one that is a day ahead
-    for three polls closes nothing. So long is the clock of a new process doubted, too, unless an
+    for three polls closes nothing. Three times as long is that of a new process doubted, unless an
     acknowledgement tells what the others' clocks show."""
     clock_tolerance_s: float = 60.0
     """A site whose clock is ahead of the others' by more than this closes panes by theirs, and says

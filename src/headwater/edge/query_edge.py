@@ -189,7 +189,14 @@ class QueryEdge:
     def hear_others(self, clock_s: float | None, *, now_s: float) -> None:
         """An acknowledgement tells what the sites' clocks show now, in the middle."""
         self.has_work |= self.belief.closing_s(now_s) is None
-        self.belief.hear(clock_s, now_s=now_s)
+        self.belief.hear(clock_s, left_s=self._closed_s(), now_s=now_s)
+
+    def _closed_s(self) -> float | None:
+        """The time by which the newest pane was closed, at least; None: none was, or the last."""
+        if self.closed_through in (-FOREVER, FOREVER):
+            return None
+        end_us = self.query.window.pane_end_us(self.closed_through - 1)
+        return end_us / MICROS + self.query.timing.disorder_s
 
     def begin_late(self, at_s: float) -> None:
         """What was read before ``at_s`` was read without this query: see ``Edge``."""

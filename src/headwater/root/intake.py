@@ -37,6 +37,8 @@ from headwater.root.windows import WindowBook
 
 FOLLOW_CLOCKS_EVERY_S = 0.5
 """How often the median of the sites' clocks is taken."""
+MAJORITY_SITES_MIN = 3
+"""Of fewer sites none is outvoted by the others."""
 
 
 class Intake:
@@ -261,11 +263,14 @@ class Intake:
 
     def sites_clock_s(self, now_s: float) -> float | None:
         """What the sites' clocks show now, in the middle; None: they have not told, or may have
-        told of a former process's clock."""
-        is_doubted = self._is_restored and now_s < self._awaits_clocks_until_s
-        if is_doubted or not (self._goes_by_site_clocks and self.table.knows_clocks):
+        told of a former process's clock. Of one or two there is no middle that is worth the wait:
+        until they have told, it is the root's own."""
+        if not self._goes_by_site_clocks:
             return None
-        return now_s - self.windows.lag_s
+        is_doubted = self._is_restored and now_s < self._awaits_clocks_until_s
+        if self.table.knows_clocks and not is_doubted:
+            return now_s - self.windows.lag_s
+        return now_s + self.windows.ahead_s if len(self.table.names) < MAJORITY_SITES_MIN else None
 
     def _keep_empty_closes(self, state: SiteState) -> None:
         """A pane closed empty has an update after all: the state that said so is replaced now,
