@@ -20,6 +20,7 @@ COUNTED_CLASSES = {
     "generated code": "org.apache.spark.sql.catalyst.expressions.codegen.GeneratedClass",
     "stopped streams": "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution",
     "offer lists": "org.apache.spark.sql.execution.streaming.runtime.MemoryStream",
+    "names of files": "org.apache.hadoop.fs.LocatedFileStatus",
     "query plans": "org.apache.spark.sql.execution.QueryExecution",
 }
 """By what the JVM's own histogram of live objects calls them."""
@@ -36,7 +37,7 @@ def measure(running: RunningSpark) -> dict[str, int]:
     counts = {name: value for name, value in found.items() if not name.endswith("_limit")}
     return {
         **counts,
-        **_live_objects(running),
+        **live_objects(running),
         "python threads": threading.active_count(),
         "python connections": len(_gateway(running)._callback_server.connections),
         "open files": len(list(Path("/proc/self/fd").iterdir())),
@@ -47,7 +48,7 @@ def _gateway(running: RunningSpark) -> Any:
     return running.session.sparkContext._gateway
 
 
-def _live_objects(running: RunningSpark) -> dict[str, int]:
+def live_objects(running: RunningSpark) -> dict[str, int]:
     jvm = _gateway(running).jvm
     server = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
     name = jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")

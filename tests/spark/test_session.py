@@ -27,6 +27,7 @@ from headwater.spark.jvm import (
 from headwater.spark.jvm_end import JvmEnd, end_of
 from headwater.spark.session import SparkConfig, core_count, session_settings, start_session
 from headwater.spark.vitals import collect_garbage, read_vitals
+from soak.measure import live_objects
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -224,3 +225,16 @@ def test_a_jvm_tells_how_full_it_is_and_has_room_for_code(running_spark: Running
     assert all(0 < share < 1 for share in vitals.shares().values())
     assert vitals.class_count > 1_000
     assert running_spark.end() is None
+
+
+@pytest.mark.spark
+def test_spark_remembers_no_files_that_jobs_have_read(
+    running_spark: RunningSpark, tmp_path: Path
+) -> None:
+    """By default it keeps their names for the next job, up to half of our heap."""
+    for number in range(20):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "lines").write_text("a\n")
+        assert running_spark.session.read.text(str(tmp_path / str(number))).count() == 1
+    collect_garbage(running_spark)
+    assert live_objects(running_spark)["names of files"] < 20

@@ -77,6 +77,7 @@ LEAN = {
         "FileSystemBasedCheckpointFileManager"
     ),
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
@@ -88,7 +89,8 @@ LEAN = {
 }
 """Small jobs in little memory. Sketches sort instead of hash from 128 groups on by default; more
 than 32 paths would be listed by a job of their own; a chunk is no reason to open a new task; what
-is kept for one batch is not worth compressing; a stream that does not stop is not waited for.
+is kept for one batch is not worth compressing; a stream that does not stop is not waited for. Spark
+would remember the files that each job read, up to 250 MB of names, and no job reads them again.
 
 The checkpoint is written by way of Hadoop, which has no native library here and starts a program
 (``readlink``, ``chmod``) for what it lacks: twenty of them a batch, a sixth of the CPU of a small
