@@ -9,7 +9,15 @@ import msgspec
 
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
-from headwater.sim.scenario import Scenario, draw_query, draw_states, draw_time, draw_trees
+from headwater.sim.scenario import (
+    SLIDE_S_MIN,
+    START_S,
+    Scenario,
+    draw_query,
+    draw_states,
+    draw_time,
+    draw_trees,
+)
 from headwater.sim.site import SimulatedSite
 from headwater.sim.transcript import Transcript
 
@@ -17,6 +25,9 @@ EXTRA_QUERIES_MAX = 3
 """Queries that faults may install beside the first."""
 NAME_TAKEN_SHARE = 0.2
 """How often a further query takes the name of the first."""
+ANSWERS_BEHIND_MAX = 100
+"""Answers' worth of windows by which a query may begin before the simulated time: somebody whose
+clock is hours behind may ask for more than a root with a small limit can answer in a run."""
 
 
 class Operators:
@@ -66,7 +77,7 @@ class Operators:
             self._scenario.roster,
             number=number,
             installer=site,
-            begin_s=self._clock_s(at) + 8.0,
+            begin_s=max(self._clock_s(at) + 8.0, START_S - self._behind_s_max),
         )
         counter = at.disk.vector.get(site, 0) + 1
         name = f"q{number}"
@@ -77,6 +88,10 @@ class Operators:
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self._transcript.count("a query was installed while others ran")
         self.install(query)
+
+    @property
+    def _behind_s_max(self) -> float:
+        return ANSWERS_BEHIND_MAX * self._scenario.limits.windows_per_answer_max * SLIDE_S_MIN
 
     def _clock_s(self, at: SimulatedSite) -> float:
         """What the sites' clocks show, as far as this one knows; see ``agent.install``."""

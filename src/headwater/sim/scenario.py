@@ -24,6 +24,7 @@ from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_limits
 
 START_S = 1_000_000.0
 """True time at the start of every run."""
+SLIDE_S_MIN = 5
 SITE_COUNT = 10
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
@@ -194,7 +195,7 @@ def draw_tree(random: Random, roster: Roster, *, root: int) -> Tree:
 def draw_query(
     random: Random, roster: Roster, *, number: int, installer: str, begin_s: float
 ) -> Query:
-    slide_s = random.choice((5, 10))
+    slide_s = random.choice((SLIDE_S_MIN, 10))
     window = WindowSpec(slide_s * random.choice((1, 1, 2, 3)) * MICROS, slide_s * MICROS)
     dialable = [site.name for site in roster.sites if site.dialable]
     data = [site.name for site in roster.sites if site.has_data]
