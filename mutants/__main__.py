@@ -20,8 +20,9 @@ from queue import SimpleQueue
 
 from mutants.catalogue import PROJECT, Mutant, catalogue
 
-RUN_S_MAX = 900
-"""For the tests of one mistake; a mistake that makes them hang has been noticed by then."""
+RUN_S_MAX, RUN_ALL_S_MAX = 900, 7_200
+"""For the tests of one mistake, and for those of all before the first; a mistake that makes its
+tests hang has been noticed by then."""
 FAILED, PASSED = 1, 0
 """Exit codes of pytest. All others (nothing collected, no such test) say nothing of the mistake."""
 COPIED = ("src", "tests", "chaos", "fuzz", "schedules", "soak", "mutants", "examples", "docs")
@@ -93,10 +94,11 @@ def _run_tests(copy: Path, tests: Sequence[str], *, stop_at_first: bool = False)
         "PYTHONPATH": f"{copy / 'src'}:{copy}",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+    limit_s = RUN_S_MAX if stop_at_first else RUN_ALL_S_MAX
     try:
         done = subprocess.run(
             command + (["-x"] if stop_at_first else []),
-            cwd=copy, env=environment, capture_output=True, timeout=RUN_S_MAX, check=False,
+            cwd=copy, env=environment, capture_output=True, timeout=limit_s, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return FAILED

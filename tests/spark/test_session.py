@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkRuntimeError
+from soak.measure import live_objects
 
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark import session
@@ -27,7 +28,6 @@ from headwater.spark.jvm import (
 from headwater.spark.jvm_end import JvmEnd, end_of
 from headwater.spark.session import SparkConfig, core_count, session_settings, start_session
 from headwater.spark.vitals import collect_garbage, read_vitals
-from soak.measure import live_objects
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
