@@ -356,10 +356,34 @@ def test_a_new_cube_closes_nothing_until_the_root_has_said_whether_there_was_ano
     poll(site, 140.0)
     assert record(site).closed_through == 11, "its first pane begins when the clock is sure"
     assert record(site).awaits_greeting
-    site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=141.0)
+    hail = greeted(site.told[-1].number)
+    site.hear(ack(greetings=hail, sites_clock_s=141.0), now_s=141.0)
     poll(site, 142.0)
     assert record(site).closed_through == 14
     assert not record(site).awaits_greeting
+
+
+def test_a_new_cube_of_a_query_that_had_begun_closes_nothing_until_the_others_clocks_are_told():
+    """The root may have been lost with the former one, and then nobody knows its clock. Theirs
+    showed 130 when this cube was made, and what had been stamped by then may have been read."""
+    site = made_anew()
+    site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=120.0)
+    poll(site, 140.0)
+    assert record(site).closed_through == 11
+    site.start(now_s=141.0)
+    assert record(site).awaits_clocks
+    site.hear(ack(2, sites_clock_s=171.0), now_s=141.0)
+    poll(site, 141.0)
+    assert Declined(11, 17, Reason.LOST) in site.told[-1].declined, "its age is not known any more"
+    site = made_anew()
+    site.hear(ack(greetings=greeted(site.told[-1].number), sites_clock_s=171.0), now_s=141.0)
+    poll(site, 141.0)
+    assert Declined(11, 13, Reason.LOST) in site.told[-1].declined
+
+
+def test_a_new_cube_of_a_query_that_begins_later_waits_for_no_clocks():
+    site = SiteDesk(0, [make_query(begin_pane=20)], config=CONFIG, now_s=100.0)
+    assert not record(site).awaits_clocks
 
 
 def test_what_a_former_life_had_stamped_is_lost_though_the_clock_is_an_earlier_one():

@@ -314,6 +314,24 @@ def test_acknowledgements_say_nothing_of_clocks_that_nobody_told():
     assert root.acks[-1].sites_clock_s is None
 
 
+def test_acknowledgements_tell_no_clocks_before_most_sites_have_told_theirs():
+    root = desk(sites=3)
+    root.hear(state(root.query, 0, of=A, number=2, offset_s=10.0), now_s=1.0)
+    root.work(now_s=1.0)
+    assert root.acks[-1].sites_clock_s is None
+    root.hear(state(root.query, 1, of=B, number=2, offset_s=10.0), now_s=2.0)
+    root.work(now_s=20.0)
+    assert root.acks[-1].sites_clock_s is not None
+
+
+def test_clocks_of_a_few_are_told_when_the_others_have_had_their_time():
+    root = desk(sites=3)
+    root.hear(state(root.query, 0, of=A, number=2, offset_s=10.0), now_s=1.0)
+    late_s = root.config.clock_settle_s + 1.0
+    root.work(now_s=late_s)
+    assert root.acks[-1].sites_clock_s == pytest.approx(late_s - 10.0)
+
+
 @pytest.mark.parametrize("sites", [1, 2])
 def test_where_nobody_is_outvoted_the_roots_own_clock_is_told_until_the_sites_have(sites):
     root = desk(sites=sites, offsets_s=(0.0,) * sites)

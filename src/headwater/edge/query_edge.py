@@ -44,10 +44,11 @@ class QueryEdge:
 
     __slots__ = (
         "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_lateness_s", "_reading_s",
-        "_retention_s", "_sealed_s", "_told_offset_s", "ack_number", "awaits_greeting", "belief",
-        "book", "closed_through", "config", "cutting", "cutting_sent", "doubtful", "doubtful_s",
-        "failure_heard", "failures", "former_through", "has_work", "id", "loss_heard", "query",
-        "record_changed", "reopened", "root_incarnation", "time", "word",
+        "_retention_s", "_sealed_s", "_told_offset_s", "ack_number", "awaits_clocks",
+        "awaits_greeting", "belief", "book", "closed_through", "config", "cutting",
+        "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures", "former_through",
+        "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
+        "root_incarnation", "time", "word",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +81,9 @@ class QueryEdge:
         self.time = RootTime(is_used=query.time is TimeKind.AGE, ahead_s=ahead_s)
         self.belief = Belief(self.time, config)
         self.awaits_greeting = False
+        self.awaits_clocks = False
+        """The cube was made after the query's begin, perhaps after another one was lost, and the
+        others' clocks have not been told since."""
         self._cube_made_s: float | None = None
         """When the cube was made; None: in a former process."""
         self._told_offset_s: float | None = None
@@ -112,6 +116,8 @@ class QueryEdge:
         begun_s = self.time.of(now_s)
         first = first_pane_of(self.query, now_s=begun_s, future_tolerance_s=tolerance_s)
         self.word.first_pane = self.closed_through = first
+        is_late = self.awaits_greeting and first > (self.query.begin_pane or 0)
+        self.awaits_clocks = is_late and not self.time.is_used
         self.word.status = RUNNING
         self.word.catching_up = self.query.begin_pane is None or self.query.ends
         for declined in missed(self.query, first_pane=first, born_s=self.time.of_wall(born_s)):
@@ -174,11 +180,15 @@ class QueryEdge:
         if not self.awaits_greeting:
             return
         self.awaits_greeting, self.has_work, self.record_changed = False, True, True
-        if clock_s is None or self.time.is_used:
-            return
-        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+        if clock_s is not None and not self.time.is_used:
+            tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+            self._decline_stamped(clock_s + tolerance_s, now_s=now_s)
+
+    def _decline_stamped(self, clock_s: float, *, now_s: float) -> None:
+        """A former life may have read records up to what a clock showed when the cube was made
+        that shows ``clock_s`` now."""
         age_s = 0.0 if self._cube_made_s is None else now_s - self._cube_made_s
-        whole = pane_from(self.query, clock_s - age_s + tolerance_s)
+        whole = pane_from(self.query, clock_s - age_s)
         first = self.word.first_pane
         if first is not None and whole > first:
             self.word.decline(first, whole - 1, Reason.LOST)
@@ -187,8 +197,14 @@ class QueryEdge:
             self.word.has_changed = True
 
     def hear_others(self, clock_s: float | None, *, now_s: float) -> None:
-        """An acknowledgement tells what the sites' clocks show now, in the middle."""
+        """An acknowledgement tells what the sites' clocks show now, in the middle.
+
+        Where the root was lost together with a former life of this site, nobody knows what that
+        life's clock had shown. If ours is behind the others', it may have been as far as theirs."""
         self.has_work |= self.belief.closing_s(now_s) is None
+        if self.awaits_clocks and clock_s is not None:
+            self.awaits_clocks, self.has_work, self.record_changed = False, True, True
+            self._decline_stamped(clock_s + CLOCK_NEWS_S, now_s=now_s)
         self.belief.hear(clock_s, left_s=self._closed_s(), now_s=now_s)
 
     def _closed_s(self) -> float | None:
@@ -275,7 +291,8 @@ class QueryEdge:
         is_running = self.word.status == RUNNING
         through = FOREVER
         if is_running:
-            closing_s = None if self.awaits_greeting else self.belief.closing_s(now_s)
+            is_waiting = self.awaits_greeting or self.awaits_clocks
+            closing_s = None if is_waiting else self.belief.closing_s(now_s)
             through = closable_through(self.query, clock, now_s=closing_s)
         if through <= self.closed_through:
             return []
@@ -504,6 +521,7 @@ class QueryEdge:
             loss_heard=self.loss_heard,
             offset_s=self.time.known_s,
             awaits_greeting=self.awaits_greeting,
+            awaits_clocks=self.awaits_clocks,
         )
 
     def drop_below(self, done_through: int) -> None:

@@ -60,6 +60,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     had another one before: nothing is closed."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
+    awaits_clocks: bool = False
+    """The cube was new and the query had begun, and the root has not told the others' clocks yet:
+    nothing is closed."""
 
 
 class PaneKept(msgspec.Struct, frozen=True):

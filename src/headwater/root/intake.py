@@ -262,12 +262,13 @@ class Intake:
         self.windows.follow(lag_s)
 
     def sites_clock_s(self, now_s: float) -> float | None:
-        """What the sites' clocks show now, in the middle; None: they have not told, or may have
+        """What the sites' clocks show now, in the middle; None: most have not told, or may have
         told of a former process's clock. Of one or two there is no middle that is worth the wait:
         until they have told, it is the root's own."""
         if not self._goes_by_site_clocks:
             return None
-        is_doubted = self._is_restored and now_s < self._awaits_clocks_until_s
+        is_new = now_s < self._awaits_clocks_until_s
+        is_doubted = is_new and (self._is_restored or not self.table.knows_most_clocks)
         if self.table.knows_clocks and not is_doubted:
             return now_s - self.windows.lag_s
         return now_s + self.windows.ahead_s if len(self.table.names) < MAJORITY_SITES_MIN else None

@@ -102,6 +102,10 @@ class SiteTable:
     def knows_clocks(self) -> bool:
         return bool(self._offsets_s)
 
+    @property
+    def knows_most_clocks(self) -> bool:
+        return 2 * len(self._offsets_s) > len(self.names)
+
     def offsets_s(self) -> dict[int, float]:
         """By ordinal: how far the root's steady clock is ahead of the site's wall clock."""
         return dict(self._offsets_s)
