@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,8 +34,10 @@ class Federation:
         return {"root": self.home}
 
 
-def wait(monkeypatch: pytest.MonkeyPatch, *, is_at_work: bool, work_s_max: float = 60.0) -> None:
-    monkeypatch.setattr(try_query, "STALL_S_MAX", 0.0)
+def wait(
+    monkeypatch: pytest.MonkeyPatch, *, is_at_work: bool, work_s_max: float = 60.0, looks: int = 10
+) -> None:
+    monkeypatch.setattr(try_query, "STALL_LOOKS_MAX", looks)
     monkeypatch.setattr(try_query, "WORK_S_MAX", work_s_max)
     monkeypatch.setattr(try_query, "LOOK_EVERY_S", 0.0)
     spark: Any = SimpleNamespace(end=lambda: None, is_at_work=lambda: is_at_work)
@@ -54,3 +57,10 @@ def test_where_nothing_works_it_ends_with_a_sentence(monkeypatch: pytest.MonkeyP
 def test_no_job_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HeadwaterError, match="nothing has moved"):
         wait(monkeypatch, is_at_work=True, work_s_max=0.0)
+
+
+def test_looks_that_come_late_are_no_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two of them its own sites were at work for an hour."""
+    hours = itertools.count()
+    monkeypatch.setattr(try_query.time, "monotonic", lambda: 3_600.0 * next(hours))
+    wait(monkeypatch, is_at_work=False, work_s_max=1e6, looks=100)

@@ -44,12 +44,13 @@ from headwater.store.results import ResultsReader
 
 ROOT = "root"
 """The site that answers; it has no data of its own."""
-STALL_S_MAX = 120.0
-"""Nothing moved for so long, and Spark has no work: something is broken, and waiting will not mend
-it."""
+LOOK_EVERY_S = 0.2
+STALL_LOOKS_MAX = 600
+"""Nothing moved for so many looks, two minutes if they come in time, and Spark has no work:
+something is broken, and waiting will not mend it. Counted in looks, for where these are late our
+own sites are still at work, or the machine is with others."""
 WORK_S_MAX = 3_600.0
 """One job of Spark may take so long: a large file is one batch, and a busy machine is slow."""
-LOOK_EVERY_S = 0.2
 GONE_S = 0.5
 QUIET_S = 60.0
 """Between two heartbeats, and between two looks at a node that waits for nothing."""
@@ -287,18 +288,18 @@ async def _until_ended(
     federation: Federation, queries: list[Query], spark: RunningSpark, show: Show
 ) -> None:
     roots = {query.root for query in queries}
-    last, moved_s = Progress(""), time.monotonic()
+    last, moved_s, looks = Progress(""), time.monotonic(), 0
     while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
         now = _progress(federation, roots)
         if now != last:
-            last, moved_s = now, time.monotonic()
+            last, moved_s, looks = now, time.monotonic(), 0
             show(now)
         raise_if_dead(spark)
         failures = [one.failure for one in federation.runtimes.values() if one.failure]
         if failures:
             raise HeadwaterError("; ".join(failures))
-        still_s = time.monotonic() - moved_s
-        if still_s > STALL_S_MAX and (still_s > WORK_S_MAX or not spark.is_at_work()):
+        still_s, looks = time.monotonic() - moved_s, looks + 1
+        if still_s > WORK_S_MAX or (looks > STALL_LOOKS_MAX and not spark.is_at_work()):
             raise HeadwaterError(
                 f"nothing has moved for {still_s:.0f} s; the newest notices: "
                 f"{[notice.text for notice in list(federation.home.notices)[-3:]]}"
