@@ -61,7 +61,7 @@ class Site:
             outputs = self.edge.take()
 
     def close(self, pane: int) -> None:
-        """All up to the pane's end is read, and the clock has stood; what is due is cut and said."""
+        """All up to its end is read, and the clock has stood; what is due is cut and said."""
         now_s = self.query.window.pane_end_us(pane) / MICROS + 200.0
         self.edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
         self.tick(now_s=now_s)
