@@ -317,6 +317,48 @@ def test_lost_bytes_damage_the_panes_they_may_touch():
     assert site.told[-1].tally.lost_bytes == 10
 
 
+def test_nothing_is_closed_while_some_input_cant_be_read():
+    """Its records may be of any pane; those of other files say nothing of it."""
+    site = desk()
+    site.commit({0: [1], 2: [2]}, now_s=31.0, high_time_s=29.0, has_unread=True)
+    assert panes_of(site.said) == []
+    site.commit(now_s=32.0, read_through_s=32.0)
+    assert sorted(panes_of(site.said)) == [0, 1, 2]
+
+
+def test_who_has_read_all_that_can_be_read_does_not_catch_up_for_ever():
+    site = SiteDesk(0, [make_query(begin_pane=None)])
+    site.commit({0: [1]}, now_s=31.0, high_time_s=9.0, has_unread=True)
+    assert site.told[-1].catching_up
+    site.commit(now_s=32.0, has_unread=True, is_caught_up=True)
+    assert not site.told[-1].catching_up
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_lost_bytes_damage_what_was_closed_by_record_times_alone(is_restarted):
+    """They were not there at the last read that reached the end; what was closed since, without
+    reading them, may lack them."""
+    site = desk()
+    site.commit({0: [1]}, now_s=12.0, read_through_s=12.0)
+    site.commit({1: [2], 2: [3]}, now_s=31.0, high_time_s=29.0)
+    assert panes_of(site.said) == [0, 1]
+    if is_restarted:
+        site.start(now_s=32.0)
+    site.commit(now_s=33.0, lost_bytes=10, loss_through=1)
+    assert site.told[-1].damaged == ((1, 3),)
+
+
+def test_a_batch_of_what_may_have_been_read_before_damages_the_panes_of_its_rows():
+    site = desk()
+    site.commit({0: [1], 1: [2]}, now_s=21.0, read_through_s=21.0)
+    site.commit({3: [3]}, now_s=31.0)
+    site.disk.store(ID, 1, 4, now_s=31.0)
+    again = QueryBatch(ID, ((1, 1),), twice_bytes=7)
+    site.report(BatchReport(QUERY.source.name, (again,), read_through_s=31.0), now_s=31.0)
+    assert site.told[-1].damaged == ((1, 1),)
+    assert site.told[-1].tally.twice_bytes == 7
+
+
 @pytest.mark.parametrize("records", [[], [7]])
 def test_the_close_of_a_damaged_pane_is_told_by_the_state_that_tells_the_damage(records):
     """Were it sent with the rows it could overtake the state, and look exact for a while."""

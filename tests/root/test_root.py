@@ -491,6 +491,24 @@ def test_damaged_panes_are_never_exact():
     assert (envelope.exact, envelope.damaged, envelope.covered) == (False, 1, 2)
 
 
+def test_an_update_that_overtakes_the_state_with_its_damage_makes_no_exact_answer():
+    """Of a pane that can't be exact the close comes with the state, and the rows may be earlier."""
+    root = desk()
+    query = root.query
+    root.receive(merged(query, 0, [0, 1], [1, 2]), now_s=12.0)
+    root.work(now_s=12.0)
+    assert root.newest(0).envelope.exact
+    root.receive(part(query, 0, 1, [2], of=B, updates=((2, 2),), closed_at=None), now_s=15.0)
+    root.work(now_s=60.0)
+    assert root.newest(0).rows == (1, 2, 2)
+    assert not root.newest(0).envelope.exact
+    told = state(query, 1, of=B, number=2, damaged=((0, 0),), counts=((0, 2),))
+    root.hear(told, now_s=61.0)
+    root.work(now_s=120.0)
+    envelope = root.newest(0).envelope
+    assert (envelope.exact, envelope.damaged, envelope.missing) == (False, 1, ())
+
+
 def test_an_answer_is_final_when_every_site_has_sealed_it():
     root = desk()
     query = root.query

@@ -67,7 +67,7 @@ def test_a_poll_that_is_called_clean_without_reading_is_noticed(
     real: Callable[..., Any] = SourceState.polled
     monkeypatch.setattr(
         SourceState, "polled",
-        lambda self, *, started_s, is_clean: real(self, started_s=started_s + 60.0, is_clean=True),
+        lambda self, *, started_s, **_: real(self, started_s=started_s + 60.0, is_clean=True),
     )  # fmt: skip
     assert "true coverage" in rules_broken()
 

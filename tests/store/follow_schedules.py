@@ -10,7 +10,8 @@ What is checked, after each poll:
 - a clean poll has registered every whole line that was in a matching file, but for what was there
   before the source began;
 - no poll is clean while a directory can't be listed, or a file system that held files is away;
-- what was registered twice is no more than what polls said might be.
+- what was registered twice is no more than what polls said might be, and is in cuts that are marked
+  as doubtful, also where the poll that decided so was killed before it could say anything.
 
 At the end the trouble stops, and after a while the polls must be clean.
 
@@ -275,6 +276,10 @@ class Schedule:
         """Real inodes of what was there when the source began; None: not all was in sight then, so
         that more may be old."""
         self.twice_bytes = 0
+        self.unmarked_bytes = 0
+        """That may be registered twice in cuts that are not marked."""
+        self.doubted: set[bytes] = set()
+        """Lines in cuts that are marked as doubtful."""
         self.last_cut = 0
         self.volume_had_files = False
         self.volume_away_s: float | None = None
@@ -376,7 +381,9 @@ class Schedule:
                 self.excuse(Path(path))
         else:
             copies = Counter(line for lines in present.values() for line in lines)
-            self.twice_bytes += sum(len(line) * (n - 1) for line, n in copies.items())
+            copied_bytes = sum(len(line) * (n - 1) for line, n in copies.items())
+            self.twice_bytes += copied_bytes
+            self.unmarked_bytes += copied_bytes
 
     def may_be_old(self, path: Path) -> bool:
         """Whether it can have been there before: its lines may be left out if that is said."""
@@ -405,21 +412,25 @@ class Schedule:
         """Count what has been registered since the last time."""
         state = self.cuts.state(SOURCE)
         rows = self.manifest.all(
-            "SELECT chunk, origin, first_byte, end_byte FROM cuts "
+            "SELECT chunk, origin, first_byte, end_byte, is_doubtful FROM cuts "
             "WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
             (state.id, self.last_cut),
         )
-        for chunk, origin, first, end in rows:
+        for chunk, origin, first, end, is_doubtful in rows:
             self.steps.append(f"  registered {origin} {first} to {end}")
             data = (self.cuts.spool.directory / chunk).read_bytes()
             assert data.endswith(b"\n"), f"half a line in {chunk}"
             self.got.update(data.splitlines(keepends=True))
+            self.doubted |= set(data.splitlines(keepends=True)) if is_doubtful else set()
         self.last_cut = state.last_cut
 
     def check_twice(self) -> None:
         twice = {line: count for line, count in self.got.items() if count > 1}
         extra = sum(len(line) * (count - 1) for line, count in twice.items())
         assert extra <= self.twice_bytes, f"read twice, and not said: {sorted(twice)[:5]}"
+        unmarked = {line: n for line, n in twice.items() if line not in self.doubted}
+        extra = sum(len(line) * (count - 1) for line, count in unmarked.items())
+        assert extra <= self.unmarked_bytes, f"read twice, and not marked: {sorted(unmarked)[:5]}"
 
     def check_clean(self, present: dict[str, set[bytes]]) -> None:
         self.clean_polls += 1
@@ -587,6 +598,7 @@ class Schedule:
                 self.replace(path, edited)
                 # Renamed or copied before the next poll, it is not known for what it is.
                 self.twice_bytes += len(edited)
+                self.unmarked_bytes += len(edited)
 
     def replace(self, path: Path, data: bytes) -> None:
         target = path.with_name(f".{path.name}.new")

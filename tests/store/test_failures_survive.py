@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import msgspec
-from store_kit import QUERY, SOURCE, CubeUser, query_of
+from store_kit import QUERY, SOURCE, CubeUser, batch_of, query_of
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import Declined, Reason, SiteState
@@ -21,6 +21,7 @@ from headwater.edge.record import EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.plan.query import Query
 from headwater.store.batch_rows import QueryResult
+from headwater.store.chunk import NewCut
 from headwater.store.cube_writes import CubeWrite
 
 SECOND = "hits@home#2"
@@ -140,3 +141,46 @@ def test_a_loss_is_told_until_the_record_of_every_query_knows_of_it(user: CubeUs
     edge.batch_committed(again, now_s=95.0)
     found = [(one.damaged, one.tally.lost_bytes) for one in work(user, edge, now_s=95.0)]
     assert found == [(((0, 2),), 2)] * 2, "who knows of it does not count it again"
+
+
+def doubt(user: CubeUser, *rows: tuple[int, str, int]) -> BatchReport:
+    """Commit a batch of what may have been read before."""
+    state = user.cube.cuts.open_source(SOURCE)
+    if not state.epoch:
+        user.cube.cuts.begin_epoch(SOURCE)
+    chunk = user.cube.cuts.spool.write("chunk", [b"x\n"])
+    cut = NewCut("f", 0, 2, chunk, 2, 2, is_doubtful=True)
+    user.cube.cuts.register(state, [cut], poll_s=user.clock())
+    return user.cube.commit_batch(
+        source=SOURCE,
+        epoch=state.epoch,
+        batch_id=state.last_cut,
+        through_cut=state.last_cut,
+        results=[QueryResult(QUERY, batch_of(*rows) if rows else None)],
+    )
+
+
+def test_what_may_have_been_read_twice_damages_its_panes_in_the_batchs_own_transaction(
+    user: CubeUser,
+) -> None:
+    report = doubt(user, (3, "/a", 1), (5, "/b", 1))
+    assert report.queries[0].twice_bytes == 2
+    user.reopen()
+    assert kept_of(user).record.damaged == ((3, 3), (5, 5))
+
+
+def test_a_record_of_an_edge_that_has_not_heard_of_it_yet_leaves_the_damage(
+    user: CubeUser,
+) -> None:
+    before = kept_of(user).record
+    doubt(user, (3, "/a", 1), (5, "/b", 1))
+    user.cube.write([Remember(QUERY, msgspec.structs.replace(before, damaged=((8, 8),)))])
+    assert kept_of(user).record.damaged == ((3, 3), (5, 5), (8, 8))
+    user.cube.write([Remember(QUERY, msgspec.structs.replace(before, done_through=5))])
+    assert kept_of(user).record.damaged == ((5, 5), (8, 8)), "the root wants no more of the others"
+
+
+def test_a_header_that_many_files_have_puts_nothing_in_doubt(user: CubeUser) -> None:
+    report = doubt(user)
+    assert report.queries[0].twice_bytes == 0
+    assert kept_of(user).record.damaged == ()

@@ -15,8 +15,9 @@ from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
 
 from headwater.errors import ConfigurationError
 from headwater.store import comparison, recognition
+from headwater.store.chunk import Chunk
 from headwater.store.follow import LogFollower
-from headwater.store.listing import Listing
+from headwater.store.listing import Glob, Listing
 from headwater.store.poll import FollowConfig, Poll, Start
 
 LONG_AGO_NS = 1_000_000_000 * 1_000_000_000
@@ -60,8 +61,18 @@ class Follow:
 
     def text(self) -> str:
         """All that was ever handed over, in the order of cuts."""
-        chunks = self.user.cube.cuts.pending(SOURCE)
+        return b"".join(chunk.path.read_bytes() for chunk in self.chunks()).decode("latin1")
+
+    def doubted(self) -> str:
+        """Of that, what may have been handed over before."""
+        chunks = [chunk for chunk in self.chunks() if chunk.is_doubtful]
         return b"".join(chunk.path.read_bytes() for chunk in chunks).decode("latin1")
+
+    def chunks(self) -> list[Chunk]:
+        cuts, found = self.user.cube.cuts, list[Chunk]()
+        while more := cuts.pending(SOURCE, after_cut=found[-1].cut if found else None):
+            found += more
+        return found
 
 
 @pytest.fixture
@@ -1413,7 +1424,7 @@ def test_what_was_listed_and_could_never_be_opened_is_lost_when_it_is_gone(
 ) -> None:
     disk = ClosedDisk()
     one = follow(disk=disk, start=start)
-    disk.closed = {"a.log"}
+    disk.closed, disk.fail["link"] = {"a.log"}, errno.EXDEV
     path = one.write("a.log", "old\n")
     one.poll()
     one.write("a.log", "new\n")
@@ -1424,6 +1435,143 @@ def test_what_was_listed_and_could_never_be_opened_is_lost_when_it_is_gone(
     assert (poll.lost_bytes, poll.is_clean) == (lost, True)
 
 
+@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize(("start", "text"), [(Start.END, "new\n"), (Start.BEGINNING, "old\nnew\n")])
+def test_what_was_listed_and_could_never_be_opened_is_read_from_its_link_when_it_is_gone(
+    follow: Callable[..., Follow], start: Start, text: str, is_restarted: bool
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, start=start)
+    disk.closed = {"a.log"}
+    path = one.write("a.log", "old\n")
+    one.poll()
+    one.write("a.log", "new\n")
+    one.poll()
+    if is_restarted:
+        one.restart()
+    path.unlink()
+    poll = one.poll()
+    assert (one.text(), poll.lost_bytes) == (text, 0)
+    one.poll(after_s=61.0)
+    assert not list((one.user.directory / "spool").glob("held-*")), "a link that nobody needs"
+
+
+def test_what_could_never_be_opened_and_was_renamed_beside_the_glob_is_read_there(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    one.poll()
+    disk.closed, disk.fail["link"] = {"a.log", "a.log.1"}, errno.EXDEV
+    path = one.write("a.log", "1\n2\n")
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    assert not one.poll().is_clean
+    one.restart()
+    path.rename(one.logs / "a.log.1")
+    assert not one.poll().is_clean, "it is still there, and unread"
+    one.write("a.log.1", "3\n")
+    disk.closed = set()
+    poll = one.poll()
+    assert (one.text(), poll.lost_bytes) == ("1\n2\n3\n", 0)
+
+
+def test_another_file_beside_the_glob_in_the_inode_of_one_never_opened_is_not_read(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    one.poll()
+    disk.closed, disk.fail["link"] = {"a.log"}, errno.EXDEV
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    # As if it had been removed, and its inode given to a stranger.
+    path.rename(one.logs / "stranger.txt")
+    (one.logs / "stranger.txt").write_text("not ours\n")
+    os.utime(one.logs / "stranger.txt", ns=(LONG_AGO_NS, LONG_AGO_NS))
+    poll = one.poll()
+    assert (one.text(), poll.lost_bytes) == ("", len("1\n2\n"))
+
+
+def test_what_was_listed_of_a_closed_file_is_lost_when_it_is_emptied_and_filled_again(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1\n")
+    one.poll()
+    one.restart()
+    disk.closed = {"a.log"}
+    one.write("a.log", "22\n")
+    one.poll()
+    path.write_text("another and longer line\n")
+    disk.closed = set()
+    poll = one.poll()
+    assert (one.text(), poll.lost_bytes) == ("1\nanother and longer line\n", len("22\n"))
+
+
+def test_what_was_listed_of_a_file_that_was_never_opened_is_lost_when_it_gets_shorter(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    one.poll()
+    disk.closed = {"a.log"}
+    path = one.write("a.log", "1\n2\n")
+    one.poll()
+    path.write_text("3\n")
+    assert one.poll().lost_bytes == len("2\n")
+    disk.closed = set()
+    assert one.poll().lost_bytes == 0
+    assert one.text() == "3\n"
+
+
+def test_a_file_that_shrinks_between_being_listed_and_opened_has_lost_what_was_listed(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = follow()
+    path = one.write("a.log", "1\n")
+    one.poll()
+    one.write("a.log", "22\n")
+    real = Glob.look
+
+    def look(self: Glob) -> Listing:
+        listing = real(self)
+        os.truncate(path, 0)
+        return listing
+
+    monkeypatch.setattr(Glob, "look", look)
+    assert one.poll().lost_bytes == len("22\n")
+
+
+def test_lines_that_may_have_been_read_before_are_cut_by_themselves(
+    follow: Callable[..., Follow],
+) -> None:
+    """So that whoever counts them knows which panes they are in."""
+    one = follow()
+    one.write("a.log", "time,page\n1,/\n2,/\n")
+    one.poll()
+    one.write("b.log", "time,page\n1,/other\n")
+    poll = one.poll(after_s=61.0)
+    assert poll.twice_bytes == len("time,page\n")
+    assert one.doubted() == "time,page\n"
+    assert [chunk.is_doubtful for chunk in one.chunks()] == [False, True, False]
+    assert len(one.user.cube.cuts.pending(SOURCE)) == 1, "not in one batch with the others"
+
+
+def test_what_is_doubtful_stays_so_until_it_is_read(follow: Callable[..., Follow]) -> None:
+    config = FollowConfig(cut_bytes_max=20, line_bytes_max=10, poll_bytes_max=12)
+    one = follow(config=config)
+    one.write("a.log", "head\n11\n22\n3\n")
+    for _ in range(3):
+        one.poll()
+    one.write("b.log", "head\n11\n22\n4\n")
+    for _ in range(3):
+        one.poll(after_s=61.0)
+        one.restart()
+    assert one.text().endswith("4\n")
+    assert one.doubted() == "head\n11\n22\n"
+
+
 def test_what_was_listed_of_a_known_file_that_could_not_be_opened_is_lost_when_it_is_gone(
     follow: Callable[..., Follow],
 ) -> None:
@@ -1432,7 +1580,7 @@ def test_what_was_listed_of_a_known_file_that_could_not_be_opened_is_lost_when_i
     path = one.write("a.log", "1\nha")
     one.poll()
     one.restart()
-    disk.closed = {"a.log"}
+    disk.closed, disk.fail["link"] = {"a.log"}, errno.EXDEV
     one.write("a.log", "lf\n")
     one.poll()
     path.unlink()

@@ -240,9 +240,10 @@ def as_in_the_first_version(path: Path) -> None:
     old = Manifest.open(path, old_schema)
     with old.transaction():
         for table, content in rows.items():
-            marks = ", ".join("?" * len(content[0])) if content else ""
+            width = len(old.all(f"PRAGMA table_info({table})"))
+            marks = ", ".join("?" * width)
             for row in content:
-                old.run(f"INSERT INTO {table} VALUES ({marks})", row)
+                old.run(f"INSERT INTO {table} VALUES ({marks})", row[:width])
     assert old.one("PRAGMA user_version") == (2,)
     old.close()
 

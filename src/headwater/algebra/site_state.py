@@ -70,6 +70,8 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     """Partial rows for panes before this site's first: they are none of the query's."""
     refused: int = 0
     """Records from so far in the future that they were dropped."""
+    twice_bytes: int = 0
+    """That may have been read twice, at most; the panes of their records are damaged."""
 
 
 UNREAD_NAMED_MAX = 3

@@ -48,7 +48,7 @@ class QueryEdge:
         "awaits_greeting", "belief", "book", "closed_through", "config", "cutting",
         "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures", "former_through",
         "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
-        "root_incarnation", "time", "word",
+        "root_incarnation", "sure_through", "time", "word",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +67,8 @@ class QueryEdge:
         self.word = SiteWord(self.id, ordinal, incarnation, config)
         self.book = PaneBook()
         self.closed_through = -FOREVER
+        self.sure_through = -FOREVER
+        """Panes below were closed by reads that reached the end of the input."""
         self.root_incarnation = 0
         self.ack_number = 0
         """Of the newest acknowledgement of that root that this process heard."""
@@ -294,6 +296,8 @@ class QueryEdge:
             is_waiting = self.awaits_greeting or self.awaits_clocks
             closing_s = None if is_waiting else self.belief.closing_s(now_s)
             through = closable_through(self.query, clock, now_s=closing_s)
+            if clock.read_through_s is not None and through > self.sure_through:
+                self.sure_through, self.record_changed = through, True
         if through <= self.closed_through:
             return []
         if self.query.holds_states:
@@ -519,6 +523,7 @@ class QueryEdge:
             failure_heard=self.failure_heard,
             source=self.query.source.name,
             loss_heard=self.loss_heard,
+            sure_through=self.sure_through,
             offset_s=self.time.known_s,
             awaits_greeting=self.awaits_greeting,
             awaits_clocks=self.awaits_clocks,

@@ -58,6 +58,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     awaits_greeting: bool = False
     """The cube was new when the query began here, and the root has not said yet whether the site
     had another one before: nothing is closed."""
+    sure_through: int | None = None
+    """Panes below were closed by reads that reached the end of the input, those from there on by
+    the times of records alone; None: not known, as of records that did not tell."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
     awaits_clocks: bool = False

@@ -21,6 +21,8 @@ class QueryBatch(msgspec.Struct, frozen=True):
     """Rows for sealed panes: counted, not stored."""
     before_begin: int = 0
     """Rows for panes before the first: counted, not stored."""
+    twice_bytes: int = 0
+    """Of the batch's input, that may have been read before: the panes of its rows are damaged."""
 
 
 class BatchReport(msgspec.Struct, frozen=True):
@@ -37,6 +39,11 @@ class BatchReport(msgspec.Struct, frozen=True):
     read_through_s: float | None = None
     """Steady time at the start of the newest poll all of whose input, and all earlier input, is
     committed; None while there is input that was found and is not committed."""
+    has_unread: bool = False
+    """Some input is known of, or may be there, and can't be read now: a file that can't be opened,
+    a directory that can't be listed. Nothing says to which panes its records belong."""
+    is_caught_up: bool = False
+    """All input that can be read is committed."""
     ended: bool = False
     """The input is finite and all of it is committed."""
     unparsed: int = 0

@@ -18,6 +18,8 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     record = kept.record
     edge.word.load(record)
     edge.closed_through = record.closed_through
+    sure = record.sure_through
+    edge.sure_through = record.closed_through if sure is None else sure
     edge.root_incarnation, edge.failures = record.root_incarnation, record.failures
     edge.failure_heard, edge.loss_heard = record.failure_heard, record.loss_heard
     edge.time.resume(record.offset_s)

@@ -34,7 +34,8 @@ def take_report(
         _take_loss(edge, report, now_s=now_s)
     if batch is not None:
         take_batch(edge, batch, now_s=now_s)
-    if word.catching_up and not edge.query.ends and report.read_through_s is not None:
+    has_caught_up = report.read_through_s is not None or report.is_caught_up
+    if word.catching_up and not edge.query.ends and has_caught_up:
         word.catching_up, word.has_changed = False, True
 
 
@@ -46,7 +47,10 @@ def take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
         return
     edge.record_changed |= edge.failures > 0
     edge.failures = 0
+    edge.word.add_tally(Tally(twice_bytes=batch.twice_bytes))
     for pane, rows in batch.panes:
+        if batch.twice_bytes:
+            edge.damage(pane, pane)
         edge.rows_in(pane, rows, now_s=now_s)
 
 
@@ -76,7 +80,10 @@ def _take_loss(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
 
 
 def _damage(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:
-    first, last = _open_panes(edge, now_s=now_s)
+    """What is lost was not there at the last read that reached the end of the input. Panes that
+    were closed since, by record times alone, may lack it as well as those that are open."""
+    _, last = _open_panes(edge, now_s=now_s)
+    first = min(edge.sure_through, edge.closed_through)
     if report.damaged_from_us is not None:
         first = edge.query.window.pane_at(report.damaged_from_us + edge.time.offset_us)
     if report.damaged_to_us is not None:

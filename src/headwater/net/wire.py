@@ -121,6 +121,8 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     root_incarnation: Word = 0
     unread: WireUnread | None = None
     """None: nothing, as nearly always."""
+    twice_bytes: Number = 0
+    """The last of the tally."""
 
 
 class WireAck(msgspec.Struct, frozen=True, array_like=True):
@@ -249,6 +251,7 @@ def wire_state(state: SiteState) -> WireState:
         state.offset_s,
         state.root_incarnation,
         WireUnread(state.unread.count, state.unread.named) if state.unread else None,
+        state.tally.twice_bytes,
     )
 
 
@@ -268,7 +271,7 @@ def checked_state(wire: WireState) -> SiteState:
         declined=tuple(Declined(first, last, _reason(why)) for first, last, why in wire.declined),
         damaged=_normal(wire.damaged),
         counts=wire.counts,
-        tally=Tally(*wire.tally),
+        tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes),
         offset_s=wire.offset_s,
         root_incarnation=wire.root_incarnation,
         unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),

@@ -121,7 +121,7 @@ class Envelope(msgspec.Struct, frozen=True):
     tally: Tally = Tally()
     """Over all sites, since the query began."""
     damaged: int = 0
-    """Sites that lost input bytes of this window."""
+    """Sites that lost input bytes of this window, or may have read some twice."""
     rows: int | None = None
     """How many rows the answer has; filled in by who publishes it."""
     part: Part | None = None

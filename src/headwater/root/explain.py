@@ -91,7 +91,8 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.missing_count > SITES_SHOWN_MAX:
             lines.append(f"  and more: {self.missing_count} sites are missing")
         if self.damaged:
-            lines.append(f"  input bytes of this window were lost at {self.damaged} sites")
+            what = "input bytes of this window were lost, or may have been read twice,"
+            lines.append(f"  {what} at {self.damaged} sites")
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]

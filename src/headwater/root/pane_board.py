@@ -31,7 +31,11 @@ class Share:
 
     @property
     def is_complete(self) -> bool:
-        return self.closed_at is not None and ranges.covers(self.updates, 1, self.closed_at)
+        """All that the site closed is in, and nothing that it has not closed. An update beyond the
+        close comes of a pane that can't be exact: only the site's state tells its close."""
+        if self.closed_at is None or not ranges.covers(self.updates, 1, self.closed_at):
+            return False
+        return not self.updates or self.updates[-1][1] <= self.closed_at
 
     @property
     def is_bound(self) -> bool:

@@ -5,6 +5,9 @@ epoch, batch id, query) and stored once. A new checkpoint counts its batches fro
 what epochs are for: a commit of an older epoch is refused, since its cuts may have been given to
 the new one.
 
+Where the batch holds lines that may have been read before, the panes that its rows are in are
+damaged, in the records of their queries and in the same transaction.
+
 Where a query failed on the batch, its records are passed over for good. That is written in the
 same transaction, and stays until the query's record has declined the panes: a crash in between must
 not leave panes that look as if they had been read wholly.
@@ -84,8 +87,9 @@ class BatchCommitter:
             known = self._judge(state, epoch, batch_id, through_cut, results)
             new = [result for result in results if result.query not in known]
             self._remember(state, epoch, batch_id, new)
+            twice_bytes = self._cuts.doubtful_bytes(state, through=through_cut)
             queries = tuple(
-                self._store(result, written, unnamed, now_s=now_s)
+                self._doubted(self._store(result, written, unnamed, now_s=now_s), twice_bytes)
                 for result in new
                 if self._queries.number(result.query) is not None
             )
@@ -210,6 +214,13 @@ class BatchCommitter:
             too_late=too_late,
             before_begin=early,
         )
+
+    def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:
+        """Headers and comments have no rows: then nothing is in doubt."""
+        if not twice_bytes or not batch.panes:
+            return batch
+        self._queries.damage(batch.query, [pane for pane, _ in batch.panes])
+        return msgspec.structs.replace(batch, twice_bytes=twice_bytes)
 
     def _name(self, query: int, segment: Segment, runs: Sequence[PaneRun], *, now_s: float) -> None:
         number = self._rows.add(query, segment)

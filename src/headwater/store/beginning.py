@@ -52,7 +52,7 @@ class Beginning:
             self.keep_for_later(look.file, look.found, round_)
             del round_.looks[look.file.id]
             return
-        look.file = msgspec.structs.replace(file, checked=True)
+        look.file = msgspec.structs.replace(file, checked=True, waits=False)
         round_.tell(look.file.path, begun_old(size))
 
     def keep_for_later(self, file: Followed, found: Found, round_: Round) -> None:

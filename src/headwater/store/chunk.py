@@ -16,6 +16,8 @@ class Chunk(msgspec.Struct, frozen=True):
     origin: str
     """The file that the lines were read from."""
     poll_s: float
+    is_doubtful: bool = False
+    """Its lines may have been read before, in another file."""
 
 
 class NewCut(msgspec.Struct, frozen=True):
@@ -29,8 +31,10 @@ class NewCut(msgspec.Struct, frozen=True):
     bytes: int
     spooled_bytes: int
     """What it takes of the spool's bound; 0 for a link or a path."""
+    is_doubtful: bool = False
+    """See ``Chunk``."""
 
     def row(self, poll_s: float) -> tuple[object, ...]:
         """What the manifest keeps of it, but for its number."""
         extent = (self.origin, self.first_byte, self.end_byte)
-        return (*extent, poll_s, self.chunk, self.bytes, self.spooled_bytes)
+        return (*extent, poll_s, self.chunk, self.bytes, self.spooled_bytes, self.is_doubtful)

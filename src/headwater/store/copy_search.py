@@ -31,15 +31,13 @@ from headwater.store.verdict import (
 
 
 class CopySearch:
-    """Remembers from poll to poll what is undecided, and which files are copies."""
+    """Remembers from poll to poll which files are copies, and how far others were compared."""
 
     def __init__(
         self, reader: Callable[[Followed], ReadAt], departed: Departed, config: FollowConfig
     ) -> None:
         self.copy_of: dict[int, str] = {}
         """Files that are left alone, with the path of what they are copies of."""
-        self.undecided: set[int] = set()
-        """Files that wait, of which more may be unread than is known."""
         self._reader = reader
         self._departed = departed
         self._linger_s = config.linger_s
@@ -55,7 +53,6 @@ class CopySearch:
         """Nothing has to be remembered of it: it is read, or gone."""
         self._suspects.clear(file)
         self.copy_of.pop(file, None)
-        self.undecided.discard(file)
 
     def settle(
         self,
@@ -205,15 +202,16 @@ class CopySearch:
             self._let_wait(look, f"until it can be compared: {error}", round_)
             return None
         verdict = read_from(look, look.file.print)
-        return verdict.saying(f"not compared ({error}): read from there", size)
+        unread = size - look.file.position
+        return verdict.saying(f"not compared ({error}): read from there", unread)
 
     def _let_wait(self, look: Look, what: str, round_: Round) -> None:
-        self.undecided.add(look.file.id)
+        look.file = msgspec.structs.replace(look.file, waits=True)
         round_.refuse(look.file.path, f"waits {what}")
 
     def _left_alone(self, look: Look, old: Content, round_: Round) -> Verdict | None:
         size = look.found.size
-        self.undecided.discard(look.file.id)
+        look.file = msgspec.structs.replace(look.file, waits=False)
         if size >= HEAD_BYTES:
             self.copy_of[look.file.id] = old.path
             self._suspects.clear(look.file.id)

@@ -5,11 +5,13 @@ All of it is on the disk, and mirrored here decoded; see ``Mirror``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
 
+from headwater.algebra import ranges
+from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
 from headwater.edge.report import QueryBatch
@@ -115,8 +117,10 @@ class CubeQueries:
     def write_record(self, query: str, record: EdgeRecord) -> int:
         """Inside a transaction. Returns the query's number; a new query gets one.
 
-        Failures that the record knows of are done with, in this same transaction.
+        Failures that the record knows of are done with, in this same transaction. What a batch has
+        damaged stays so, whether or not the edge has heard of it yet.
         """
+        record = self._with_former_damage(query, record)
         (number,) = self._manifest.one(
             "INSERT INTO queries (name, record) VALUES (?, ?) "
             "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
@@ -132,6 +136,21 @@ class CubeQueries:
         known.over.setdefault(query, {})
         known.forgotten.pop(query, None)
         return int(number)
+
+    def _with_former_damage(self, query: str, record: EdgeRecord) -> EdgeRecord:
+        former = self._known.records.get(query)
+        if former is None or former.damaged == record.damaged:
+            return record
+        damaged = IntervalSet(ranges.union(former.damaged, record.damaged))
+        damaged.remove(-FOREVER, record.done_through - 1)
+        return msgspec.structs.replace(record, damaged=damaged.ranges())
+
+    def damage(self, query: str, panes: Iterable[int]) -> None:
+        """Inside a transaction: these panes can't be exact, and its record says so."""
+        record = self._known.records[query]
+        damaged = ranges.normal([*record.damaged, *((pane, pane) for pane in panes)])
+        if damaged != record.damaged:
+            self.write_record(query, msgspec.structs.replace(record, damaged=damaged))
 
     def add_failure(self, query: str, message: str, touched: tuple[int, int] | None) -> int:
         """Inside a transaction: the query failed on a batch. Returns the failure's number."""

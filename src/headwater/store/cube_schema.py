@@ -163,5 +163,7 @@ CUBE_SCHEMA = Schema(
                 source INTEGER PRIMARY KEY REFERENCES sources ON DELETE CASCADE,
                 content BLOB NOT NULL)""",
         ),
+        # Cuts of what may have been read before, in another file.
+        ("""ALTER TABLE cuts ADD COLUMN is_doubtful INTEGER NOT NULL DEFAULT 0""",),
     ),
 )

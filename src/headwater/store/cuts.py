@@ -165,8 +165,9 @@ class CutLog:
     ) -> list[Chunk]:
         """Chunks after the committed cut (or a later one), oldest first: at least one, if any.
 
-        A chunk that has vanished from the spool is counted as lost and left out. Raises
-        ``DiskTrouble`` where that can't be known now.
+        What may have been read before is not mixed with what was not, so that a batch knows which
+        panes it puts in doubt. A chunk that has vanished from the spool is counted as lost and left
+        out. Raises ``DiskTrouble`` where that can't be known now.
         """
         with self._manifest.lock:
             state = self.state(name)
@@ -174,7 +175,7 @@ class CutLog:
             if after >= state.last_cut:  # asked four times a second, of every site
                 return []
             rows = self._manifest.all(
-                "SELECT cut, chunk, bytes, origin, poll_s FROM cuts "
+                "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful FROM cuts "
                 "WHERE source = ? AND cut > ? AND chunk IS NOT NULL ORDER BY cut LIMIT ?",
                 (state.id, after, count_max),
             )
@@ -183,14 +184,14 @@ class CutLog:
     def _bounded(self, state: SourceState, rows: list[Row], bytes_max: int) -> list[Chunk]:
         chunks: list[Chunk] = []
         total = 0
-        for cut, chunk, count, origin, poll_s in rows:
-            if chunks and total + count > bytes_max:
+        for cut, chunk, count, origin, poll_s, is_doubtful in rows:
+            if chunks and (total + count > bytes_max or chunks[0].is_doubtful != is_doubtful):
                 break
             path = self.spool.directory / chunk
             if not self._is_there(path, count):
                 self._lose(state, cut, chunk, f"{path} has vanished from the spool")
                 continue
-            chunks.append(Chunk(cut, path, count, origin, poll_s))
+            chunks.append(Chunk(cut, path, count, origin, poll_s, bool(is_doubtful)))
             total += count
         return chunks
 
@@ -284,7 +285,7 @@ class CutLog:
             last = state.last_cut + len(cuts)
             numbered = enumerate(cuts, start=state.last_cut + 1)
             self._manifest.run_many(
-                "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 ((state.id, number, *cut.row(poll_s)) for number, cut in numbered),
             )
             self._manifest.run(
@@ -306,13 +307,27 @@ class CutLog:
         row = self._manifest.first("SELECT content FROM places WHERE source = ?", (state.id,))
         return None if row is None else msgspec.msgpack.decode(row[0], type=Places)
 
-    def polled(self, state: SourceState, *, started_s: float, is_clean: bool) -> BatchReport | None:
+    def polled(
+        self, state: SourceState, *, started_s: float, is_clean: bool, has_unread: bool = False,
+        is_behind: bool = False,
+    ) -> BatchReport | None:  # fmt: skip
         """A poll is over. What it tells the edge if nothing waits for Spark; else a batch will."""
         with self._manifest.lock:
             self.refuse_forgotten(state)
-            state.polled(started_s=started_s, is_clean=is_clean)
+            state.polled(
+                started_s=started_s, is_clean=is_clean, has_unread=has_unread, is_behind=is_behind
+            )
             is_idle = state.committed_cut == state.last_cut
             return state.report() if is_idle else None
+
+    def doubtful_bytes(self, state: SourceState, *, through: int) -> int:
+        """Inside a batch's transaction: of what it commits, how much may have been read before."""
+        (count,) = self._manifest.one(
+            "SELECT coalesce(sum(bytes), 0) FROM cuts WHERE source = ? AND cut > ? AND cut <= ? "
+            "AND chunk IS NOT NULL AND is_doubtful = 1",
+            (state.id, state.committed_cut, through),
+        )
+        return int(count)
 
     def commit_cut(self, state: SourceState, through: int) -> None:
         """Inside a batch's transaction: move the committed cut, and free chunks when it is done.

@@ -41,6 +41,9 @@ class Cutter:
         while not reading.is_behind and reading.file.position < size:
             position = reading.file.position
             block = read_at(min(self._config.cut_bytes_max, size - position), position)
+            is_doubtful = position < reading.file.doubtful
+            if is_doubtful:
+                block = _lines_before(block, reading.file.doubtful - position)
             stretch = whole_lines(
                 block,
                 line_bytes_max=self._config.line_bytes_max,
@@ -56,7 +59,8 @@ class Cutter:
                     break
                 end = position + stretch.consumed
                 count = stretch.kept_bytes
-                reading.cuts.append(NewCut(reading.file.path, position, end, chunk, count, count))
+                cut = NewCut(reading.file.path, position, end, chunk, count, count, is_doubtful)
+                reading.cuts.append(cut)
             reading.skipped_lines += stretch.skipped_lines
             reading.file = msgspec.structs.replace(
                 reading.file,
@@ -84,3 +88,9 @@ class Cutter:
         freed = sum(cut.spooled_bytes for cut in cuts)
         self.bytes -= freed
         self._spool.remove((cut.chunk for cut in cuts), bytes_freed=freed)
+
+
+def _lines_before(block: bytes, count: int) -> bytes:
+    """The lines that begin within the first ``count`` bytes, as far as they are there."""
+    end = block.find(b"\n", count - 1) + 1
+    return block[:end] if end else block

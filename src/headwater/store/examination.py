@@ -52,6 +52,7 @@ class Examination:
         if look is None:
             round_.is_clean &= is_known_read(file, listed)
             return None
+        departed = len(round_.departed)
         look.is_sure = is_sure
         self._note_size(file, look.found.size, round_)
         try:
@@ -59,16 +60,32 @@ class Examination:
         except OSError as error:
             round_.refuse(listed.path, reason_of(error))
             return None
+        self._note_lost(file, listed, look, departed, round_)
         look.file = msgspec.structs.replace(
             changed,
             path=listed.path,
             size_seen=look.found.size,
             unopened=0,
+            unproven=False,
+            waits=changed.waits and look.found.size > 0,
             modified_ns=look.found.modified_ns,
             place=listing.listed.get(os.path.dirname(listed.path), file.place),
         )
         round_.looks[file.id] = look
         return look
+
+    def _note_lost(
+        self, file: Followed, listed: Found, look: Look, departed: int, round_: Round
+    ) -> None:
+        """It is shorter than it was known to be, if only since it was listed. ``departed``: how
+        many had departed before; its former content may be the next."""
+        if listed.size > look.found.size:
+            file = msgspec.structs.replace(file, size_seen=max(file.size_seen, listed.size))
+        if len(round_.departed) > departed:
+            round_.departed[departed] = file
+        elif file.id not in self._copies.copy_of:
+            left = max(look.found.size, file.position, file.start_at or 0)
+            round_.shrunk_bytes += max(0, file.known_size - left)
 
     def _note_size(self, file: Followed, size: int, round_: Round) -> None:
         if size != file.size_seen or file.id not in self._files.moved_s:

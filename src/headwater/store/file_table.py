@@ -99,4 +99,4 @@ class FileTable:
     def is_sure(self, file: Followed) -> bool:
         """While we hold a handle or a link to what is remembered of it, nobody else can get its
         inode."""
-        return file.held or self.open_files.is_proven(file.key)
+        return (file.held and not file.unproven) or self.open_files.is_proven(file.key)

@@ -22,7 +22,7 @@ from headwater.store.disk import Disk
 from headwater.store.followed_file import Followed
 from headwater.store.listing import Glob, Listing, joined
 from headwater.store.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
-from headwater.store.poll_round import Look, Round
+from headwater.store.poll_round import Round
 from headwater.store.source_state import Loss
 from headwater.store.spool import held_name
 from headwater.store.watch import Watch
@@ -82,7 +82,8 @@ class LogFollower:
         farewells = self._watch.farewells(round_)
         if not self._is_registered(round_, readings, farewells, cutter):
             self._hold_unread(round_)
-            return self._told(Round(now_s, refused=round_.refused, is_clean=False), [], cutter)
+            round_ = Round(now_s, refused=round_.refused, is_clean=round_.is_clean)
+            return self._told(round_, [], cutter)
         self._release_links(round_)
         self._watch.accept(round_, farewells)
         return self._told(round_, readings, cutter)
@@ -125,11 +126,16 @@ class LogFollower:
         return readings
 
     def _hold(self, round_: Round) -> None:
-        """Link files that whole lines were left in, and no longer those that were caught up."""
+        """Link files that whole lines were left in, and no longer those that were caught up. What
+        can't be opened, or compared, is linked, too: it may be gone before it can be."""
         for look in round_.looks.values():
-            if look.file.held != look.is_behind:
-                held = look.is_behind and self._is_linked(look)
+            is_unread = look.is_behind or look.file.waits
+            if look.file.held != is_unread:
+                held = is_unread and self._is_linked(look.file)
                 look.file = msgspec.structs.replace(look.file, held=held)
+        for file in self._watch.closed_files(round_):
+            if not file.held and self._is_linked(file):
+                self._watch.hold_closed(file, round_)
 
     def _hold_unread(self, round_: Round) -> None:
         """The round came to nothing, so all that it had read is still to be read.
@@ -139,20 +145,21 @@ class LogFollower:
         held = []
         for look in round_.looks.values():
             old = self._watch.remembered(look.file.id)
-            is_held = (old is not None and old.held) or self._is_linked(look)
+            is_held = (old is not None and old.held) or self._is_linked(look.file)
             held.append(self._watch.keep_unread(look, is_held=is_held))
+        held += [self._watch.keep_closed(file) for file in round_.kept.values() if file.held]
         if held and self._state.is_begun:
             with contextlib.suppress(DiskFull):
                 self._cuts.register(self._state, [], poll_s=round_.now_s, files=held)
 
-    def _is_linked(self, look: Look) -> bool:
+    def _is_linked(self, file: Followed) -> bool:
         """Best effort: other file systems and other owners' files can't be linked to."""
-        link = self._watch.held_path(look.file.id)
+        link = self._watch.held_path(file.id)
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileExistsError):
-                self._disk.link(look.file.path, link)
+                self._disk.link(file.path, link)
             status = self._disk.stat_link(link)
-            if (status.st_dev, status.st_ino) == look.file.key:
+            if (status.st_dev, status.st_ino) == file.key:
                 return True
             self._disk.remove(link)
         return False
@@ -223,8 +230,12 @@ class LogFollower:
     def _told(self, round_: Round, readings: list[Reading], cutter: Cutter) -> Poll:
         behind = [look.file for look in round_.looks.values() if look.is_behind]
         unread = sum(file.unread_bytes for file in behind)
-        is_clean = round_.is_clean and not behind and not cutter.stalled
-        report = self._cuts.polled(self._state, started_s=round_.now_s, is_clean=is_clean)
+        is_behind = bool(behind or cutter.stalled)
+        is_clean = round_.is_clean and not is_behind
+        report = self._cuts.polled(
+            self._state, started_s=round_.now_s, is_clean=is_clean,
+            has_unread=not round_.is_clean, is_behind=is_behind,
+        )  # fmt: skip
         refused = sorted(round_.refused.items())[:REFUSED_SHOWN_MAX]
         return Poll(
             started_s=round_.now_s,
@@ -246,7 +257,10 @@ class LogFollower:
 
 
 def _worth_writing(file: Followed) -> tuple[object, ...]:
-    return (file.print, file.skipping, file.checked, file.held, file.succeeded, file.unopened)
+    return (
+        file.print, file.skipping, file.checked, file.waits, file.held, file.unproven,
+        file.succeeded, file.unopened,
+    )  # fmt: skip
 
 
 def _what_was_lost(round_: Round, skipped: int) -> str:

@@ -30,8 +30,15 @@ class Followed(msgspec.Struct, frozen=True):
     """The position is inside a line that is stepped over."""
     checked: bool = False
     """It is known not to be a copy of another file; until then nothing of it is read."""
+    waits: bool = False
+    """It can't be told yet whether it is one: it has unread bytes, and nobody knows how many."""
     held: bool = False
     """A hard link in the spool keeps its unread bytes alive."""
+    unproven: bool = False
+    """The link was made while the file could not be opened: it may lead to another one that had got
+    its inode by then."""
+    doubtful: int = 0
+    """What lies before this offset and was not read here may have been read in another file."""
     size_seen: int = 0
     modified_ns: int = 0
     """Its time of change when it was last looked at."""
@@ -65,6 +72,11 @@ class Followed(msgspec.Struct, frozen=True):
         """What was listed and never looked at, but for what was there before."""
         return max(0, self.unopened - max(self.size_seen, self.start_at or 0))
 
+    @property
+    def known_size(self) -> int:
+        """How long it was known to be, whether or not it could be opened."""
+        return max(self.size_seen, self.unopened)
+
 
 def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
     """The inode holds something else than was read: go on after what both begin with.
@@ -78,7 +90,7 @@ def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
     rungs = tuple(rung for rung in file.print.rungs if rung[0] <= end)
     print_ = msgspec.structs.replace(take_print(read_at, end), rungs=rungs)
     return msgspec.structs.replace(
-        file, print=print_, skipping=False, checked=False, size_seen=size
+        file, print=print_, skipping=False, checked=False, size_seen=size, doubtful=0
     )
 
 

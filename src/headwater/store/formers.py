@@ -161,6 +161,8 @@ class Formers:
         if former.where is Where.LEFT:
             self._left.remove(old)
             round_.departed.remove(old)
+            if old.checked:  # what was known of it, and the new one does not have
+                round_.shrunk_bytes += max(0, old.known_size - look.found.size)
         elif former.where is Where.HIDDEN:
             self._hidden.remove(old)
             del round_.unknown[old.id]

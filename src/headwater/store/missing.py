@@ -8,10 +8,12 @@ has not grown for a while. All others are gone.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os.path
 
 import msgspec
 
+from headwater.store.beginning import as_listed
 from headwater.store.content import original_of
 from headwater.store.copies import Originals
 from headwater.store.copy_search import CopySearch
@@ -25,6 +27,7 @@ from headwater.store.formers import Formers, is_comparable
 from headwater.store.listing import Found, Listing, found_at
 from headwater.store.poll import FollowConfig
 from headwater.store.poll_round import Look, Round
+from headwater.store.recognition import settled_before_ns
 from headwater.store.whereabouts import Whereabouts
 
 NEIGHBOURS_MAX = 1_000
@@ -69,9 +72,7 @@ class Missing:
             beside = self._beside(file, listing)
             if beside is not None:
                 self._files.away_s.pop(file.id, None)
-                found = _unlisted(file, beside)
-                is_sure = self._files.is_sure(file)
-                self._examination.examine(file, found, listing, round_, is_sure=is_sure)
+                self._look_beside(file, beside, listing, round_)
                 return ""
             if is_alive:
                 look = self._look_at_rest(file, listing, round_)
@@ -79,36 +80,52 @@ class Missing:
             reason = reason or reason_of(error)
         if reason and self._is_awaited(file, round_):
             round_.unknown[file.id] = file
+            if look is not None:
+                self._let_wait(look)
             return reason
         if look is not None:
             look.is_orphan = True
             self._files.open_files.orphans.add(file.key)
         else:
-            if file.id not in round_.succeeded:
+            if file.id not in round_.succeeded or file.unopened_bytes:
                 round_.departed.append(file)
             round_.gone.add(file.id)
-            round_.undecided_bytes += file.unopened_bytes
-            if file.id in self._copies.undecided:
-                round_.undecided_bytes += file.unread_bytes
         return ""
 
-    def _beside(self, file: Followed, listing: Listing) -> str | None:
-        """The path that the glob does not cover under which the file is, not another in its inode.
-        Raises ``OSError`` if that can't be found out now."""
+    def _let_wait(self, look: Look) -> None:
+        """What it is can be asked when it is in sight again; until then a link keeps it."""
+        is_copy = look.file.id in self._copies.copy_of
+        if look.found.size and not look.file.checked and not is_copy:
+            look.file = msgspec.structs.replace(look.file, waits=True)
+
+    def _look_beside(self, file: Followed, beside: Found, listing: Listing, round_: Round) -> None:
+        found, is_sure = _unlisted(file, beside.path), self._files.is_sure(file)
+        look = self._examination.examine(file, found, listing, round_, is_sure=is_sure)
+        if look is None and not file.position:
+            kept = as_listed(file, beside, start_at=file.start_at)
+            if kept != file:
+                round_.kept[file.id] = kept
+            round_.closed[file.id] = beside
+
+    def _beside(self, file: Followed, listing: Listing) -> Found | None:
+        """Where the glob does not reach and the file is, not another in its inode. Raises
+        ``OSError`` if that can't be found out now."""
         for path in listing.neighbours.get(file.inode, ()):
             with contextlib.suppress(FileNotFoundError):
-                status = self._disk.stat(path)
-                is_there = (status.st_dev, status.st_ino) == file.key
-                if is_there and (self._files.is_alive(file) or self._is_same(file, path)):
-                    return path
+                found = found_at(path, self._disk.stat(path))
+                if found.key == file.key and (
+                    self._files.is_alive(file) or self._is_same(file, found)
+                ):
+                    return found
         return None
 
-    def _is_same(self, file: Followed, path: str) -> bool:
+    def _is_same(self, file: Followed, found: Found) -> bool:
+        if not file.position:
+            return _is_as_listed(file, found)
         open_files = self._files.open_files
         try:
-            size = open_files.look(file.key, path).st_size
-            read_at = open_files.reader(file.key, path)
-            if file.position > 0 and file.print.is_in(read_at, size):
+            size = open_files.look(file.key, found.path).st_size
+            if file.print.is_in(open_files.reader(file.key, found.path), size):
                 return True
         except FileNotFoundError:
             pass
@@ -177,6 +194,19 @@ class Missing:
         self._files.moved_s[file.id] = round_.now_s
         round_.looks[file.id] = look
         originals.add(original_of(look))
+
+
+def _is_as_listed(file: Followed, found: Found) -> bool:
+    """Of a file of which nothing was read only its place, its length and its time are known. It was
+    renamed if it is otherwise unchanged, and then it may grow where it is. Raises ``OSError`` while
+    another file in its inode could have the same time by chance."""
+    if found.path == file.path:
+        return found.size >= file.known_size
+    if (found.size, found.modified_ns) != (file.known_size, file.modified_ns):
+        return False
+    if found.modified_ns >= settled_before_ns():
+        raise OSError(errno.EAGAIN, "changed too lately to be known by its time")
+    return True
 
 
 def _unlisted(file: Followed, path: str) -> Found:

@@ -48,16 +48,22 @@ class Round:
     """(path, what was decided about it) where somebody might have decided otherwise."""
     twice_bytes: int = 0
     """That may have been read before, at most."""
-    undecided_bytes: int = 0
-    """Of files that are gone before it was known whether they are copies."""
+    closed: dict[int, Found] = field(default_factory=dict)
+    """Files that were listed and could not be opened."""
+    shrunk_bytes: int = 0
+    """That were known of in files which go on without them."""
     places: Places | None = None
     """As they are once this is registered; None: as they were."""
     is_clean: bool = True
 
     @property
     def lost_bytes(self) -> int:
-        known = sum(file.unread_bytes for file in self.departed if file.checked)
-        return known + self.undecided_bytes
+        return self.shrunk_bytes + sum(self._lost_with(file) for file in self.departed)
+
+    def _lost_with(self, file: Followed) -> int:
+        """Of what was not opened nobody knows whether it was a copy: it counts in any case."""
+        is_unread = file.checked or file.waits or file.position > 0
+        return file.unopened_bytes + (file.unread_bytes if is_unread else 0)
 
     def refuse(self, path: str, reason: str) -> None:
         """Bytes of this file, or of what may be there, are not read: the end was not reached."""

@@ -68,8 +68,8 @@ def _is_unchanged(file: Followed, found: Found) -> bool:
 
 def _begun_late(file: Followed, look: Look, round_: Round) -> Followed:
     """It could not be opened when it should have been begun after ``start_at`` bytes. A copy of it
-    may have been read meanwhile, so it is not ``checked``."""
-    known = awaited(file, look.found, round_, is_sure=look.is_sure)
+    may have been read meanwhile, so it is not ``checked``. A link leads to what was listed then."""
+    known = awaited(file, look.found, round_, is_sure=look.is_sure or file.held)
     if known.start_at is None:
         return known
     begun = at_end(known, look.read_at, known.start_at)
@@ -85,6 +85,7 @@ def _rewritten(file: Followed, look: Look, round_: Round) -> Followed:
         what = f"rewritten after its first {anew.position} bytes: goes on there; up to {twice}"
         what += " of the bytes that follow may have been read before"
         round_.tell(look.found.path, what, twice_bytes=twice)
+        return msgspec.structs.replace(anew, doubtful=anew.position + twice)
     return anew
 
 

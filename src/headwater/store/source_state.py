@@ -49,6 +49,10 @@ class SourceState:
     committed_cut: int
     is_clean: bool = False
     """The newest poll reached the end of the input."""
+    has_unread: bool = True
+    """It has met input that can't be read now; until a process has polled, there may be some."""
+    is_behind: bool = True
+    """It has left input that can be read, for want of room."""
     read_through_s: float | None = None
     losses: dict[int, Loss] = field(default_factory=dict)
     """By their number in the manifest."""
@@ -79,9 +83,11 @@ class SourceState:
                 "another Spark has taken over"
             )
 
-    def polled(self, *, started_s: float, is_clean: bool) -> None:
+    def polled(
+        self, *, started_s: float, is_clean: bool, has_unread: bool = False, is_behind: bool = False
+    ) -> None:
         """A poll is over, and all that it found is registered."""
-        self.is_clean = is_clean
+        self.is_clean, self.has_unread, self.is_behind = is_clean, has_unread, is_behind
         polls = self._clean_polls
         if is_clean:
             self.polled_s = started_s
@@ -139,6 +145,8 @@ class SourceState:
         return BatchReport(
             source=self.name,
             read_through_s=self.read_through_s if self.is_clean else None,
+            has_unread=self.has_unread and not self.ends,
+            is_caught_up=not self.is_behind and self.committed_cut == self.last_cut,
             ended=self.has_ended,
             unparsed=sum(loss.lines for loss in new),
             lost_bytes=sum(loss.bytes for loss in new),

@@ -37,7 +37,9 @@ class Verdict(msgspec.Struct, frozen=True):
 
     def enter(self, look: Look, formers: Formers, round_: Round) -> None:
         """Make it part of the round; reads nothing."""
-        look.file = self.file
+        doubtful = self.file.position + self.twice_bytes if self.twice_bytes else 0
+        doubtful = max(doubtful, self.file.doubtful)
+        look.file = msgspec.structs.replace(self.file, doubtful=doubtful)
         for what, count in self.told:
             round_.tell(look.file.path, what, twice_bytes=count)
         if self.former is not None:
@@ -52,7 +54,7 @@ def read_from(look: Look, print_: Print, *, skipping: bool | None = None) -> Ver
     if skipping is None:
         skipping = file.skipping and print_.position == file.position
     changed = msgspec.structs.replace(
-        file, print=print_, skipping=skipping, checked=True, start_at=None
+        file, print=print_, skipping=skipping, checked=True, start_at=None, waits=False
     )
     return Verdict(changed)
 

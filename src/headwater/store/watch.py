@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from headwater.store.beginning import Beginning, begun_old
+from headwater.store.beginning import Beginning, as_listed, begun_old
 from headwater.store.copy_search import CopySearch
 from headwater.store.departed import Departed
 from headwater.store.disk import Disk
@@ -149,11 +149,17 @@ class Watch:
             self._beginning.keep_for_later(file, found, round_)
             round_.tell(found.path, begun_old(found.size))
             return
-        kept = msgspec.structs.replace(file, unopened=found.size)
+        left = max(found.size, file.size_seen, file.start_at or 0)
+        round_.shrunk_bytes += max(0, file.unopened - left)
         if file.start_at is not None:
             kept = awaited(file, found, round_, is_sure=False)
+        elif file.position or file.checked:
+            kept = msgspec.structs.replace(file, unopened=found.size)
+        else:
+            kept = as_listed(file, found, start_at=None)
         if kept != file:
             round_.kept[file.id] = kept
+        round_.closed[file.id] = found
 
     def _examine(
         self, file: Followed, found: Found, listing: Listing, round_: Round
@@ -262,6 +268,21 @@ class Watch:
         file = msgspec.structs.replace(file, path=look.file.path, held=is_held, checked=checked)
         self._files.put(file)
         self._files.quiet.pop(file.id, None)
+        return file
+
+    def closed_files(self, round_: Round) -> list[Followed]:
+        """Those with something in them that could not be opened, as they are to be remembered."""
+        known = (round_.kept.get(number, self._files[number]) for number in round_.closed)
+        return [file for file in known if file.unopened_bytes and file.id not in round_.gone]
+
+    def hold_closed(self, file: Followed, round_: Round) -> None:
+        """A link keeps it from now on."""
+        unproven = not self._files.is_sure(file)
+        round_.kept[file.id] = msgspec.structs.replace(file, held=True, unproven=unproven)
+
+    def keep_closed(self, file: Followed) -> Followed:
+        """The round was not registered: remember all the same that a link leads to it."""
+        self._files.put(file)
         return file
 
     def give_up_orphans(self, round_: Round) -> None:
