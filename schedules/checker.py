@@ -1,10 +1,11 @@
 """The set in every published answer against what it says of itself, and against the logs.
 
-*Always*: no number comes from nowhere, or is counted twice unless polls told of as much; a revision
-is published once, never lowers coverage, and none follows a final one; a pane that an answer does
-not call missing has every line that a clean poll after the pane's end must have found. *In the
-end*: every window is final and has every line that was seen in time, or the answer says what is
-missing, and there was a cause.
+*Always*: no number comes from nowhere, and none is counted twice in an answer that calls itself
+exact; a revision is published once, never lowers coverage, and none follows a final one; a pane
+that an answer does not call missing has every line that a clean poll after the pane's end must have
+found, and no answer is called exact that lacks a line of which the newest poll knows. *In the end*:
+every window is final and has every line that was listed in time, once, or the answer itself says
+that something is missing or in doubt, and there was a cause. What only a log says was not said.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from headwater.plan.query import Query
 from headwater.root.envelope import Envelope
 from headwater.store.publication import envelope_of
 from headwater.store.results import ResultsReader
-from schedules.logs import Logs
+from schedules.logs import Line, Logs
 from schedules.queries import DISORDER_S, LATENESS_S
 
 SHOWN_MAX = 12
@@ -135,7 +136,9 @@ class Checker:
 
     def _check_content(self, answer: Answer) -> Iterator[Violation]:
         twice = sorted(number for number, count in answer.counts.items() if count != 1)
-        if self._bytes_again(answer) > self.logs.twice_bytes:
+        envelope = answer.envelope
+        is_said = bool(envelope.damaged) if envelope.final else not envelope.exact
+        if twice and not (is_said and self._bytes_again(answer) <= self.logs.twice_bytes):
             yield Violation("no double counting", f"{answer.where}: {_shown(twice)}")
         born = self._born(answer.envelope)
         strangers = sorted(answer.counts.keys() - born)
@@ -144,7 +147,7 @@ class Checker:
 
     def _bytes_again(self, answer: Answer) -> int:
         """Of lines that are in the answer more than once. A follower reads what may be a copy when
-        too little tells so, and says how much that is."""
+        too little tells so, and says how much that is: the answer that they are in, and a log."""
         lines = self.logs.lines
         return sum(
             (count - 1) * len(lines[number].text)
@@ -172,6 +175,35 @@ class Checker:
                     "true coverage",
                     f"{answer.where}: pane {pane} is not missing, but {_shown(lack)}",
                 )
+
+        if envelope.exact:
+            yield from self._check_exact(answer)
+
+    def _check_exact(self, answer: Answer) -> Iterator[Violation]:
+        panes = self.query.window.panes_of(answer.envelope.window)
+        known = set().union(*(self._known(p, answer.envelope.answered_at_s) for p in panes))
+        lack = sorted(known - answer.counts.keys())
+        if lack:
+            what = f"{answer.where}: exact, but not read: {_shown(lack)}"
+            yield Violation("exact is exact", what)
+
+    def _known(self, pane: int, answered_s: float) -> set[int]:
+        """Lines of a pane that was open when polls came to know of them, and that no poll has read
+        since. A pane may be closed all the same while a site's own disk holds it up: then it is
+        closed by the times of records."""
+        end_s = self.query.window.pane_end_us(pane) / 1e6 + DISORDER_S
+        polls = [poll for poll in self.logs.polls if poll.started_s <= answered_s]
+        last_clean = max((n for n, poll in enumerate(polls) if poll.is_clean), default=None)
+        if last_clean is None or any(poll.is_behind for poll in polls):
+            return set()
+        if polls[last_clean].started_s >= end_s:
+            return set()
+        lines = (self.logs.lines[number] for number in self._panes.get(pane, ()))
+        return {
+            one.number
+            for one in lines
+            if one.listed is not None and last_clean < one.listed < len(polls) - 1
+        }
 
     def _must_have(self, pane: int, answered_s: float) -> set[int]:
         """The lines of a pane that any read which could close it has found.
@@ -225,25 +257,33 @@ class Checker:
         states = _states(self.query, envelope)
         lack: set[int] = set()
         for pane in self.query.window.panes_of(envelope.window):
-            lack |= self._due_in(pane) - answer.counts.keys() if pane not in states else set()
+            lack |= set() if pane in states else self._due_in(pane) - answer.counts.keys()
         if lack and not envelope.damaged:
             yield Violation("no silent loss", f"{answer.where}: {_shown(sorted(lack))}")
         for missing in envelope.missing:
             if not self._has_cause(missing.state, missing.reason, missing.panes, causes):
                 yield Violation("given up without a cause", f"{answer.where}: {missing}")
         has_lost = causes.has_vanished or self.logs.has_lost_closed
-        if envelope.damaged and not (has_lost or causes.has_damage):
+        has_doubt = self.logs.twice_bytes > 0
+        if envelope.damaged and not (has_lost or has_doubt or causes.has_damage):
             yield Violation("given up without a cause", f"{answer.where}: damaged")
 
     def _due_in(self, pane: int) -> set[int]:
-        """Lines that were seen before a poll could seal their pane."""
+        """Lines that were seen, or known of, before a poll could seal their pane."""
         sealed_s = self.query.window.pane_end_us(pane) / 1e6 + LATENESS_S
         lines = (self.logs.lines[number] for number in self._panes.get(pane, ()))
-        return {
-            one.number
-            for one in lines
-            if one.seen is not None and self.logs.polls[one.seen].started_s < sealed_s
-        }
+        return {one.number for one in lines if self._is_due(one, pane, sealed_s)}
+
+    def _is_due(self, line: Line, pane: int, sealed_s: float) -> bool:
+        """One that is lost may be due as well; but a record that is later than ``disorder`` belongs
+        to a pane that was closed, and that is taken for what it is."""
+        polls = self.logs.polls
+        if line.seen is not None:
+            return polls[line.seen].started_s < sealed_s
+        end_s = self.query.window.pane_end_us(pane) / 1e6 + DISORDER_S
+        has_begun = any(poll.is_clean for poll in polls[: line.listed])
+        is_listed = line.listed is not None and polls[line.listed].started_s < sealed_s
+        return has_begun and is_listed and line.born_s < end_s and not line.is_overgrown
 
     def _has_cause(
         self, state: PaneState, reason: str, panes: ranges.Ranges, causes: Causes

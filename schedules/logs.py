@@ -3,7 +3,9 @@
 Lines are numbered, and every change of the directory says which lines can be seen in it from then
 on. A line counts as *seen* when it was in a file that the source's glob names, from before a poll
 began until after it had ended, and the poll called itself clean: the follower has promised that it
-is neither lost nor read twice.
+is neither lost nor read twice. It counts as *listed* when a poll that was not refused by its own
+disk has looked at a file, under such a name, that was long enough to hold it: from then on the
+follower knows that there is something, and if it never reads it, some answer has to say so.
 """
 
 from __future__ import annotations
@@ -35,18 +37,27 @@ class Line:
     number: int
     time_us: int
     text: bytes
+    born_s: float = 0.0
+    """When it was written."""
     visible_since: int | None = None
     """The step at which it came into the directory; None: it is not there."""
+    listed: int | None = None
+    """The first poll, clean or not, that has looked at a file with it."""
     seen: int | None = None
     """The first clean poll, by its place among the polls of the source, that must have found it."""
     is_vanished: bool = False
     """It was taken away, at least for a while."""
+    is_overgrown: bool = False
+    """Its file was emptied and filled again beyond it before anybody could look: what is known of a
+    file is its length, and that tells nothing then."""
 
 
 @dataclass
 class PollSeen:
     started_s: float
     is_clean: bool
+    is_behind: bool = False
+    """What it found could not be taken in, for want of room or for an error of the site's disk."""
 
 
 class Logs:
@@ -66,13 +77,17 @@ class Logs:
         self.twice_bytes = 0
         """That may have been read twice, as polls have told."""
         self.has_lost_closed = False
-        """A file that nobody could open was replaced, or renamed to what the glob does not cover:
-        what it held, nobody can know."""
+        """A file left that nobody could open or link to: what it held, nobody can know."""
         self.away: Path | None = None
         """Where the directory is while it is not in its place."""
         self._files: dict[str, list[int]] = {}
         self._counts: Counter[int] = Counter()
         self._unseen: set[int] = set()
+        self._unlisted: set[int] = set()
+        self._emptied: tuple[int, int, set[int]] = (0, 0, set())
+        """When the main log was emptied last, where its last listed line ended, and its lines."""
+        self._looked_at: set[int] = set()
+        """Lines in files that the poll under way has looked at."""
         self._disk = disk
         self._turns = turns
         self._chance = chance
@@ -81,14 +96,26 @@ class Logs:
         self._number = 0
         self._rotated = 0
         directory.mkdir(parents=True)
+        disk.watch(directory, self.looked_at)
 
     # What the follower did
 
+    def looked_at(self, path: Path, size: int) -> None:
+        """Somebody has asked how long this file is."""
+        if self._matches(path.name) and self._unlisted:
+            self._looked_at |= _numbers_in(path.read_bytes()[:size]) & self._unlisted
+
+    def poll_begins(self) -> None:
+        self._looked_at.clear()
+
     def polled(
-        self, began_step: int, started_s: float, *, is_clean: bool, twice_bytes: int
-    ) -> None:
-        self.polls.append(PollSeen(started_s, is_clean))
+        self, began_step: int, started_s: float, *, is_clean: bool, is_behind: bool,
+        twice_bytes: int,
+    ) -> None:  # fmt: skip
+        self.polls.append(PollSeen(started_s, is_clean, is_behind))
         self.twice_bytes += twice_bytes
+        if not is_behind:
+            self._note_listed()
         if not is_clean:
             return
         for number in list(self._unseen):
@@ -96,6 +123,12 @@ class Logs:
             if line.visible_since is not None and line.visible_since < began_step:
                 line.seen = len(self.polls) - 1
                 self._unseen.discard(number)
+
+    def _note_listed(self) -> None:
+        """Of a poll that its own disk has refused nothing is remembered."""
+        for number in self._looked_at & self._unlisted:
+            self.lines[number].listed = len(self.polls) - 1
+        self._unlisted -= self._looked_at
 
     def restarted(self, now_s: float) -> None:
         """A new life knows nothing until it has polled."""
@@ -113,8 +146,9 @@ class Logs:
         time_us = round((self.now_s - age_s) * 1e6)
         stamp = _stamp(time_us)
         text = f"{stamp},{'x' * self._chance.choice((1, 8, 60))},{number}\n".encode()
-        line = self.lines[number] = Line(number, time_us, text)
+        line = self.lines[number] = Line(number, time_us, text, born_s=self.now_s)
         self._unseen.add(number)
+        self._unlisted.add(number)
         return line
 
     def append(
@@ -158,8 +192,6 @@ class Logs:
         if not self._has(MAIN):
             return
         new = self._rotated_name(is_matching)
-        if not is_matching:
-            self._note_closed()
         os.rename(self.directory / MAIN, self.directory / new)
         self._story.tell(f"{self.source}: {MAIN} became {new}")
         self._files[new] = self._files.pop(MAIN)
@@ -177,6 +209,7 @@ class Logs:
         if is_matching:
             self._show_again(self._files[new])
         self._turns.pause()
+        self._note_emptied()
         os.truncate(self.directory / MAIN, 0)
         self._touched(MAIN)
         self._hide(self._files[MAIN], is_read_on=True)
@@ -186,6 +219,7 @@ class Logs:
     def truncate(self) -> None:
         if not self._has(MAIN):
             return
+        self._note_emptied()
         os.truncate(self.directory / MAIN, 0)
         self._touched(MAIN)
         self._hide(self._files[MAIN])
@@ -267,9 +301,25 @@ class Logs:
     # How it is kept
 
     def _note_closed(self) -> None:
-        """The main log is about to go."""
-        if os.stat(self.directory / MAIN).st_ino in self._disk.closed:
+        """The main log is about to be replaced."""
+        if os.stat(self.directory / MAIN).st_ino in self._disk.closed_for_good:
             self.has_lost_closed = True
+
+    def _note_emptied(self) -> None:
+        data = (self.directory / MAIN).read_bytes()
+        end, listed_end = 0, 0
+        for text in data.splitlines(keepends=True):
+            end += len(text)
+            numbers = _numbers_in(text) - (self._unlisted - self._looked_at)
+            listed_end = end if numbers else listed_end
+        self._emptied = (self._turns.step, listed_end, _numbers_in(data))
+
+    def _note_overgrown(self) -> None:
+        step, end, numbers = self._emptied
+        status = os.stat(self.directory / MAIN)
+        if status.st_size >= end and self._disk.looked_steps.get(status.st_ino, -1) < step:
+            for number in numbers:
+                self.lines[number].is_overgrown = True
 
     def _has(self, name: str) -> bool:
         return self.away is None and bool(self._files.get(name))
@@ -298,6 +348,8 @@ class Logs:
             file.write(data)
         self._files.setdefault(name, [])
         self._touched(name, is_new=is_new)
+        if name == MAIN:
+            self._note_overgrown()
 
     def _touched(self, name: str, *, is_new: bool = False) -> None:
         inode = os.stat(self.directory / name).st_ino
@@ -326,6 +378,12 @@ class Logs:
                 line.visible_since, line.is_vanished = None, True
                 if line.seen is None and not is_read_on:
                     self.vanished_lines += 1
+
+
+def _numbers_in(data: bytes) -> set[int]:
+    """Of the whole lines; comments have none."""
+    whole = data[: data.rfind(b"\n") + 1].splitlines()
+    return {int(line.rpartition(b",")[2]) for line in whole if line[:1].isdigit()}
 
 
 def _stamp(time_us: int) -> str:

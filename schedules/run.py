@@ -277,11 +277,13 @@ class World:
         return RetentionConfig(retention_s=12.0)
 
     def _polled(self, source: str, poll: Callable[[], Any]) -> Any:
-        began, started_s = self.turns.step, self.now_s
+        began, started_s, logs = self.turns.step, self.now_s, self.logs[source]
+        logs.poll_begins()
         result = poll()
-        self.logs[source].polled(
-            began, started_s, is_clean=result.is_clean, twice_bytes=result.twice_bytes
-        )
+        logs.polled(
+            began, started_s, is_clean=result.is_clean, is_behind=bool(result.stalled),
+            twice_bytes=result.twice_bytes,
+        )  # fmt: skip
         return result
 
     # The end

@@ -71,14 +71,21 @@ class TroubledDisk(Disk):
         """When a call failed last, on the steady clock."""
         self.times_ns: dict[int, int] = {}
         """By inode: when a log file was changed last."""
-        self.closed: set[int] = set()
-        """Inodes of log files that somebody tried to open, and nobody has opened."""
+        self.closed_for_good: set[int] = set()
+        """Inodes of log files that nobody has opened, and of which a link was refused."""
         self._opened: set[int] = set()
+        self.looked_steps: dict[int, int] = {}
+        """By inode: the step at which an open file was looked at last."""
+        self._watched: dict[Path, Callable[[Path, int], None]] = {}
         self.unsynced = Unsynced(home, chance)
         self.connections: list[Connection] = []
         self._turns = turns
         self._chance = chance
         self._story = story
+
+    def watch(self, directory: Path, looked_at: Callable[[Path, int], None]) -> None:
+        """To be told of every file in it whose length is asked for."""
+        self._watched[directory] = looked_at
 
     # What befalls a call
 
@@ -160,8 +167,14 @@ class TroubledDisk(Disk):
         self.unsynced.renamed(old, new)
 
     def link(self, old: Path | str, new: Path) -> None:
-        self.before("link", new)
+        try:
+            self.before("link", new)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self.closed_for_good |= {os.stat(old).st_ino} - self._opened
+            raise
         super().link(old, new)
+        self.closed_for_good.discard(os.stat(new).st_ino)
         self.unsynced.linked(new)
 
     def remove(self, path: Path) -> None:
@@ -181,33 +194,33 @@ class TroubledDisk(Disk):
 
     def stat(self, path: Path | str) -> os.stat_result:
         self.before("stat", path)
-        return self.dated(super().stat(path))
+        status = super().stat(path)
+        looked_at = self._watched.get(Path(path).parent)
+        if looked_at is not None:
+            looked_at(Path(path), status.st_size)
+        return self.dated(status)
 
     def stat_link(self, path: Path | str) -> os.stat_result:
         self.before("stat", path)
         return self.dated(os.lstat(path))
 
     def open(self, path: Path | str) -> int:
-        inode = os.stat(path).st_ino if os.path.exists(path) else None
-        try:
-            self.before("open", path)
-        except OSError:
-            if inode is not None and inode not in self._opened:
-                self.closed.add(inode)
-            raise
+        self.before("open", path)
         handle = super().open(path)
         self._opened.add(os.fstat(handle).st_ino)
-        self.closed.discard(os.fstat(handle).st_ino)
+        self.closed_for_good.discard(os.fstat(handle).st_ino)
         return handle
 
     def is_new(self, inode: int) -> None:
         """It is that of a file that has been made now; it may have been another's."""
-        self.closed.discard(inode)
+        self.closed_for_good.discard(inode)
         self._opened.discard(inode)
 
     def stat_open(self, handle: int) -> os.stat_result:
         self.before("stat_open", handle)
-        return self.dated(super().stat_open(handle))
+        status = super().stat_open(handle)
+        self.looked_steps[status.st_ino] = self._turns.step
+        return self.dated(status)
 
     def read_at(self, handle: int, count: int, offset: int) -> bytes:
         self.before("read_at", handle)

@@ -47,21 +47,54 @@ def test_without_trouble_every_answer_is_exact() -> None:
     ("seed", "kinds"),
     [
         (90050, (Kind.DISK, Kind.FULL, Kind.INPUT, Kind.REPLACING)),
+        (90188, (Kind.INPUT, Kind.REPLACING, Kind.RETENTION, Kind.SQL)),
         (90289, (Kind.INPUT, Kind.RETENTION)),
     ],
-    ids=("replaced", "renamed"),
+    ids=("replaced", "replaced again", "renamed"),
 )
-def test_a_file_that_nobody_could_open_before_it_left_may_be_told_as_lost(
+def test_a_file_that_nobody_could_open_before_it_left_is_not_lost(
     seed: int, kinds: tuple[Kind, ...]
 ) -> None:
-    """What it held may be in the next one, or beside the glob: nobody can know that."""
+    """A link keeps it, or it is found beside the glob."""
     outcome = run_schedule(seed, kinds)
     assert outcome.is_good, outcome.report()
 
 
-def test_a_short_log_that_is_replaced_and_renamed_at_once_may_be_told_as_read_twice() -> None:
-    """Under its former name is another file, and less than a header is no proof of a copy."""
+def test_an_answer_with_lines_that_were_read_twice_says_so_itself() -> None:
+    """A short log was replaced and renamed at once: too little tells that it is not another."""
     outcome = run_schedule(90230, (Kind.DISK, Kind.EMPTYING, Kind.FULL, Kind.REPLACING))
+    assert outcome.is_good, outcome.report()
+
+
+@pytest.mark.parametrize(
+    ("seed", "kinds"),
+    [
+        (90226, (Kind.INPUT, Kind.KILL)),
+        (90393, (Kind.DAMAGE, Kind.INPUT, Kind.RETENTION, Kind.SPARK)),
+        (90396, (Kind.EMPTYING, Kind.INPUT)),
+    ],
+)
+def test_no_answer_is_called_exact_while_a_file_cant_be_opened(
+    seed: int, kinds: tuple[Kind, ...]
+) -> None:
+    outcome = run_schedule(seed, kinds)
+    assert outcome.is_good, outcome.report()
+
+
+@pytest.mark.parametrize(
+    ("seed", "kinds"),
+    [
+        (90086, (Kind.COPIES, Kind.DAMAGE, Kind.EMPTYING, Kind.POWER)),
+        (90163, (Kind.DISK, Kind.EMPTYING, Kind.INPUT, Kind.KILL)),
+        (95155, (Kind.INPUT, Kind.ROTATION, Kind.REPLACING, Kind.KILL)),
+        (95297, (Kind.INPUT, Kind.ROTATION, Kind.REPLACING, Kind.KILL)),
+        (95366, (Kind.INPUT, Kind.ROTATION, Kind.REPLACING, Kind.KILL)),
+    ],
+)
+def test_what_was_listed_and_is_gone_is_said_by_the_answer_that_lacks_it(
+    seed: int, kinds: tuple[Kind, ...]
+) -> None:
+    outcome = run_schedule(seed, kinds)
     assert outcome.is_good, outcome.report()
 
 
