@@ -77,7 +77,8 @@ class Logs:
         self.twice_bytes = 0
         """That may have been read twice, as polls have told."""
         self.has_lost_closed = False
-        """A file left that nobody could open or link to: what it held, nobody can know."""
+        """A file left that nobody could open or link to, be it because it left while a poll was
+        under way that had listed it: what it held, nobody can know."""
         self.away: Path | None = None
         """Where the directory is while it is not in its place."""
         self._files: dict[str, list[int]] = {}
@@ -88,6 +89,8 @@ class Logs:
         """When the main log was emptied last, where its last listed line ended, and its lines."""
         self._looked_at: set[int] = set()
         """Lines in files that the poll under way has looked at."""
+        self._listed_now: set[int] = set()
+        """Inodes of those files."""
         self._disk = disk
         self._turns = turns
         self._chance = chance
@@ -102,17 +105,20 @@ class Logs:
 
     def looked_at(self, path: Path, size: int) -> None:
         """Somebody has asked how long this file is."""
+        self._listed_now.add(os.stat(path).st_ino)
         if self._matches(path.name) and self._unlisted:
             self._looked_at |= _numbers_in(path.read_bytes()[:size]) & self._unlisted
 
     def poll_begins(self) -> None:
         self._looked_at.clear()
+        self._listed_now.clear()
 
     def polled(
         self, began_step: int, started_s: float, *, is_clean: bool, is_behind: bool,
         twice_bytes: int,
     ) -> None:  # fmt: skip
         self.polls.append(PollSeen(started_s, is_clean, is_behind))
+        self._listed_now.clear()
         self.twice_bytes += twice_bytes
         if not is_behind:
             self._note_listed()
@@ -302,7 +308,9 @@ class Logs:
 
     def _note_closed(self) -> None:
         """The main log is about to be replaced."""
-        if os.stat(self.directory / MAIN).st_ino in self._disk.closed_for_good:
+        inode = os.stat(self.directory / MAIN).st_ino
+        is_between = inode in self._listed_now and not self._disk.was_opened(inode)
+        if is_between or inode in self._disk.closed_for_good:
             self.has_lost_closed = True
 
     def _note_emptied(self) -> None:

@@ -211,6 +211,9 @@ class TroubledDisk(Disk):
         self.closed_for_good.discard(os.fstat(handle).st_ino)
         return handle
 
+    def was_opened(self, inode: int) -> bool:
+        return inode in self._opened
+
     def is_new(self, inode: int) -> None:
         """It is that of a file that has been made now; it may have been another's."""
         self.closed_for_good.discard(inode)
