@@ -326,6 +326,29 @@ def test_nothing_is_closed_while_some_input_cant_be_read():
     assert sorted(panes_of(site.said)) == [0, 1, 2]
 
 
+def test_what_stays_unreadable_is_not_waited_for_for_ever():
+    """One file that nobody may read must not keep all others from the answers."""
+    site = desk()
+    site.commit({0: [1], 2: [2]}, now_s=31.0, high_time_s=29.0, has_unread=True)
+    wait_s = site.config.unread_wait_s
+    site.commit(now_s=30.9 + wait_s, has_unread=True)
+    assert panes_of(site.said) == []
+    site.commit(now_s=31.0 + wait_s, has_unread=True)
+    assert (panes_of(site.said), site.told[-1].empty) == ([0], ((1, 1),))
+    assert site.told[-1].damaged == ((0, 1),)
+    site.commit({3: [3]}, now_s=62.0, read_through_s=62.0)
+    assert site.told[-1].damaged == ((0, 1),), "what closes when all can be read is whole"
+
+
+def test_the_wait_begins_anew_when_all_could_be_read_in_between():
+    site = desk()
+    site.commit({0: [1]}, now_s=1.0, high_time_s=1.0, has_unread=True)
+    site.commit(now_s=2.0, read_through_s=2.0)
+    site.commit({1: [2]}, now_s=20.0, high_time_s=19.0, has_unread=True)
+    site.commit(now_s=19.0 + site.config.unread_wait_s, has_unread=True)
+    assert panes_of(site.said) == []
+
+
 def test_who_has_read_all_that_can_be_read_does_not_catch_up_for_ever():
     site = SiteDesk(0, [make_query(begin_pane=None)])
     site.commit({0: [1]}, now_s=31.0, high_time_s=9.0, has_unread=True)

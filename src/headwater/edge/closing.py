@@ -4,9 +4,9 @@ A site closes a pane when a read that began after the pane's end plus ``disorder
 been committed up to the end of input. A poll that finds nothing new counts as such a read. While
 a source is behind, the site closes by its own highest record time instead, minus ``disorder``, but
 never beyond its clock: a record from the future closes nothing. Where input can't be read, nothing
-says what times its records have: nothing closes until it is read, or gone. If no read is committed,
-nothing closes, and the site is unknown, not empty. How far the clock is believed is ``Belief``'s to
-say::
+says what times its records have: nothing closes for ``unread_wait_s``, and then without it, and
+damaged. If no read is committed, nothing closes, and the site is unknown, not empty. How far the
+clock is believed is ``Belief``'s to say::
 
     disorder 2 s, panes of 10 s           reads begin at    v        v
     pane 0 |---------|                                  at 11.9   at 12.0
@@ -30,18 +30,21 @@ class SourceClock(msgspec.Struct):
     high_time_us: int | None = None
     read_through_s: float | None = None
     """In steady time. None: it is behind, or nothing was reported since the start."""
-    has_unread: bool = False
-    """Some input can't be read now."""
+    unread_since_s: float | None = None
+    """Some input can't be read since then (steady time); None: all can."""
     ended: bool = False
     reports: int = 0
     loss_through: int = 0
     """The number of the newest loss that was told."""
 
-    def hear(self, report: BatchReport) -> None:
+    def hear(self, report: BatchReport, *, now_s: float) -> None:
         times = [time for time in (self.high_time_us, report.high_time_us) if time is not None]
         self.high_time_us = max(times, default=None)
         self.read_through_s = report.read_through_s
-        self.has_unread = report.has_unread
+        if not report.has_unread:
+            self.unread_since_s = None
+        elif self.unread_since_s is None:
+            self.unread_since_s = now_s
         self.ended = self.ended or report.ended
         self.reports += 1
         self.loss_through = max(self.loss_through, report.loss_through)
@@ -54,7 +57,7 @@ def closable_through(query: Query, clock: SourceClock, *, now_s: float | None) -
     """
     if clock.ended or query.ends:
         return FOREVER if clock.ended else -FOREVER
-    if now_s is None or clock.has_unread:
+    if now_s is None:
         return -FOREVER
     frontier_us = _read_through_us(clock, now_s=now_s)
     if frontier_us is None:

@@ -37,6 +37,9 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock_tolerance_s: float = 60.0
     """A site whose clock is ahead of the others' by more than this closes panes by theirs, and says
     that its clock is off. Panes are sealed by theirs in any case."""
+    unread_wait_s: float = 30.0
+    """So long are panes kept open for input that can't be read, such as a file without permission.
+    Then they are closed without it, and are never exact."""
     failures_max: int = 5
     """So many failed batches in a row, and the query is suspended at this site."""
 

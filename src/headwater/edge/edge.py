@@ -223,7 +223,7 @@ class Edge:
 
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
         self._due_s = None
-        self._clocks.setdefault(report.source, SourceClock()).hear(report)
+        self._clocks.setdefault(report.source, SourceClock()).hear(report, now_s=now_s)
         batches = {batch.query: batch for batch in report.queries}
         for edge in self._edges.values():
             if edge.query.source.name == report.source:

@@ -294,12 +294,15 @@ class QueryEdge:
         through = FOREVER
         if is_running:
             is_waiting = self.awaits_greeting or self.awaits_clocks
+            is_waiting |= self._awaits_input(clock, now_s=now_s)
             closing_s = None if is_waiting else self.belief.closing_s(now_s)
             through = closable_through(self.query, clock, now_s=closing_s)
             if clock.read_through_s is not None and through > self.sure_through:
                 self.sure_through, self.record_changed = through, True
         if through <= self.closed_through:
             return []
+        if clock.unread_since_s is not None:
+            self.damage(self.closed_through, through - 1)
         if self.query.holds_states:
             return self._close_states(through)
         panes = self.book.take_open(through, self.config.panes_per_cut_max)
@@ -309,6 +312,12 @@ class QueryEdge:
         self._close_empty(self.closed_through, through - 1, panes, now_s=now_s)
         self.closed_through, self.record_changed = through, True
         return panes
+
+    def _awaits_input(self, clock: SourceClock, *, now_s: float) -> bool:
+        """Some can't be read, and may be soon: a file is opened when there are descriptors again,
+        or its owner has set its permissions."""
+        since_s = clock.unread_since_s
+        return since_s is not None and now_s < since_s + self.config.unread_wait_s
 
     def next_close_s(self, *, after_s: float, now_s: float) -> float:
         """From when on (steady time) a read closes a pane that one at ``after_s`` could not.
