@@ -338,7 +338,7 @@ def test_panes_that_the_root_holds_from_a_former_life_are_no_alarm():
 # A cube that was made just now
 
 
-def made_anew(*, now_s=100.0) -> SiteDesk:
+def made_anew(query=QUERY, *, now_s=100.0) -> SiteDesk:
     """A site that lost its disk; its clock was set back before it came back."""
     site = desk(query=make_query(lateness_s=20.0, begin_pane=0), now_s=now_s)
     site.edge = type(site.edge)(
@@ -346,7 +346,7 @@ def made_anew(*, now_s=100.0) -> SiteDesk:
     )
     site.disk.records.clear()
     site.told.clear()
-    site.edge.install(QUERY, now_s=now_s)
+    site.edge.install(query, now_s=now_s)
     site.work(now_s=now_s)
     return site
 
@@ -381,9 +381,14 @@ def test_a_new_cube_of_a_query_that_had_begun_closes_nothing_until_the_others_cl
     assert Declined(11, 13, Reason.LOST) in site.told[-1].declined
 
 
-def test_a_new_cube_of_a_query_that_begins_later_waits_for_no_clocks():
-    site = SiteDesk(0, [make_query(begin_pane=20)], config=CONFIG, now_s=100.0)
+def test_a_new_cube_of_a_query_that_begins_later_waits_for_the_greeting_alone():
+    site = made_anew(msgspec.structs.replace(QUERY, begin_pane=12))
     assert not record(site).awaits_clocks
+    poll(site, 140.0)
+    assert record(site).closed_through == 12
+    site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=141.0)
+    poll(site, 142.0)
+    assert record(site).closed_through == 14
 
 
 def test_what_a_former_life_had_stamped_is_lost_though_the_clock_is_an_earlier_one():
