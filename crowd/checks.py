@@ -69,7 +69,7 @@ def _recovered(outcome: Outcome) -> Iterator[Check]:
             took_s = _recovery_s(answers, phase, first_us=outcome.first_us[root])
             text = f"{phase.name}: windows of {root} exact within {RECOVERED_S_MAX:.0f} s"
             trouble = "" if took_s <= RECOVERED_S_MAX else "some were not"
-            yield Check(f"{text} ({took_s:.1f} s)", trouble)
+            yield Check(f"{text} ({took_s:.1f} s)", trouble, is_timed=True)
 
 
 def _recovery_s(answers: Answers, phase: Phase, *, first_us: int) -> float:
@@ -80,10 +80,11 @@ def _recovery_s(answers: Answers, phase: Phase, *, first_us: int) -> float:
 
 def _quiet(outcome: Outcome) -> Iterator[Check]:
     for phase in [*_after(outcome), *outcome.phases[:1]]:
-        end = Phase(phase.name, phase.until_s - QUIET_S, phase.until_s)
+        from_s = max(phase.from_s, phase.until_s - QUIET_S)
+        end = Phase(phase.name, from_s, phase.until_s)
         counts = {kind: outcome.counts(kind, end) for kind in (DIALS, HOSTS, REPAIRS)}
         left = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-        yield Check(f"{phase.name}: quiet in the last {QUIET_S:.0f} s", left)
+        yield Check(f"{phase.name}: quiet in the last {QUIET_S:.0f} s", left, is_timed=True)
 
 
 def _beside(outcome: Outcome) -> Check:
@@ -93,7 +94,7 @@ def _beside(outcome: Outcome) -> Check:
     after_s = {one: answers.first_after_s(one) for one in ended}
     late = [one for one, s in after_s.items() if s is None or s > BESIDE_S_MAX]
     text = f"{BESIDE} answers within {BESIDE_S_MAX:.0f} s, whatever happens to {HOME}"
-    return Check(text, f"not the windows {late}" if late else "")
+    return Check(text, f"not the windows {late}" if late else "", is_timed=True)
 
 
 def _memory(outcome: Outcome) -> Check:

@@ -33,6 +33,8 @@ class Check:
     text: str
     trouble: str = ""
     """Empty: it holds."""
+    is_timed: bool = False
+    """A machine with too much else to do may fail it."""
 
     def line(self) -> str:
         return f"holds: {self.text}" if not self.trouble else f"FAILS: {self.text}: {self.trouble}"

@@ -31,7 +31,7 @@ from headwater.agent import control_api as api
 from headwater.net.control_client import ControlClient
 from headwater.plan.roster import Roster
 
-DISORDER_S, LATENESS_S, DEADLINE_S = 1.0, 20.0, 5.0
+DISORDER_S, DEADLINE_S = 1.0, 5.0
 STATEMENTS = """
 CREATE SOURCE log (id BIGINT, ts TIMESTAMP, site STRING)
   WITH (format = 'csv', path = '{log}*', time = 'ts');
@@ -50,7 +50,7 @@ LINKED_S_MAX = 120.0
 END_S_MAX = 60.0
 LOOK_EVERY_S = 0.5
 SETTLED_S_MAX = 120.0
-"""From the last record: every window is final and exact by then. ``LATENESS_S`` is part of it."""
+"""From the last record: every window is final and exact by then. The lateness is part of it."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Plan:
     slow_s: float = 30.0
     after_s: float = 45.0
     """After each trouble."""
+    lateness_s: float = 20.0
+    """Of the streams; so long after its end a window becomes final at the earliest."""
     seed: int = 1
 
 
@@ -188,7 +190,7 @@ class Run:
         streams = "".join(
             STREAM.format(
                 stream=stream_of(root), root=root, window_s=window_s, deadline_s=DEADLINE_S,
-                disorder_s=DISORDER_S, lateness_s=LATENESS_S,
+                disorder_s=DISORDER_S, lateness_s=self._plan.lateness_s,
             )
             for root, window_s in WINDOWS_S.items()
         )  # fmt: skip
