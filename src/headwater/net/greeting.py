@@ -33,7 +33,7 @@ async def accept_tls(
             ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
         )
     except OSError as error:
-        raise handshake_refusal(error) from None
+        raise handshake_refusal(_bare(error)) from None
     return connection
 
 
@@ -51,13 +51,23 @@ async def dial_tls(host: str, port: int, credentials: Credentials, limits: NetLi
             )
     except (ConnectionRefusedError, TimeoutError, socket.gaierror) as error:
         raise Refused(
-            Refusal.UNREACHABLE, f"{host}:{port}: {error or 'no answer in time'}"
+            Refusal.UNREACHABLE, f"{host}:{port}: {_bare(error) or 'no answer in time'}"
         ) from None
     except OSError as error:
-        raise handshake_refusal(error) from None
+        raise handshake_refusal(_bare(error)) from None
     with contextlib.suppress(OSError):
         tune(connection.extra("socket"), user_timeout_s=limits.tcp_user_timeout_s)
     return connection
+
+
+def _bare(error: OSError) -> OSError:
+    """Without the frames in which it was raised: those of asyncio hold the error in their turn, and
+    with it a transport's buffers until the next full collection. A stranger's connection must not
+    cost that much."""
+    one: BaseException | None = error
+    while one is not None and one.__traceback__ is not None:
+        one.__traceback__, one = None, one.__context__
+    return error
 
 
 def admit(connection: Connection, credentials: Credentials) -> Identity:
