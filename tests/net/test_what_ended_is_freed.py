@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from headwater.net.greeting import BUFFER_BYTES
 from headwater.net.network import NetLimits
 
 TIMES = 5
@@ -50,6 +51,15 @@ def test_links_that_come_and_go_leave_nothing_behind(live: Any, kit: Any) -> Non
             await by_alpha.until(lambda ear, count=time + 2: len(ear.ups) == count)
             await by_bravo.until(lambda ear, count=time + 2: len(ear.ups) == count)
         assert held() == 4
+
+    live(test)
+
+
+def test_the_buffers_of_a_link_are_small(live: Any) -> None:
+    async def test(federation: Any) -> None:
+        await federation.pair()
+        found = [one for one in gc.get_objects() if isinstance(one, sslproto.SSLProtocol)]
+        assert [len(one._ssl_buffer) for one in found] == [BUFFER_BYTES] * 4
 
     live(test)
 

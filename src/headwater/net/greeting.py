@@ -7,6 +7,7 @@ dials learns why it was not let in, the one that is dialled counts whom it turne
 import asyncio
 import contextlib
 import socket
+from asyncio import sslproto
 
 from headwater.net.connection import Connection
 from headwater.net.hello import Goodbye, Hello, decode_hello
@@ -17,6 +18,15 @@ from headwater.net.tcp import tune
 from headwater.net.tls import CLOSED_UNSAID, Credentials, handshake_refusal
 
 SHUTDOWN_TIMEOUT_S = 1.0
+BUFFER_BYTES = 64 << 10
+"""Of each connection, for what is received: four TLS records. asyncio takes 256 KiB, and a link is
+two connections."""
+
+
+def take_small_buffers() -> None:
+    """All TLS connections of this process, from now on. asyncio has no argument for it."""
+    assert hasattr(sslproto.SSLProtocol, "max_size"), "another asyncio: see where its buffers are"
+    sslproto.SSLProtocol.max_size = BUFFER_BYTES
 
 
 async def accept_tls(
