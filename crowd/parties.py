@@ -6,7 +6,9 @@ roots have a process of their own: one is stopped and given a slow disk, the oth
 
 from __future__ import annotations
 
+import random
 import socket
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -38,6 +40,10 @@ SUMMARY_LIFE_S = 10.0
 finds failures and ways around them is as in the field, and so are all budgets."""
 NET_DIST_CEILING_S = 2.5
 SEAL_EVERY_S = 5.0
+
+
+PORTS = range(10_000, 32_000)
+"""Below those that the system gives to whoever dials: they must still be free when agents open."""
 
 
 class Party(msgspec.Struct, frozen=True):
@@ -142,11 +148,16 @@ def _files(directory: Path, name: str) -> CertFiles:
 
 
 def _free_ports(count: int) -> list[int]:
-    """All held at once, so that none is given twice."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind((HOST, 0))
-    ports = [int(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
+    drawn = random.SystemRandom().sample(PORTS, len(PORTS))
+    ports = list(islice(filter(_is_free, drawn), count))
+    assert len(ports) == count, f"wanted {count} free ports, got {len(ports)}"
     return ports
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        try:
+            one.bind((HOST, port))
+        except OSError:
+            return False
+    return True
