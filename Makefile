@@ -8,7 +8,7 @@ SEEDS  ?= 3000
 SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench sim experiments fuzz mutants soak chaos cluster namespaces clean
+.PHONY: help setup demo test check format bench sim experiments fuzz mutants soak chaos crowd cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ soak: $(READY) ## Thousands of installs, batches, failures and removals on one J
 chaos: $(READY) ## Kill, cut, stop, fill and mislead real agents (four minutes; root for some)
 	$(BIN)/python -m pytest tests/processes/test_chaos.py
 	$(BIN)/python -m chaos
+
+crowd: $(READY) ## 200 real agents, a root that stands still and one with a slow disk (five minutes)
+	$(BIN)/python -m crowd
 
 cluster: $(READY) ## A real master with two workers: all queries, and its bad days (ten minutes)
 	$(BIN)/python -m pytest tests/cluster

@@ -37,8 +37,10 @@ from headwater.net.codec import Codec
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
 from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.plan.tree import Tree
 from headwater.spark.inbox import Chunk, Inbox, QueryResult
-from headwater.spark.site_host import SiteHost
+from headwater.store.disk import Disk
 
 LOOK_EVERY_S = 0.1
 BATCH_BYTES_MAX = 1 << 20
@@ -48,13 +50,15 @@ SITE_COLUMNS = ("pane", "id", "count_1", "sum_2")
 
 
 class PlainHost:
-    """Stands where a ``SiteHost`` stands, for one site."""
+    """Stands where a ``SiteHost`` stands, for all sites of a process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, look_every_s: float = LOOK_EVERY_S) -> None:
         self._queries: dict[str, Query] = {}
-        self._inbox: Inbox | None = None
-        self._epochs: dict[str, int] = {}
+        self._inboxes: dict[str, Inbox] = {}
+        self._epochs: dict[tuple[str, str], int] = {}
+        """By site and source."""
         self._batch_id = 0
+        self._look_every_s = look_every_s
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self.failure: Exception | None = None
@@ -67,46 +71,48 @@ class PlainHost:
         self._queries = {key: one for key, one in self._queries.items() if key != query_id}
 
     def serve(self, site: str, inbox: Inbox) -> None:
-        self._inbox = inbox
+        self._inboxes = {**self._inboxes, site: inbox}
         self._wake.set()
 
     def notice(self, source: str) -> None:
         self._wake.set()
 
     def withdraw(self, site: str) -> None:
-        """When this has returned, nothing is committed any more."""
+        """When this has returned, nothing of the site is committed any more."""
         with self._lock:
-            self._inbox = None
+            self._inboxes = {name: one for name, one in self._inboxes.items() if name != site}
 
     def _keep(self) -> None:
         try:
             while True:
-                self._wake.wait(LOOK_EVERY_S)
+                self._wake.wait(self._look_every_s)
                 self._wake.clear()
-                with self._lock:
-                    if self._inbox is not None:
-                        self._step(self._inbox)
+                for site in self._inboxes:
+                    with self._lock:
+                        if site in self._inboxes:
+                            self._step(site, self._inboxes[site])
         except Exception as error:
             self.failure = error
             raise
 
-    def _step(self, inbox: Inbox) -> None:
+    def _step(self, site: str, inbox: Inbox) -> None:
         for source in inbox.sources():
+            key = (site, source.name)
             try:
-                if source.name not in self._epochs:
-                    self._epochs[source.name] = inbox.new_epoch(source.name)
+                if key not in self._epochs:
+                    self._epochs[key] = inbox.new_epoch(source.name)
                 chunks = inbox.pending(source.name, after_cut=None, bytes_max=BATCH_BYTES_MAX)
                 if chunks:
-                    self._batch(inbox, source.name, chunks)
+                    self._batch(inbox, source.name, chunks, epoch=self._epochs[key])
             except EpochOver:  # the source was removed, and perhaps installed again
-                self._epochs.pop(source.name, None)
+                self._epochs.pop(key, None)
 
-    def _batch(self, inbox: Inbox, source: str, chunks: Sequence[Chunk]) -> None:
+    def _batch(self, inbox: Inbox, source: str, chunks: Sequence[Chunk], *, epoch: int) -> None:
         records = [record for chunk in chunks for record in _records(chunk)]
         self._batch_id += 1
         inbox.commit(
             source,
-            epoch=self._epochs[source],
+            epoch=epoch,
             batch_id=self._batch_id,
             through_cut=chunks[-1].cut,
             results=[
@@ -147,15 +153,23 @@ def _reduced(query: Query, records: Sequence[tuple[int, int]]) -> QueryResult:
     return QueryResult(str(query.id), pa.table(columns, SITE_COLUMNS).cast(schema))
 
 
-async def _run(config: AgentConfig) -> None:
-    """As ``headwater.agent.process`` does it, with another host."""
-    _, roster = load_roster(Path(config.roster))
+def open_agent(
+    config: AgentConfig,
+    roster: Roster,
+    *,
+    host: PlainHost | None,
+    root: object = None,
+    disk: Disk | None = None,
+    trees: Sequence[Tree] | None = None,
+) -> SiteRuntime:
+    """As ``headwater.agent.process`` does it, with another host, and with another root part where
+    there is one: ``root`` stands where a ``RootSpark`` stands. Agents that share a process may
+    share their ``trees``."""
     clock = SiteClock()
-    stores = SiteStores(Path(config.directory), site=config.site, clock=clock.now_s)
+    stores = SiteStores(Path(config.directory), site=config.site, clock=clock.now_s, disk=disk)
     (stores.directory / READY).unlink(missing_ok=True)
     desk = ControlDesk()
     files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
-    host = PlainHost()
     runtime = SiteRuntime(
         site=config.site,
         roster=roster,
@@ -173,15 +187,24 @@ async def _run(config: AgentConfig) -> None:
         now_s=clock.now_s,
         ahead_s=clock.ahead_s,
         admit=admit_with(config.policy, config.sources),
-        host=cast(SiteHost, cast(Any, host)),
+        host=cast(Any, host),
+        root_spark=cast(Any, root),
+        trees=trees,
     )
     desk.open(runtime)
+    return runtime
+
+
+async def _run(config: AgentConfig) -> None:
+    _, roster = load_roster(Path(config.roster))
+    host = PlainHost()
+    runtime = open_agent(config, roster, host=host)
     ends = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.set)
     await runtime.start()
     if config.metrics_port is not None:
         serve_metrics(runtime, config.metrics_port)
-    (stores.directory / READY).write_text(f"{os.getpid()}\n")
+    (runtime.stores.directory / READY).write_text(f"{os.getpid()}\n")
     while not ends.is_set() and not runtime.failure and host.failure is None:
         try:
             async with asyncio.timeout(LOOK_EVERY_S):

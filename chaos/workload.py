@@ -59,7 +59,7 @@ class Writer:
 
     def _append(self, count: int) -> None:
         records = [self._record() for _ in range(count)]
-        text = "".join(_line(self._truth.bear(record), record) for record in records).encode()
+        text = "".join(line_of(self._truth.bear(record), record) for record in records).encode()
         torn_at = len(text)
         if text and self._random.random() < TORN_CHANCE:
             torn_at = self._random.randrange(len(text))
@@ -89,6 +89,7 @@ class Writer:
             self._path.rename(self._path.with_name(f"{LOG}.{self._rotations:06d}"))
 
 
-def _line(number: int, record: Record) -> str:
+def line_of(number: int, record: Record) -> str:
+    """As a generator reads it."""
     at = datetime.fromtimestamp(record.ts_us // 1_000_000, UTC)
     return f"{number},{at:%Y-%m-%dT%H:%M:%S}.{record.ts_us % 1_000_000:06d}Z,{record.site}\n"

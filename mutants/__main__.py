@@ -25,7 +25,9 @@ RUN_S_MAX, RUN_ALL_S_MAX = 900, 7_200
 tests hang has been noticed by then."""
 FAILED, PASSED = 1, 0
 """Exit codes of pytest. All others (nothing collected, no such test) say nothing of the mistake."""
-COPIED = ("src", "tests", "chaos", "fuzz", "schedules", "soak", "mutants", "examples", "docs")
+COPIED = (
+    "src", "tests", "chaos", "crowd", "fuzz", "schedules", "soak", "mutants", "examples", "docs",
+)  # fmt: skip
 """What tests may need of the project, where it is there."""
 
 

@@ -16,6 +16,7 @@ import pytest
 from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
 
 from headwater.edge.config import EdgeConfig
+from headwater.edge.edge import Edge
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.node import effects as do
@@ -26,6 +27,7 @@ from headwater.plan.command import Install, Remove
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
 from headwater.root.outputs import WindowAnswered
+from headwater.root.root import Root
 
 TREE = Tree(0, ((1, 0), (2, 0)))
 ROSTER = make_roster(3)
@@ -135,6 +137,8 @@ class World:
         self.now_s = 0.0
         self.messages: deque = deque()
         self.refusals: dict[tuple[str, str], str] = {}
+        self.asleep: set[str] = set()
+        """Nodes that hear what comes and are not ticked: a loop with too much to do."""
         self.hosts = {name: Host(name, self) for name in ("s0", "s1", "s2")}
         self.link("s0", "s1")
         self.link("s0", "s2")
@@ -155,7 +159,8 @@ class World:
                 for host in self.hosts.values():
                     host.report(BatchReport("hits", read_through_s=self.now_s))
             for host in self.hosts.values():
-                if host.node.next_deadline_s() <= self.now_s:
+                is_awake = host.name not in self.asleep
+                if is_awake and host.node.next_deadline_s() <= self.now_s:
                     host.node.tick(now_s=self.now_s)
                     host.work()
             self.deliver()
@@ -406,3 +411,46 @@ def test_what_is_being_loaded_takes_the_room_that_it_will_need(world):
     assert site.node.progress().loading_bytes == loads[0].row_bytes > 0
     load(loads[0])
     assert site.node.progress().loading_bytes == 0
+
+
+# A node that is late
+
+
+def test_a_root_whose_ticks_came_late_says_so_though_messages_were_heard_meanwhile(world):
+    world.install(QUERY)
+    world.run(20.0)
+    world.asleep = {"s0"}
+    world.run(28.0)
+    world.asleep = set()
+    world["s0"].effects.clear()
+    world.run(31.0)
+    acks = [one.message.ack for one in world["s0"].of(do.Transmit) if is_ack(one)]
+    assert acks
+    assert {6.0 < ack.late_s <= 8.0 for ack in acks} == {True}
+    assert world["s1"].node.peer.late_s(now_s=world.now_s) == 0.0
+
+
+def is_ack(effect: do.Transmit) -> bool:
+    return isinstance(effect.message, AckMessage)
+
+
+@pytest.mark.parametrize("machine", [Edge, Root])
+def test_the_machines_of_a_node_that_slept_are_told_how_awake_it_was(world, monkeypatch, machine):
+    world.install(QUERY)
+    world.run(20.0)
+    shares: list[float] = []
+    tick = machine.tick
+
+    def heard(self, **words):
+        shares.append(words["awake_share"])
+        tick(self, **words)
+
+    monkeypatch.setattr(machine, "tick", heard)
+    world.run(24.0)
+    assert set(shares) == {1.0}
+    world.asleep = set(world.hosts)
+    world.run(32.0)
+    world.asleep = set()
+    shares.clear()
+    world.run(32.5)
+    assert 0.3 < min(shares) < 0.7

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.outputs import Dial, Hangup
+from headwater.overlay.outputs import AckDelivered, Dial, Hangup
 from headwater.overlay.wakefulness import Wakefulness
 
 CONFIG = OverlayConfig()
@@ -84,6 +84,13 @@ def test_lateness_is_forgotten_after_the_life_of_a_summary(wake: Wakefulness) ->
     assert wake.late_s(106.0 + CONFIG.summary_life_s) == 0.0
 
 
+def test_a_shorter_sleep_does_not_hide_a_longer_one_before_it(wake: Wakefulness) -> None:
+    for due_s, came_s in ((102.0, 107.0), (108.0, 109.0)):
+        wake.promise(due_s, now_s=due_s - 1.0)
+        wake.wake(now_s=came_s)
+    assert wake.late_s(110.0) == 5.0
+
+
 # In a peer
 
 
@@ -136,6 +143,21 @@ def test_who_slept_does_not_seek_a_host_for_what_it_has_missed(overlay) -> None:
     assert "silent" not in world.notices("c")
 
 
+def test_who_slept_gives_its_trees_the_time_that_it_slept(overlay) -> None:
+    """Its parent is lost just before: a host is sought when no tree has led on in time awake."""
+    world = overlay.World(CHAIN)
+    world.run(10.0)
+    world.outputs["c"].clear()
+    world.cut("b", "c")
+    world.asleep, world.deaf = {"c"}, {("d", "c")}
+    world.run(CONFIG.resort_after_s + 1.0)
+    world.asleep, world.deaf = set(), set()
+    world.run(0.5)
+    assert not [dial for dial in world.of("c", Dial) if dial.as_host]
+    world.run(CONFIG.resort_after_s + 1.0)
+    assert [dial for dial in world.of("c", Dial) if dial.as_host]
+
+
 def test_lateness_is_shown(overlay) -> None:
     world = overlay.World(STAR)
     world.run(10.0)
@@ -148,7 +170,58 @@ def test_lateness_is_shown(overlay) -> None:
     assert world.peers["a"].awake_share(now_s=world.now_s) < 1.0
 
 
+# What a late peer says of others
+
+
+def late_in(world, name: str) -> list[float]:
+    return [out.ack.late_s for out in world.of(name, AckDelivered)]
+
+
+def test_who_was_late_makes_the_acknowledgements_that_it_hands_on_later_by_that(overlay) -> None:
+    """What the sites below sent may lie unheard at a relay, as it may at the root."""
+    world = overlay.World(CHAIN)
+    query = world.install()
+    world.run(5.0)
+    world.acknowledge(query, number=1)
+    world.run(1.0)
+    assert late_in(world, "d") == [0.0]
+    world.asleep = {"b"}
+    world.run(4.0)
+    world.asleep = set()
+    world.run(0.5)
+    world.acknowledge(query, number=2)
+    world.run(1.0)
+    assert late_in(world, "a")[-1] == 0.0
+    (slept_s,) = {late_in(world, name)[-1] for name in ("b", "c", "d")}
+    assert 1.0 < slept_s < 4.0
+
+
 # Budgets
+
+
+def test_a_peer_that_slept_dials_less_at_once(overlay) -> None:
+    """All its neighbours are lost when its loop has had too much to do for a while."""
+
+    def dialled(*, naps: int) -> tuple[int, float]:
+        names = [f"n{number}" for number in range(40)]
+        drawing = "\n".join(["root", *(f"  {name}" for name in names)])
+        world = overlay.World(drawing, hidden=["root"])
+        world.run(10.0)
+        for _ in range(naps):
+            world.asleep, world.deaf = {"root"}, {(name, "root") for name in names}
+            world.run(4.0)
+            world.asleep, world.deaf = set(), set()
+            world.run(0.5)
+        world.outputs["root"].clear()
+        world.part("root")
+        share = world.peers["root"].awake_share(now_s=world.now_s)
+        world.run(0.1)
+        return len(world.of("root", Dial)), share
+
+    assert dialled(naps=0) == (40, 1.0)
+    count, share = dialled(naps=10)
+    assert share < 0.6
+    assert count == int(CONFIG.dials_burst_max * share)
 
 
 def test_dials_keep_within_their_budget_and_none_is_forgotten(overlay) -> None:
@@ -173,3 +246,29 @@ def test_hosts_are_sought_within_their_budget(overlay) -> None:
         return sum(dial.as_host for dial in world.of("d", Dial))
 
     assert sought(hosts_sought_per_s_max=0.05, hosts_sought_burst_max=1.0) <= 4 < sought()
+
+
+def test_a_busy_peer_seeks_fewer_hosts(overlay, monkeypatch) -> None:
+    def sought(share: float) -> int:
+        monkeypatch.setattr(Wakefulness, "share", lambda self, now_s: share)
+        config = OverlayConfig(hosts_sought_per_s_max=1.0, hosts_sought_burst_max=8.0)
+        world = overlay.World(CHAIN, config=config)
+        world.run(10.0)
+        world.part("d")
+        world.run(5.0)
+        return sum(dial.as_host for dial in world.of("d", Dial))
+
+    assert sought(0.1) == 1 < sought(1.0)
+
+
+def test_a_small_budget_of_dials_goes_round(overlay) -> None:
+    """Nobody answers, and there is one dial for every two pauses: all are dialled in turn."""
+    names = [f"n{number}" for number in range(6)]
+    drawing = "\n".join(["root", *(f"  {name}" for name in names)])
+    config = OverlayConfig(
+        dials_per_s_max=0.05, dials_burst_max=1.0, dial_first_s=5.0, dial_last_s=10.0
+    )
+    world = overlay.World(drawing, hidden=["root"], linked=False, config=config)
+    world.part("root")
+    world.run(20.0 * len(names))
+    assert {dial.site for dial in world.of("root", Dial)} == set(names)

@@ -78,6 +78,9 @@ class Attempts:
         self._heard[site] = Heard(hello.life, hello.dial)
 
     def done(self, site: str, dialling: Dialling) -> None:
+        """A task that is cancelled keeps the frames it was in, and these know the attempt; so the
+        attempt forgets the task, or both would wait for a full collection with all they hold."""
+        dialling.task = None
         if self._dialling.get(site) is dialling:
             del self._dialling[site]
 

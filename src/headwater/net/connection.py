@@ -62,7 +62,10 @@ class Connection(asyncio.Protocol):
         queue: SendQueue[Any],
         on_written: Callable[[], None] = lambda: None,
     ) -> None:
-        """From here on every frame goes to ``receive``, which may raise ``Refused`` to end it."""
+        """From here on every frame goes to ``receive``, which may raise ``Refused`` to end it; on a
+        connection that has ended, nothing does."""
+        if self._transport is None:
+            return  # it has ended meanwhile, as ``lost`` says
         self._receive, self._queue, self._on_written = receive, queue, on_written
         self._transport.resume_reading()
         _loop().call_soon(self._deliver)
@@ -125,6 +128,14 @@ class Connection(asyncio.Protocol):
             self._first.exception()  # Seen: whoever awaits it gets it, and nobody must.
         if not self.lost.done():
             self.lost.set_result(error)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the transport, whose buffers are a quarter of a megabyte, and of the link, which knows
+        this connection in its turn. Whatever is in such a ring is freed by a full collection only,
+        of which a large process has few: links that come and go would fill its memory."""
+        self._transport, self._receive, self._queue = None, None, None
+        self._on_written = lambda: None
 
     def pause_writing(self) -> None:
         self._is_paused = True

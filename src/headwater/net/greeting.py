@@ -7,6 +7,7 @@ dials learns why it was not let in, the one that is dialled counts whom it turne
 import asyncio
 import contextlib
 import socket
+from asyncio import sslproto
 
 from headwater.net.connection import Connection
 from headwater.net.hello import Goodbye, Hello, decode_hello
@@ -17,6 +18,15 @@ from headwater.net.tcp import tune
 from headwater.net.tls import CLOSED_UNSAID, Credentials, handshake_refusal
 
 SHUTDOWN_TIMEOUT_S = 1.0
+BUFFER_BYTES = 64 << 10
+"""Of each connection, for what is received: four TLS records. asyncio takes 256 KiB, and a link is
+two connections."""
+
+
+def take_small_buffers() -> None:
+    """All TLS connections of this process, from now on. asyncio has no argument for it."""
+    assert hasattr(sslproto.SSLProtocol, "max_size"), "another asyncio: see where its buffers are"
+    sslproto.SSLProtocol.max_size = BUFFER_BYTES
 
 
 async def accept_tls(
@@ -33,7 +43,7 @@ async def accept_tls(
             ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
         )
     except OSError as error:
-        raise handshake_refusal(error) from None
+        raise handshake_refusal(_bare(error)) from None
     return connection
 
 
@@ -51,13 +61,23 @@ async def dial_tls(host: str, port: int, credentials: Credentials, limits: NetLi
             )
     except (ConnectionRefusedError, TimeoutError, socket.gaierror) as error:
         raise Refused(
-            Refusal.UNREACHABLE, f"{host}:{port}: {error or 'no answer in time'}"
+            Refusal.UNREACHABLE, f"{host}:{port}: {_bare(error) or 'no answer in time'}"
         ) from None
     except OSError as error:
-        raise handshake_refusal(error) from None
+        raise handshake_refusal(_bare(error)) from None
     with contextlib.suppress(OSError):
         tune(connection.extra("socket"), user_timeout_s=limits.tcp_user_timeout_s)
     return connection
+
+
+def _bare(error: OSError) -> OSError:
+    """Without the frames in which it was raised: those of asyncio hold the error in their turn, and
+    with it a transport's buffers until the next full collection. A stranger's connection must not
+    cost that much."""
+    one: BaseException | None = error
+    while one is not None and one.__traceback__ is not None:
+        one.__traceback__, one = None, one.__context__
+    return error
 
 
 def admit(connection: Connection, credentials: Credentials) -> Identity:

@@ -8,7 +8,7 @@ ends, and what was not written is handed back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -63,8 +63,9 @@ class Link:
         )  # fmt: skip
         for connection in (control, bulk):
             connection.count_into(counters)
+        sides, site = self._sides, self.site  # not self: nothing of a link refers back to it
         self._load = LoadMeter(
-            lambda: self.queued_bytes, lambda queued: handler.link_load(self.site, queued)
+            lambda: _queued_bytes(sides), lambda queued: handler.link_load(site, queued)
         )
 
     async def run(self) -> BaseException | None:
@@ -107,7 +108,7 @@ class Link:
 
     @property
     def queued_bytes(self) -> int:
-        return sum(side.queue.queued_bytes for side in self._sides)
+        return _queued_bytes(self._sides)
 
     @property
     def heard_s(self) -> float:
@@ -170,6 +171,10 @@ class _Side:
             bytes_max=queue_bytes_max, streams=streams, shares={streams[1]: BACKLOG_SHARE}
         )
         self.assembler = MessageAssembler(message_bytes_max=message_bytes_max)
+
+
+def _queued_bytes(sides: Iterable[_Side]) -> int:
+    return sum(side.queue.queued_bytes for side in sides)
 
 
 def _now_s() -> float:

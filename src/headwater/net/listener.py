@@ -8,8 +8,9 @@ stranger who only holds connections open loses them.
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
+from typing import Any
 
 from headwater.errors import ConfigurationError
 from headwater.net.network import NetLimits, Notify, RefusalCounts
@@ -19,7 +20,7 @@ BACKLOG = 256
 ACCEPT_PAUSE_S = 0.1
 """After the system has run out of file descriptors, before the next try."""
 
-Greet = Callable[[socket.socket, Callable[[], None]], Awaitable[None]]
+Greet = Callable[[socket.socket, Callable[[], None]], Coroutine[Any, Any, None]]
 """Serves one connection; calls the second argument when it knows whom it serves."""
 
 
@@ -33,7 +34,7 @@ class Listener:
         self._notify = notify
         self._socket: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
-        self._strangers: dict[asyncio.Task[None], None] = {}
+        self._strangers: dict[socket.socket, asyncio.Task[None]] = {}
         self._serving: set[asyncio.Task[None]] = set()
 
     def open(self, host: str, port: int) -> None:
@@ -77,27 +78,22 @@ class Listener:
             return
         if len(self._strangers) >= self._limits.greetings_max:
             self._refused[Refusal.TOO_MANY_CONNECTIONS] += 1
-            oldest = next(iter(self._strangers))
-            del self._strangers[oldest]
-            oldest.cancel()
-        task = asyncio.create_task(self._serve(accepted))
-        self._strangers[task] = None
+            self._strangers.pop(next(iter(self._strangers))).cancel()
+        is_known = partial(self._is_known, accepted)
+        task = asyncio.create_task(self._greet(accepted, is_known))
+        self._strangers[accepted] = task
         self._serving.add(task)
         task.add_done_callback(partial(self._forget, accepted))
 
-    async def _serve(self, accepted: socket.socket) -> None:
-        task = asyncio.current_task()
-        assert task is not None, "each connection is served by a task"
-
-        def is_known() -> None:
-            self._strangers.pop(task, None)
-
-        await self._greet(accepted, is_known)
+    def _is_known(self, accepted: socket.socket) -> None:
+        """Told by socket, not by task: a task that is cancelled keeps the frames it was in, and one
+        that held the task in its turn would be freed by a full collection only."""
+        self._strangers.pop(accepted, None)
 
     def _forget(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
         """Also for a task that was pushed out before it could begin."""
         accepted.close()
         self._serving.discard(task)
-        self._strangers.pop(task, None)
+        self._strangers.pop(accepted, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._notify("listen", f"a connection failed: {type(error).__name__}: {error}")

@@ -19,7 +19,14 @@ from headwater.net.attempts import Attempts, Dialling
 from headwater.net.codec import Codec
 from headwater.net.connection import Connection
 from headwater.net.control import ControlHandler, serve_operator
-from headwater.net.greeting import accept_tls, admit, dial_tls, hear_hello, turn_away
+from headwater.net.greeting import (
+    accept_tls,
+    admit,
+    dial_tls,
+    hear_hello,
+    take_small_buffers,
+    turn_away,
+)
 from headwater.net.hello import Channel, Hello
 from headwater.net.identity import Identity, Role
 from headwater.net.link import Link
@@ -89,6 +96,7 @@ class TlsNetwork:
 
     async def start(self, handler: NetworkHandler) -> None:
         self._handler = handler
+        take_small_buffers()
         if self._listen is not None:
             self._listener.open(*self._listen)
         self._spawn(self._watch())

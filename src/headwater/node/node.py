@@ -277,6 +277,7 @@ class Node:
                 late_s, share = peer.late_s(now_s=now_s), peer.awake_share(now_s=now_s)
                 root.tick(now_s=now_s, late_s=late_s, awake_share=share)
         self._machines.pass_on(now_s=now_s)
+        self.next_deadline_s()  # promised before effects are done: a slow disk makes us late, too
 
     def next_deadline_s(self) -> float:
         """When ``tick`` is wanted at the latest; in the past where it is wanted now. A tick that
