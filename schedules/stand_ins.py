@@ -205,7 +205,7 @@ class StandInOffers:
 class StandInRunner:
     """In place of ``BatchRunner``: reads the chunks in Python."""
 
-    def __init__(self, spark: StandInSpark, directory: Path) -> None:
+    def __init__(self, spark: StandInSpark, directory: Path, learned: object) -> None:
         self._spark = spark
 
     def clear(self) -> None:

@@ -178,6 +178,7 @@ class Stream:
             queries=lambda _: list(site.host.queries.values()),
             commit_lock=threading.RLock(),
             batch_bytes_max=1 << 20,
+            batch_rows_max=1_000_000,
         )
         self.stream._runner = cast(Any, self.batches)
         self.stream._offers = cast(Any, self)

@@ -93,7 +93,7 @@ class MadeRunner:
     panes = PANES
     groups = GROUPS
 
-    def __init__(self, _session: Any, _directory: Path) -> None:
+    def __init__(self, _session: Any, _directory: Path, _learned: Any) -> None:
         self.batch_count = 0
 
     def clear(self) -> None:

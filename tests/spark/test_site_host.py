@@ -101,6 +101,32 @@ def test_sites_share_a_stream_and_queries_come_and_go_while_it_runs(
     assert [one.id for one in spark.streams.active] == [stream.id], "nothing was restarted"
 
 
+def test_a_batch_is_bounded_by_the_rows_that_come_out_of_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Every line is a group of its own, and all chunks fit one batch by their bytes. The first
+    batch is a chunk, from which the others are judged."""
+    chunk_rows, rows_max = 20, 100
+    host = SiteHost(spark, tmp_path / "host", batch_rows_max=rows_max)
+    try:
+        query = per_domain()
+        inbox = ListInbox(tmp_path / "x", query.source)
+        inbox.installed.add(str(query.id))
+        host.install(query)
+        host.serve("x", inbox)
+        give(host, inbox, *(line(1, f"first{n}") for n in range(chunk_rows)))
+        for chunk in range(23):
+            inbox.put(*(line(1, f"d{chunk:03d}{n:02d}") for n in range(chunk_rows)))
+        host.notice("hits")
+        inbox.wait_for_all()
+    finally:
+        host.stop()
+    counts = [result.table.num_rows for result in inbox.results]
+    assert sum(counts) == 24 * chunk_rows, "each record counts once"
+    assert max(counts[1:]) <= rows_max
+    assert len(counts) <= 4 + 23 * chunk_rows // rows_max, "and they are no smaller than they must"
+
+
 def test_a_stream_that_was_stopped_goes_on_at_the_committed_cut(
     spark: SparkSession, host: SiteHost, serve: MakeInbox
 ) -> None:

@@ -74,6 +74,7 @@ class AgentSpark:
             self._keeper,
             self._directory / "spark",
             batch_bytes_max=self._config.sources.batch_bytes_max,
+            batch_rows_max=self._config.sources.batch_rows_max,
             shared=shared_directory(self._config),
             limits=self._config.sources.batch_limits,
         )

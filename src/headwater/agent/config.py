@@ -86,6 +86,9 @@ class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Input that is taken and not yet committed; beyond, files wait where they are."""
     batch_bytes_max: int = 64 << 20
     """Input of one Spark batch."""
+    batch_rows_max: int = 4_000_000
+    """Rows that may be expected to come out of one batch, of all queries together, by what came out
+    of those before: where they give more, less goes in."""
     batch_s_max: float = 0.5
     """Input waits for the next close of a pane, unless reading it would take longer than this."""
     batch_wait_s_max: float = 15.0
@@ -93,7 +96,7 @@ class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are seen."""
 
     def __post_init__(self) -> None:
-        for name in ("poll_s", "batch_s_max", "batch_wait_s_max"):
+        for name in ("poll_s", "batch_rows_max", "batch_s_max", "batch_wait_s_max"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"sources.{name}: wanted more than 0, got {getattr(self, name)}")
 

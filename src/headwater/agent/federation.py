@@ -74,6 +74,7 @@ class Federation:
             spark.session,
             directory / "spark",
             batch_bytes_max=batch_bytes_max or settings.sources.batch_bytes_max,
+            batch_rows_max=settings.sources.batch_rows_max,
             shared=spark.shared,
             limits=settings.sources.batch_limits,
         )

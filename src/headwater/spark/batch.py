@@ -22,6 +22,7 @@ from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from headwater.edge.batch_yield import BatchYield
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
 from headwater.spark.cluster import is_cluster
@@ -89,13 +90,16 @@ class Unreadable(Exception):
 class BatchRunner:
     """Runs the batches of one source, one at a time, on one Spark."""
 
-    def __init__(self, session: SparkSession, directory: Path) -> None:
+    def __init__(
+        self, session: SparkSession, directory: Path, learned: BatchYield | None = None
+    ) -> None:
+        """``learned`` is told what each query gave."""
         self._session = session
         self._directory = directory
         self._sessions: dict[Settings, SparkSession] = {}
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
-        self._collector = Collector(directory.parent / "rows")
+        self._collector = Collector(directory.parent / "rows", learned)
 
     def close(self, *, wait: bool = True) -> None:
         self._pool.shutdown(wait=wait, cancel_futures=True)

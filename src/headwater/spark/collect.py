@@ -1,8 +1,7 @@
 """Taking the rows of a batch: few of them through the driver, many as files.
 
-How many come out is known only afterwards. So each query's ratio of rows out to bytes in is
-remembered, and the next batch is judged by it; of a query that is new, as many bytes are expected
-to come out as went in. Should more come than Spark lets through its driver
+How many come out is known only afterwards, so a batch is judged by those before it
+(``batch_yield``). Should more come than Spark lets through its driver
 (``spark.driver.maxResultSize``), it ends the job by itself, and the rows are written to files
 after all: a wrong guess costs time, never the JVM.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +20,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from headwater.algebra.types import PANE_COLUMN
+from headwater.edge.batch_yield import BatchYield
 from headwater.spark.handover import QUICK_BYTES_MAX
 from headwater.spark.lines import SITE
 from headwater.spark.row_files import RowFiles, arrow_schema, files_in, place, write_rows
@@ -29,8 +28,6 @@ from headwater.spark.spark_message import SPARK_ERRORS
 
 TOO_LARGE = "spark.driver.maxResultSize"
 """What Spark's message names when it ends such a job."""
-RATIOS_MAX = 1_000
-"""Queries of which a ratio is remembered."""
 
 Rows: TypeAlias = "pa.Table | RowFiles"
 
@@ -38,11 +35,12 @@ Rows: TypeAlias = "pa.Table | RowFiles"
 class Collector:
     """For the batches of one source, one at a time; its queries may come side by side."""
 
-    def __init__(self, directory: Path) -> None:
-        """``directory`` is where files lie until the batch is committed."""
+    def __init__(self, directory: Path, learned: BatchYield | None = None) -> None:
+        """``directory`` is where files lie until the batch is committed; ``learned`` is told of all
+        rows."""
         self._directory = directory
+        self._learned = learned or BatchYield()
         self._numbers = itertools.count(1)
-        self._ratios: OrderedDict[str, float] = OrderedDict()
 
     def clear(self) -> None:
         """The batch is over, and with it all its files."""
@@ -53,7 +51,7 @@ class Collector:
         if self.is_small(query_id, bytes_in=bytes_in):
             table = through_driver(frame)
             if table is not None:
-                self.learn(query_id, bytes_in=bytes_in, bytes_out=table.nbytes)
+                self._learn(query_id, table.num_rows, table.nbytes, bytes_in=bytes_in)
                 return table
         files = self._files(frame, query_id, bytes_in=bytes_in)
         return files[None]
@@ -65,7 +63,7 @@ class Collector:
         if self.is_small(query_id, bytes_in=bytes_in):
             table = through_driver(frame)
             if table is not None:
-                self.learn(query_id, bytes_in=bytes_in, bytes_out=table.nbytes)
+                self._learn(query_id, table.num_rows, table.nbytes, bytes_in=bytes_in)
                 found, nothing = by_site(table), table.slice(0, 0)
                 return {number: found.get(number, nothing) for number in numbers}
         files = self._files(frame, query_id, bytes_in=bytes_in, numbers=numbers)
@@ -95,18 +93,16 @@ class Collector:
         found = {
             n: files_in(folder / f"{SITE}={n}" if is_by_site else folder, schema) for n in numbers
         }
+        rows_out = sum(files.num_rows for files in found.values())
         bytes_out = sum(bytes_of(files) for files in found.values())
-        self.learn(query_id, bytes_in=bytes_in, bytes_out=bytes_out)
+        self._learn(query_id, rows_out, bytes_out, bytes_in=bytes_in)
         return found
 
     def is_small(self, query_id: str, *, bytes_in: int) -> bool:
-        return bytes_in * self._ratios.get(query_id, 1.0) <= QUICK_BYTES_MAX
+        return self._learned.bytes_out(query_id, bytes_in=bytes_in) <= QUICK_BYTES_MAX
 
-    def learn(self, query_id: str, *, bytes_in: int, bytes_out: int) -> None:
-        self._ratios.pop(query_id, None)
-        self._ratios[query_id] = bytes_out / max(1, bytes_in)
-        while len(self._ratios) > RATIOS_MAX:
-            self._ratios.popitem(last=False)
+    def _learn(self, query_id: str, rows_out: int, bytes_out: int, *, bytes_in: int) -> None:
+        self._learned.gave(query_id, bytes_in=bytes_in, rows_out=rows_out, bytes_out=bytes_out)
 
 
 def through_driver(frame: DataFrame) -> pa.Table | None:

@@ -39,6 +39,7 @@ TROUBLE_S = 1.0
 STOP_S_MAX = 60.0
 """How long the streams may take to end before they are left to themselves."""
 BATCH_BYTES_MAX = 64 << 20
+BATCH_ROWS_MAX = 4_000_000
 
 
 class SiteHost:
@@ -50,6 +51,7 @@ class SiteHost:
         directory: Path,
         *,
         batch_bytes_max: int = BATCH_BYTES_MAX,
+        batch_rows_max: int = BATCH_ROWS_MAX,
         limits: BatchLimits | None = None,
         stop_s_max: float = STOP_S_MAX,
         shared: Path | None = None,
@@ -61,6 +63,7 @@ class SiteHost:
         self._directory = directory / "streams"
         self._shared = None if shared is None else shared / "streams"
         self._batch_bytes_max = batch_bytes_max
+        self._batch_rows_max = batch_rows_max
         self._limits = limits
         self._stop_s_max = stop_s_max
         self._inboxes: dict[str, Inbox] = {}
@@ -203,6 +206,7 @@ class SiteHost:
             queries=self._of_source,
             commit_lock=self._commit_lock,
             batch_bytes_max=self._batch_bytes_max,
+            batch_rows_max=self._batch_rows_max,
             limits=self._limits,
             at_work=lease.at_work,
         )

@@ -31,6 +31,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from headwater.edge.batch_times import BatchLimits, Waiting, is_batch_wanted
+from headwater.edge.batch_yield import BatchYield
 from headwater.edge.reading_pace import ReadingPace
 from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
@@ -73,6 +74,7 @@ class SourceStream:
         queries: Queries,
         commit_lock: threading.RLock,
         batch_bytes_max: int,
+        batch_rows_max: int,
         limits: BatchLimits | None = None,
         at_work: AtWork = lambda _: contextlib.nullcontext(),
         shared: Path | None = None,
@@ -87,10 +89,12 @@ class SourceStream:
         self._queries = queries
         self._commit_lock = commit_lock
         self._batch_bytes_max = batch_bytes_max
+        self._batch_rows_max = batch_rows_max
         self._limits = limits or BatchLimits()
         self._pace = ReadingPace()
+        self._learned = BatchYield()
         self._at_work = at_work
-        self._runner = BatchRunner(session, (shared or directory) / "batch")
+        self._runner = BatchRunner(session, (shared or directory) / "batch", self._learned)
         self._stream: StreamingQuery | None = None
         self._epochs: dict[str, tuple[int, Inbox, int]] = {}
         """By site: its epoch, and for which life of the stream and which inbox it was taken."""
@@ -200,7 +204,7 @@ class SourceStream:
                     raise
 
     def _pending_cuts(self) -> dict[str, int]:
-        """For each site the cut to read through; together about ``batch_bytes_max``."""
+        """For each site the cut to read through; together about what a batch may hold."""
         now_s, sites = time.monotonic(), self._sites()
         waiting = {
             site: self._waiting(site, inbox)
@@ -210,9 +214,17 @@ class SourceStream:
         having = [site for site, one in waiting.items() if one.byte_count]
         if not is_batch_wanted([waiting[site] for site in having], self._pace, self._limits):
             return {}
-        share = self._batch_bytes_max // len(having)
+        share = self._bytes_max() // len(having)
         found = {site: self._pending(site, sites[site], share) for site in having}
         return {site: chunks[-1].cut for site, chunks in found.items() if chunks}
+
+    def _bytes_max(self) -> int:
+        """What a batch may hold, by what the queries gave so far."""
+        return self._learned.bytes_in_max(
+            (str(query.id) for query in self._queries(self.source)),
+            bytes_max=self._batch_bytes_max,
+            rows_max=self._batch_rows_max,
+        )
 
     def _waiting(self, site: str, inbox: Inbox) -> Waiting:
         try:
