@@ -9,6 +9,7 @@ SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench sim experiments fuzz mutants soak chaos crowd cluster namespaces clean
+.PHONY: help setup demo test check format bench big sim experiments fuzz mutants soak chaos cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +34,9 @@ format: $(READY) ## Format the code
 
 bench: $(READY) ## Measure, beside plain Spark in the same run (ONLY=scale: one of them)
 	$(BIN)/python -m benchmarks $(ONLY)
+
+big: $(READY) ## A million groups in a window over three real agents, checked (three minutes)
+	$(BIN)/python -m benchmarks.many_groups
 
 sim: $(READY) ## Thousands of seeded fault schedules in virtual time: machines, then the shell
 	$(BIN)/python -m headwater.sim --seeds $(SEEDS) --jobs $$(nproc)
