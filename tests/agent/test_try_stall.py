@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,18 +36,36 @@ class Federation:
 
 
 def wait(
-    monkeypatch: pytest.MonkeyPatch, *, is_at_work: bool, work_s_max: float = 60.0, looks: int = 10
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_at_work: bool | Callable[[], bool],
+    work_s_max: float = 60.0,
+    looks: int = 10,
 ) -> None:
     monkeypatch.setattr(try_query, "STALL_LOOKS_MAX", looks)
     monkeypatch.setattr(try_query, "WORK_S_MAX", work_s_max)
     monkeypatch.setattr(try_query, "LOOK_EVERY_S", 0.0)
-    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=lambda: is_at_work)
+    asked = is_at_work if callable(is_at_work) else lambda: is_at_work
+    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=asked)
     federation: Any = Federation(looks=60)
     asyncio.run(try_query._until_ended(federation, [QUERY], spark, lambda _: None))
 
 
 def test_a_long_job_of_spark_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     wait(monkeypatch, is_at_work=True)
+
+
+def test_what_follows_a_long_job_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are committed, sent and answered after it, while Spark has nothing to do. All is
+    over after 15 looks; Spark is asked from the sixth on."""
+    wait(monkeypatch, is_at_work=_for_looks(6))
+    with pytest.raises(HeadwaterError, match="nothing has moved"):
+        wait(monkeypatch, is_at_work=_for_looks(3))
+
+
+def _for_looks(count: int) -> Callable[[], bool]:
+    looks = itertools.count(1)
+    return lambda: next(looks) <= count
 
 
 def test_where_nothing_works_it_ends_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

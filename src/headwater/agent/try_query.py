@@ -48,7 +48,8 @@ LOOK_EVERY_S = 0.2
 STALL_LOOKS_MAX = 600
 """Nothing moved for so many looks, two minutes if they come in time, and Spark has no work:
 something is broken, and waiting will not mend it. Counted in looks, for where these are late our
-own sites are still at work, or the machine is with others."""
+own sites are still at work, or the machine is with others. Half of them are left at the end of a
+job of Spark, however long it took: what it gave is about to be committed, sent and answered."""
 WORK_S_MAX = 3_600.0
 """One job of Spark may take so long: a large file is one batch, and a busy machine is slow."""
 GONE_S = 0.5
@@ -299,7 +300,9 @@ async def _until_ended(
         if failures:
             raise HeadwaterError("; ".join(failures))
         still_s, looks = time.monotonic() - moved_s, looks + 1
-        if still_s > WORK_S_MAX or (looks > STALL_LOOKS_MAX and not spark.is_at_work()):
+        if looks > STALL_LOOKS_MAX // 2 and spark.is_at_work():
+            looks = STALL_LOOKS_MAX // 2
+        if still_s > WORK_S_MAX or looks > STALL_LOOKS_MAX:
             raise HeadwaterError(
                 f"nothing has moved for {still_s:.0f} s; the newest notices: "
                 f"{[notice.text for notice in list(federation.home.notices)[-3:]]}"
