@@ -11,7 +11,8 @@ import asyncio
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
 from math import isqrt
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from headwater.agent.config import SourcesConfig
 from headwater.agent.federation import Federation
 from headwater.agent.free_memory import heap_for_a_run
 from headwater.agent.install import install
+from headwater.agent.little_input import is_little
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
 from headwater.algebra.equality import difference
@@ -112,8 +114,8 @@ def try_query(
 ) -> list[StreamResult]:
     """The final answers of all streams of the text, over the files of all sites."""
     folders = site_folders(sites)
-    _compile(text, folders)
-    with _spark(spark, show) as running, _directory(work) as directory:
+    queries = _compile(text, folders)
+    with _spark(spark, show, queries, folders) as running, _directory(work) as directory:
         return asyncio.run(_answers(text, folders, running, directory, show))
 
 
@@ -123,7 +125,7 @@ def try_central(
     """The same by one plain Spark over all files."""
     folders = site_folders(sites)
     queries = _compile(text, folders)
-    with _spark(spark, show) as running:
+    with _spark(spark, show, queries, folders) as running:
         results = []
         for query in queries:
             show(Progress(f"one Spark over all files: {query.id.name}"))
@@ -166,6 +168,12 @@ def joined(results: list[StreamResult]) -> list[list[StreamResult]]:
 def check(text: str, sites: Path) -> list[str]:
     """Refuses what can't be run, before anybody starts a Spark for it; the names of the streams."""
     return list(dict.fromkeys(query.stream for query in _compile(text, site_folders(sites))))
+
+
+def is_brief(text: str, sites: Path) -> bool:
+    """Whether it is a short run, so that Spark is started for one."""
+    folders = site_folders(sites)
+    return is_little(_compile(text, folders), list(folders.values()))
 
 
 def differences(left: list[StreamResult], right: list[StreamResult]) -> dict[str, str | None]:
@@ -216,13 +224,21 @@ def site_folders(directory: Path) -> dict[str, Path]:
 
 def _compile(text: str, folders: dict[str, Path]) -> list[Query]:
     """Refusals come before Spark is started."""
-    return compile_statements(
-        text, root=_root_name(folders), installer=_root_name(folders), next_counter=1,
-        begin="earliest", ends=True, known_sites=[*folders, _root_name(folders)],
+    return list(_compiled(text, tuple(folders)))
+
+
+@lru_cache(maxsize=1)
+def _compiled(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
+    """Asked for by each who needs the queries of one run."""
+    root = _root_name(folders)
+    found = compile_statements(
+        text, root=root, installer=root, next_counter=1, begin="earliest", ends=True,
+        known_sites=[*folders, root],
     )  # fmt: skip
+    return tuple(found)
 
 
-def _root_name(folders: dict[str, Path]) -> str:
+def _root_name(folders: Collection[str]) -> str:
     name = ROOT
     while name in folders:
         name += "_"
@@ -350,16 +366,26 @@ def _failed(federation: Federation, query: Query) -> dict[str, str]:
 class _spark:
     """The given Spark, or one of our own that ends with us."""
 
-    def __init__(self, given: RunningSpark | None, show: Show) -> None:
+    def __init__(
+        self,
+        given: RunningSpark | None,
+        show: Show,
+        queries: list[Query],
+        folders: dict[str, Path],
+    ) -> None:
+        """``queries`` and ``folders`` tell how much it is for."""
         self._given = given
         self._show = show
+        self._queries = queries
+        self._folders = list(folders.values())
         self._own: RunningSpark | None = None
 
     def __enter__(self) -> RunningSpark:
         if self._given is not None:
             return self._given
         self._show(Progress("starting Spark"))
-        self._own = start_session(SparkConfig(memory=heap_for_a_run()))
+        is_brief = is_little(self._queries, self._folders)
+        self._own = start_session(SparkConfig(memory=heap_for_a_run(), is_brief=is_brief))
         return self._own
 
     def __exit__(self, *_: object) -> None:

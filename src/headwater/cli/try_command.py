@@ -130,15 +130,18 @@ def _computed(
     text: str, sites: Path, *, is_central: bool, is_compared: bool, heap: str
 ) -> tuple[list[StreamResult], dict[str, str | None]]:
     """The answers, and where they differ from those of one Spark, if that was asked for."""
-    from headwater.agent.try_query import Progress, differences, try_central, try_query
+    from headwater.agent.try_query import Progress, differences, is_brief, try_central, try_query
     from headwater.cli.progress import ProgressLine
     from headwater.spark.session import SparkConfig, start_session
 
     with ProgressLine() as line, TemporaryDirectory(prefix="headwater-try-") as directory:
         line.show(Progress("starting Spark"))
         spark = start_session(
-            SparkConfig(memory=heap, directory=directory, log=f"{directory}/spark.log")
-        )
+            SparkConfig(
+                memory=heap, directory=directory, log=f"{directory}/spark.log",
+                is_brief=is_brief(text, sites),
+            )
+        )  # fmt: skip
         try:
             if is_central:
                 return try_central(text, sites, show=line.show, spark=spark), {}
