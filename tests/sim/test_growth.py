@@ -100,6 +100,19 @@ def test_windows_behind_after_an_outage_cost_no_more_than_their_number(kind: str
     assert many["jobs"] < many["panes answered"], "windows that are due are answered together"
 
 
+def test_revisions_cost_no_more_than_their_number() -> None:
+    """Of windows that late records change. Each time four times as many are late; what comes
+    without any falls out of the differences."""
+
+    def with_late(share: float) -> Counter[str]:
+        return work_of(_world(120.0) + f"[workload]\nlate_share = {share}\nlate = 30\n")
+
+    few, more, many = with_late(0.02), with_late(0.08), with_late(0.32)
+    for work in ("messages", "writes", "jobs", "panes answered"):
+        first, second = more[work] - few[work], many[work] - more[work]
+        assert 0 < second <= 1.5 * LINEAR * first, (work, few, more, many)
+
+
 def _world(duration_s: float) -> str:
     return (
         f'duration = {duration_s}\n[world]\nkind = "plane"\nsites = 8\n'

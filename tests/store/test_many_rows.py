@@ -91,6 +91,58 @@ def test_a_large_pane_is_merged_in_portions_that_together_are_the_pane(
     assert counts_of(whole) == {f"/{k}": sum(range(10)) for k in range(5)}
 
 
+@pytest.fixture
+def merged_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Rows that went into each merge."""
+    found: list[int] = []
+    original = type(MERGER).merge
+
+    def counting(merger: object, parts: list[pa.Table]) -> pa.Table:
+        found.append(sum(table.num_rows for table in parts))
+        return original(merger, parts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(MERGER), "merge", counting)
+    return found
+
+
+@pytest.mark.parametrize("portion_bytes", [1 << 20, 4_000])
+def test_groups_of_a_pane_cost_no_more_than_their_number(
+    open_cube: Open,
+    merged_rows: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    portion_bytes: int,
+) -> None:
+    """Every row of a batch goes into one merge, once, whatever the size of a portion and of an
+    update."""
+    monkeypatch.setattr(update_cutter, "MERGE_BYTES_MAX", portion_bytes)
+    user = open_cube(summary_bytes_max=1_000)
+    user.install()
+    for pane, groups in ((1, 250), (2, 1_000)):
+        for n in range(4):
+            user.commit(*((pane, f"/{k}", n) for k in range(groups)))
+        merged_rows.clear()
+        user.cut(pane)
+        assert sum(merged_rows) <= 4 * groups
+
+
+def test_revisions_of_a_window_merge_what_is_new_and_no_more(
+    tmp_path: Path, merged_rows: list[int]
+) -> None:
+    """The n-th revision of a window of 100 groups merges one update into what was merged before,
+    not n updates: by the square it would be 20 times as much."""
+    ledger = RootLedger(tmp_path, merger_of=lambda query: MERGER)
+    groups, revisions = 100, 40
+    for number in range(1, revisions + 1):
+        rows = summary_rows(*((f"/{k}", 1) for k in range(groups)))
+        kept = KeptSummary(number, 5, Coverage.of_whole(number, 77), rows, True)
+        ledger.write([Keep(QUERY, kept)])
+        found = ledger.pane_rows(QUERY, 5, kept_through=number)
+        assert found is not None
+    assert counts_of(found) == {f"/{k}": revisions for k in range(groups)}
+    assert sum(merged_rows) <= 2 * groups * revisions
+    ledger.close()
+
+
 def test_what_waits_to_be_written_is_bounded_and_few_rows_are_one_write(
     open_cube: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
