@@ -14,7 +14,7 @@ from spark_kit import per_domain, stream
 from headwater.algebra.types import summary_schema
 from headwater.errors import GroupFailed
 from headwater.plan.query import Query
-from headwater.spark import row_files
+from headwater.spark import root_part, row_files
 from headwater.spark.handover import HandoverPlace
 from headwater.spark.pane_files import PaneFiles
 from headwater.spark.root_part import RootSpark
@@ -48,7 +48,11 @@ def whole(rows: WindowRows) -> pa.Table:
     return pa.concat_tables(rows)
 
 
-def test_answers_by_files_are_those_by_the_driver(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("one_task_rows", [0, root_part.ONE_TASK_FILE_ROWS])
+def test_answers_by_files_are_those_by_the_driver(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_task_rows: int
+) -> None:
+    monkeypatch.setattr(root_part, "ONE_TASK_FILE_ROWS", one_task_rows)
     query = per_domain()
     parts = {
         pane: [

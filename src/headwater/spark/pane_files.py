@@ -42,6 +42,7 @@ class PaneFiles:
         self.panes: set[int] = set()
         self.bytes = 0
         """Of all rows so far, as Arrow holds them."""
+        self.rows = 0
 
     def __enter__(self) -> PaneFiles:
         return self
@@ -55,6 +56,7 @@ class PaneFiles:
         self.panes.add(pane)
         for table in tables:
             self.bytes += table.nbytes
+            self.rows += table.num_rows
             columns = table.cast(self._schema).columns
             numbers = pa.repeat(pa.scalar(pane, pa.int64()), table.num_rows)
             rows = pa.Table.from_arrays([numbers, *columns], schema=self._in_file)
