@@ -31,7 +31,8 @@ WINDOWS = (50, 200, 800)
 REVISIONS = (10, 40, 160)
 WAIT_S_MAX = 300.0
 LOOK_EVERY_S = 0.05
-SETTINGS = RuntimeSettings(sources=SourcesConfig(poll_s=0.2))
+SETTINGS = RuntimeSettings(sources=SourcesConfig(poll_s=0.2, batch_wait_s_max=0.2))
+"""Late records are read as soon as they are found: each is waited for."""
 LATE = """CREATE STREAM q00 WITH (begin = 'earliest', disorder = '0s', revise_every = '0s') AS
 SELECT product, count(*) AS n FROM sales GROUP BY window(sold_at, '1 hour'), product;
 """
