@@ -8,8 +8,7 @@ SEEDS  ?= 3000
 SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench sim experiments fuzz mutants soak chaos crowd cluster namespaces clean
-.PHONY: help setup demo test check format bench big sim experiments fuzz mutants soak chaos cluster namespaces clean
+.PHONY: help setup demo test check format bench big sim experiments fuzz mutants soak chaos crowd cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
