@@ -103,6 +103,18 @@ def test_a_batch_that_comes_again_counts_nothing_again(user: CubeUser) -> None:
     assert (again.unparsed, again.fenced, again.refused) == (0, 0, 0)
 
 
+def test_a_batch_that_comes_again_with_further_input_commits_none_of_that(user: CubeUser) -> None:
+    """The rows of its queries are stored, those of the further input are not."""
+    user.commit((5, "/a", 2), batch_id=9)
+    committed, further = user.cube.cuts.state(SOURCE).committed_cut, user.cut_input()
+    assert further > committed
+    user.cube.commit_batch(
+        source=SOURCE, epoch=1, batch_id=9, through_cut=further,
+        results=[QueryResult(QUERY, batch_of((5, "/a", 7)))],
+    )  # fmt: skip
+    assert user.cube.cuts.state(SOURCE).committed_cut == committed
+
+
 def test_the_same_batch_number_of_a_new_epoch_is_another_batch(user: CubeUser) -> None:
     user.commit((5, "/a", 2), batch_id=0)
     epoch = user.cube.cuts.begin_epoch(SOURCE)
