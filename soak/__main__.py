@@ -26,9 +26,6 @@ COMPILE_SOON = "-XX:CompileThresholdScaling=0.01"
 """Java compiles a method when it has run often enough, so code goes on growing for weeks, ever more
 slowly, towards all that is ever used. Here a hundredth of the runs is enough, and that is reached
 while the soak settles."""
-NO_SPARES = "-XX:SoftRefLRUPolicyMSPerMB=0"
-"""What Java keeps only while there is room (some 12 MB of Spark's) goes with every collection here;
-else it comes and goes with the time between two rounds, and hides what piles up."""
 
 
 def main() -> int:
@@ -57,7 +54,7 @@ def _run(
         running = start_session(
             SparkConfig(
                 master="local[2]", directory=scratch, log=f"{scratch}/jvm.log", is_brief=is_brief,
-                options=(COMPILE_SOON, NO_SPARES),
+                options=(COMPILE_SOON,),
             )
         )  # fmt: skip
         soak = Soak(StandingSpark(running.session), Path(scratch), seed=seed)
