@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +20,7 @@ from pyspark.sql import DataFrame
 
 from headwater.algebra.types import PANE_COLUMN
 from headwater.edge.batch_yield import BatchYield
+from headwater.spark.dealing import FOLDERS_MAX, Rows, by_site, dealt
 from headwater.spark.handover import QUICK_BYTES_MAX
 from headwater.spark.lines import SITE
 from headwater.spark.row_files import RowFiles, arrow_schema, files_in, place, write_rows
@@ -28,8 +28,6 @@ from headwater.spark.spark_message import SPARK_ERRORS
 
 TOO_LARGE = "spark.driver.maxResultSize"
 """What Spark's message names when it ends such a job."""
-
-Rows: TypeAlias = "pa.Table | RowFiles"
 
 
 class Collector:
@@ -66,6 +64,9 @@ class Collector:
                 self._learn(query_id, table.num_rows, table.nbytes, bytes_in=bytes_in)
                 found, nothing = by_site(table), table.slice(0, 0)
                 return {number: found.get(number, nothing) for number in numbers}
+        if len(numbers) > FOLDERS_MAX:
+            written = self._files(frame, query_id, bytes_in=bytes_in)[None]
+            return dealt(written, numbers, self._directory / f"dealt-{next(self._numbers)}")
         files = self._files(frame, query_id, bytes_in=bytes_in, numbers=numbers)
         return {number: files[number] for number in numbers}
 
@@ -77,15 +78,17 @@ class Collector:
         bytes_in: int,
         numbers: Sequence[int | None] = (None,),
     ) -> dict[int | None, RowFiles]:
-        """By site where there are several; else under None."""
+        """By site where there are several; else all under None, in the order of sites if they have
+        any."""
         self._directory.mkdir(parents=True, exist_ok=True)
         folder = self._directory / str(next(self._numbers))
         is_by_site = None not in numbers
         schema = arrow_schema(frame)
+        ordered = [SITE, PANE_COLUMN] if SITE in schema.names and not is_by_site else [PANE_COLUMN]
         write_rows(
             as_planned(frame),
             folder,
-            in_order_of=place(schema.get_field_index(PANE_COLUMN)),
+            in_order_of=[place(schema.get_field_index(name)) for name in ordered],
             partition_by=SITE if is_by_site else None,
         )
         if is_by_site:
@@ -94,7 +97,7 @@ class Collector:
             n: files_in(folder / f"{SITE}={n}" if is_by_site else folder, schema) for n in numbers
         }
         rows_out = sum(files.num_rows for files in found.values())
-        bytes_out = sum(bytes_of(files) for files in found.values())
+        bytes_out = sum(files.bytes for files in found.values())
         self._learn(query_id, rows_out, bytes_out, bytes_in=bytes_in)
         return found
 
@@ -134,13 +137,6 @@ def as_planned(frame: DataFrame) -> DataFrame:
     return DataFrame(made, session)
 
 
-def bytes_of(files: RowFiles) -> int:
-    """About what the rows would take in memory, by those of the first file."""
-    if not files.paths:
-        return 0
-    return int(files.table(0).nbytes * files.num_rows // files.counts[0])
-
-
 def largest(rows: Rows, name: str) -> int | None:
     """Of a column of integers; None: there is none."""
     if isinstance(rows, pa.Table):
@@ -153,14 +149,3 @@ def _int(value: pa.Scalar) -> int | None:
     found: int | None = value.as_py()
     return found
 
-
-def by_site(table: pa.Table) -> dict[int, pa.Table]:
-    """The rows of each site that has any, in one pass over all of them: a filter for each site
-    would read all rows as often as there are sites."""
-    ordered = table.take(pc.sort_indices(table.column(SITE)))
-    counts = pc.value_counts(ordered.column(SITE))
-    found, first = {}, 0
-    for entry in counts.to_pylist():
-        found[entry["values"]] = ordered.slice(first, entry["counts"])
-        first += entry["counts"]
-    return found

@@ -96,7 +96,7 @@ class RootSpark:
             answer = session.sql(query.root_sql)
             schema = arrow_schema(answer)
             is_ordered = _is_ordered(query.root_sql)
-            write_rows(answer, into, in_order_of=None if is_ordered else f"{place(0)}.start")
+            write_rows(answer, into, in_order_of=[] if is_ordered else [f"{place(0)}.start"])
             return by_window(query, files_in(into, schema))
 
         return self._run(query, run)

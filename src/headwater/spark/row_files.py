@@ -7,7 +7,7 @@ or differ from another by its case alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,6 +35,11 @@ class RowFiles(msgspec.Struct, frozen=True):
     @property
     def num_rows(self) -> int:
         return sum(self.counts)
+
+    @property
+    def bytes(self) -> int:
+        """About what the rows would take in memory, by those of the first file."""
+        return int(self.table(0).nbytes * self.num_rows // self.counts[0]) if self.paths else 0
 
     def __iter__(self) -> Iterator[pa.Table]:
         return (self.table(number) for number in range(len(self.paths)))
@@ -86,19 +91,19 @@ def write_rows(
     frame: DataFrame,
     directory: Path,
     *,
-    in_order_of: str | None = None,
+    in_order_of: Sequence[str] = (),
     partition_by: str | None = None,
 ) -> None:
     """Run the frame, its rows into files below this directory, which must not be there yet.
 
-    ``in_order_of`` is a column, by its place: rows with one value lie together in each file. The
-    last column may become folders, ``name=value``: it is not in the files then.
+    ``in_order_of`` are columns, by their places: rows with the same values lie together in each
+    file. The last column may become folders, ``name=value``: it is not in the files then.
     """
     names = [place(at) for at in range(len(frame.columns))]
     by = [] if partition_by is None else [partition_by]
     frame = frame.toDF(*names[: len(names) - len(by)], *by)
-    if in_order_of is not None:
-        frame = frame.sortWithinPartitions(*by, in_order_of)
+    if in_order_of:
+        frame = frame.sortWithinPartitions(*by, *in_order_of)
     writer = frame.write.option("maxRecordsPerFile", FILE_ROWS_MAX).option("compression", "snappy")
     writer = writer.option("parquet.enable.dictionary", "false")  # keys of groups are all different
     writer.parquet(str(directory), partitionBy=by or None)

@@ -12,7 +12,8 @@ from headwater.algebra.types import site_schema
 from headwater.plan.query import Query
 from headwater.plan.write_site_sql import RECORDS
 from headwater.spark.cluster_trouble import raise_if_of_the_cluster
-from headwater.spark.collect import Collector, Rows
+from headwater.spark.collect import Collector
+from headwater.spark.dealing import Rows
 from headwater.spark.inbox import QueryResult
 from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
