@@ -1857,3 +1857,45 @@ def test_what_a_copy_has_of_an_original_that_could_not_be_looked_at_is_not_its_o
     poll = one.poll()
     assert (poll.is_clean, poll.copies) == (True, 1)
     assert one.text() == "line\n" * 300 + "more\n"
+
+
+@pytest.mark.parametrize("partly", [False, True])
+def test_a_copy_that_is_empty_or_half_there_at_first_is_a_copy_when_it_is_filled(
+    follow: Callable[..., Follow], partly: bool
+) -> None:
+    one = follow()
+    text = "".join(f"{n} of a log\n" for n in range(300))
+    one.write("a.log", text)
+    assert one.poll().is_clean
+    one.write("b.log", text[: len(text) // 2 if partly else 0])
+    one.poll()
+    (one.logs / "b.log").write_text(text)
+    for _ in range(3):
+        one.poll()
+    assert one.text() == text
+
+
+def test_a_file_that_may_be_a_copy_of_one_out_of_sight_waits_until_that_is_seen(
+    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = follow(pattern="*/*.log")
+    for name in ("here", "there"):
+        (one.logs / name).mkdir()
+    text = "".join(f"{n} of a log\n" for n in range(300))
+    one.write("there/a.log", text)
+    assert one.poll().is_clean
+    scan = os.scandir
+
+    def refuse(path: object) -> object:
+        if str(path).endswith("there"):
+            raise OSError(errno.EIO, "it can't be listed")
+        return scan(path)  # type: ignore[call-overload]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refuse)
+        one.write("here/b.log", text)
+        assert not one.poll().is_clean
+        assert one.text() == text
+    for _ in range(3):
+        one.poll()
+    assert one.text() == text
