@@ -18,6 +18,16 @@ STEPS = st.one_of(
 )
 
 
+def do(spelling: SpellingList, verb: str, number: int) -> list[int]:
+    """What was chosen, if that was it."""
+    if verb != "choose":
+        getattr(spelling, verb)(number)
+        return []
+    news, others = spelling.choose(number)
+    spelling.spelled([*news, *others])
+    return [*news, *others]
+
+
 @given(st.lists(STEPS, max_size=60))
 def test_what_is_apart_waits_for_its_turn_whatever_happens(
     steps: list[tuple[str, int]],
@@ -25,7 +35,7 @@ def test_what_is_apart_waits_for_its_turn_whatever_happens(
     spelling = SpellingList()
     expected: set[int] = set()
     for verb, number in steps:
-        getattr(spelling, verb)(number)
+        do(spelling, verb, number)
         if verb == "put":
             expected.add(number)
         elif verb == "drop":
@@ -42,14 +52,38 @@ def test_every_pane_that_waits_is_chosen_in_the_end_also_while_there_is_news(
 ) -> None:
     spelling = SpellingList()
     for verb, number in steps:
-        getattr(spelling, verb)(number)
+        do(spelling, verb, number)
     waiting = {p for a, b in spelling.apart.ranges() for p in range(a, b + 1)}
     seen: set[int] = set()
     for _ in range(4 * len(waiting) + 4):
         for pane in range(100, 100 + count):
             spelling.put(pane)
-        seen.update(spelling.choose(max(count, 2)))
+        seen.update(do(spelling, "choose", max(count, 2)))
     assert waiting <= seen
+
+
+def test_an_old_pane_is_spelled_out_while_newer_ones_take_all_the_room():
+    """Each pane has two updates of each site, and one acknowledgement has room for those of one."""
+    boards: dict[int, PaneBoard] = {}
+
+    class Boards:
+        def take_greetings(self, count: int, *, now_s: float) -> tuple[()]:
+            return ()
+
+    scoreboard = Boards()
+    scoreboard.boards = boards  # type: ignore[attr-defined]
+    cutter = AckCutter("q", 1, RootConfig(panes_per_ack_max=6, extras_per_ack_max=3))
+    spelled: list[int] = []
+    for number in range(40):
+        board = boards[number] = PaneBoard(number)
+        for ordinal in range(2 if number < 3 else 3):
+            board.add_part(ordinal, Share(9, ((1, 2),), 2), 9)
+        assert board.has_extras()
+        cutter.note(board, expected=0b111)
+        ack = cutter.cut(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
+        spelled += [held.pane for held in ack.panes]
+    assert set(range(1, 40, 2)) <= set(spelled), "every other one tells what is newest"
+    assert all(spelled.count(pane) > 1 for pane in (0, 1)), "the others, who waits longest"
 
 
 @given(

@@ -2,8 +2,9 @@
 
 Panes that are held from every expected site are told as ranges, which costs next to nothing. The
 others are spelled out with a bitmap each, at most ``panes_per_ack_max`` in one acknowledgement:
-first those with news, the newest first, then the rest in turn. Sites take no word for lacking on a
-pane that is left out (``listed``).
+those with news, the newest first, and the rest in turn. Each comes first in every other one, for
+what comes first always has room (``extras_per_ack_max``). Sites take no word for lacking on a pane
+that is left out (``listed``).
 """
 
 from __future__ import annotations
@@ -60,21 +61,24 @@ class SpellingList:
             for one in range(first, last + 1):
                 self.drop(one)
 
-    def choose(self, count: int) -> list[int]:
-        """News first, the newest pane first; then who waits longest. They go to the end.
+    def choose(self, count: int) -> tuple[list[int], list[int]]:
+        """Those with news, the newest first; and others, who waits longest first.
 
         A quarter belongs to the latter: there may be news of newer panes in every
         acknowledgement, and a pane that is never spelled out is never repaired.
         """
         news_count = max(1, count - max(1, count // 4))
-        chosen = dict.fromkeys(sorted(self._news, reverse=True)[:news_count])
+        news = sorted(self._news, reverse=True)[:news_count]
+        chosen = set(news)
         others = (pane for pane in self._waiting if pane not in chosen)
-        chosen.update(dict.fromkeys(islice(others, count - len(chosen))))
-        for pane in chosen:
+        return news, list(islice(others, count - len(news)))
+
+    def spelled(self, panes: Iterable[int]) -> None:
+        """They go to the end. One that was chosen and found no room keeps its place."""
+        for pane in panes:
             self._news.discard(pane)
             del self._waiting[pane]
             self._waiting[pane] = None
-        return list(chosen)
 
     def check(self) -> None:
         """What always holds; for tests."""
@@ -136,8 +140,10 @@ class AckCutter:
         self._cut_s, self._has_news = now_s, False
         self._number += 1
         count = max(1, int(self._config.panes_per_ack_max * awake_share))
-        boards = [scoreboard.boards[pane] for pane in self._spelling.choose(count)]
-        spelled, extras = self._spell(boards)
+        news, others = self._spelling.choose(count)
+        chosen = [*others, *news] if self._number % 2 else [*news, *others]
+        spelled, extras = self._spell(scoreboard.boards[pane] for pane in chosen)
+        self._spelling.spelled(held.pane for held in spelled)
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
         is_cut_short = len(held) < len(self._held)
         first_listed = max(done_through, held[0][0]) if is_cut_short else done_through
