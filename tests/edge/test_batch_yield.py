@@ -6,10 +6,11 @@ bytes and never faster.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headwater.edge.batch_yield import QUERIES_MAX, USUAL_BYTES_A_ROW, BatchYield
@@ -69,15 +70,29 @@ def test_what_a_small_batch_taught_is_unlearned_by_larger_ones() -> None:
 
 
 @given(st.integers(1, 10**7), st.integers(1, 5_000), st.integers(1, 10**6), st.integers(1, 30))
-def test_in_a_world_that_stays_only_the_first_batch_can_give_too_much(
+def test_batches_that_give_less_than_is_allowed_grow_and_never_give_more(
     groups: int, line_bytes: int, first_lines: int, batches: int
 ) -> None:
     world, first_bytes = distinct(groups, line_bytes=line_bytes), first_lines * line_bytes
+    assume(world(first_bytes) <= ROWS_MAX)
     learned = BatchYield()
     learned.gave("q", bytes_in=first_bytes, rows_out=world(first_bytes), bytes_out=0)
     sizes = run(learned, {"q": world}, batches=batches)
     assert max(rows for _, rows in sizes) <= ROWS_MAX
     assert [size for size, _ in sizes] == sorted(size for size, _ in sizes), "nothing is wasted"
+
+
+@given(st.integers(ROWS_MAX + 1, 10**7), st.integers(1, 500), st.integers(1, 30))
+def test_batches_that_give_too_much_shrink_by_as_much(
+    groups: int, line_bytes: int, batches: int
+) -> None:
+    """And none gives more than the one before it."""
+    world = distinct(groups, line_bytes=line_bytes)
+    sizes = run(BatchYield(), {"q": world}, batches=batches)
+    for (before, too_many), (size, rows) in itertools.pairwise(sizes):
+        assert rows <= max(too_many, ROWS_MAX)
+        if too_many > ROWS_MAX:
+            assert size <= before * ROWS_MAX / too_many + 1
 
 
 def test_a_batch_is_as_large_as_it_may_be_after_a_few_others() -> None:

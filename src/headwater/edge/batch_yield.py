@@ -13,9 +13,10 @@ itself, of the newest batch that it was in::
       |  .'             |
       +--------------------------> bytes
 
-A batch is therefore made too small rather than too large. The next one is larger if fewer rows came
-out than are allowed, and so on, until the limit or the last byte that waits is reached. Only where
-the input itself changes, from few groups to many, more rows can come than were expected, and once.
+A batch that may be larger than the one before it is therefore made too small rather than too large,
+and so on, until the limit or the last byte that waits is reached. One that gave too much, since it
+was the first or the input has changed, is followed by smaller ones, each by as much as there were
+too many rows; none gives more than the one before it.
 """
 
 from __future__ import annotations
