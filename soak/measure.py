@@ -31,7 +31,7 @@ measured when two looks in a row differ by no more than this share."""
 
 
 def measure(running: RunningSpark) -> dict[str, int]:
-    """At least twice: what Python lets go of is told to the JVM, which lets go of it at the next."""
+    """Twice or more: what Python lets go of is told to the JVM, which lets go of it at the next."""
     live = _looked(running)
     for _ in range(LOOKS_MAX):
         before, live = live, _looked(running)
