@@ -182,15 +182,14 @@ class QueryEdge:
         if not self.awaits_greeting:
             return
         self.awaits_greeting, self.has_work, self.record_changed = False, True, True
-        if clock_s is not None and not self.time.is_used:
-            tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
-            self._decline_stamped(clock_s + tolerance_s, now_s=now_s)
-
-    def _decline_stamped(self, clock_s: float, *, now_s: float) -> None:
-        """A former life may have read records up to what a clock showed when the cube was made
-        that shows ``clock_s`` now."""
+        if clock_s is None or self.time.is_used:
+            return
+        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
         age_s = 0.0 if self._cube_made_s is None else now_s - self._cube_made_s
-        whole = pane_from(self.query, clock_s - age_s)
+        self._begin_at(pane_from(self.query, clock_s - age_s + tolerance_s))
+
+    def _begin_at(self, whole: int) -> None:
+        """What a former life may have read of the panes below is lost."""
         first = self.word.first_pane
         if first is not None and whole > first:
             self.word.decline(first, whole - 1, Reason.LOST)
@@ -206,7 +205,11 @@ class QueryEdge:
         self.has_work |= self.belief.closing_s(now_s) is None
         if self.awaits_clocks and clock_s is not None:
             self.awaits_clocks, self.has_work, self.record_changed = False, True, True
-            self._decline_stamped(clock_s + CLOCK_NEWS_S, now_s=now_s)
+            behind_s = clock_s - self.time.of(now_s)
+            first = self.word.first_pane
+            if behind_s > CLOCK_NEWS_S and first is not None:
+                begun_s = self.query.window.pane_start_us(first) / MICROS
+                self._begin_at(pane_from(self.query, begun_s + behind_s))
         self.belief.hear(clock_s, left_s=self._closed_s(), now_s=now_s)
 
     def _closed_s(self) -> float | None:
