@@ -356,45 +356,10 @@ def test_a_new_cube_closes_nothing_until_the_root_has_said_whether_there_was_ano
     poll(site, 140.0)
     assert record(site).closed_through == 11, "its first pane begins when the clock is sure"
     assert record(site).awaits_greeting
-    hail = greeted(site.told[-1].number)
-    site.hear(ack(greetings=hail, sites_clock_s=141.0), now_s=141.0)
-    poll(site, 142.0)
-    assert record(site).closed_through == 14
-    assert not record(site).awaits_greeting
-
-
-@pytest.mark.parametrize("is_restarted", [False, True])
-def test_a_new_cube_of_a_query_that_had_begun_waits_for_the_others_clocks(is_restarted):
-    """The root may have been lost with the former one, and then nobody knows its clock. Theirs
-    are 30 s ahead, and what had been stamped when this cube was made may have been read."""
-    site = made_anew()
-    site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=120.0)
-    poll(site, 140.0)
-    assert record(site).closed_through == 11
-    if is_restarted:
-        site.start(now_s=240.0)
-    assert record(site).awaits_clocks
-    site.hear(ack(2, sites_clock_s=271.0), now_s=241.0)
-    poll(site, 241.0)
-    assert Declined(11, 13, Reason.LOST) in site.told[-1].declined
-    assert site.told[-1].first_pane == 14
-
-
-def test_a_new_cube_whose_clock_is_right_declines_nothing_for_the_others_clocks():
-    site = made_anew()
-    site.hear(ack(greetings=greeted(site.told[-1].number), sites_clock_s=141.9), now_s=141.0)
-    poll(site, 141.0)
-    assert site.told[-1].first_pane == 11
-
-
-def test_a_new_cube_of_a_query_that_begins_later_waits_for_the_greeting_alone():
-    site = made_anew(msgspec.structs.replace(QUERY, begin_pane=12))
-    assert not record(site).awaits_clocks
-    poll(site, 140.0)
-    assert record(site).closed_through == 12
     site.hear(ack(greetings=greeted(site.told[-1].number)), now_s=141.0)
     poll(site, 142.0)
     assert record(site).closed_through == 14
+    assert not record(site).awaits_greeting
 
 
 def test_what_a_former_life_had_stamped_is_lost_though_the_clock_is_an_earlier_one():

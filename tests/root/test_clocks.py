@@ -298,6 +298,18 @@ def test_of_several_former_lives_the_clock_that_was_furthest_is_told():
     assert (hail.incarnation, hail.former_clock_s) == (A + 2, 100.0 + HOUR_S)
 
 
+def test_a_restarted_root_tells_no_former_clock_by_what_its_former_process_heard():
+    """Its clock may be another one now: the site would give up all between the two."""
+    root = desk(sites=1, offsets_s=(0.0,))
+    root.work(now_s=1.0)
+    root.start(now_s=DAY_S)
+    root.hear(state(root.query, 0, of=A + 1, offset_s=DAY_S), now_s=DAY_S + 1.0)
+    root.take_acks()
+    root.work(now_s=DAY_S + 100.0)
+    (hail,) = root.acks[-1].greetings
+    assert (hail.incarnation, hail.former_clock_s) == (A + 1, None)
+
+
 def test_by_age_no_former_clock_is_told():
     query = msgspec.structs.replace(make_query(), time=TimeKind.AGE)
     root = desk(query, sites=1, offsets_s=(-HOUR_S,))

@@ -44,7 +44,7 @@ class QueryEdge:
 
     __slots__ = (
         "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_lateness_s", "_reading_s",
-        "_retention_s", "_sealed_s", "_told_offset_s", "ack_number", "awaits_clocks",
+        "_retention_s", "_sealed_s", "_told_offset_s", "ack_number",
         "awaits_greeting", "belief", "book", "closed_through", "config", "cutting",
         "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures", "former_through",
         "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
@@ -83,9 +83,6 @@ class QueryEdge:
         self.time = RootTime(is_used=query.time is TimeKind.AGE, ahead_s=ahead_s)
         self.belief = Belief(self.time, config)
         self.awaits_greeting = False
-        self.awaits_clocks = False
-        """The cube was made after the query's begin, perhaps after another one was lost, and the
-        others' clocks have not been told since."""
         self._cube_made_s: float | None = None
         """When the cube was made; None: in a former process."""
         self._told_offset_s: float | None = None
@@ -118,8 +115,6 @@ class QueryEdge:
         begun_s = self.time.of(now_s)
         first = first_pane_of(self.query, now_s=begun_s, future_tolerance_s=tolerance_s)
         self.word.first_pane = self.closed_through = first
-        is_late = self.awaits_greeting and first > (self.query.begin_pane or 0)
-        self.awaits_clocks = is_late and not self.time.is_used
         self.word.status = RUNNING
         self.word.catching_up = self.query.begin_pane is None or self.query.ends
         for declined in missed(self.query, first_pane=first, born_s=self.time.of_wall(born_s)):
@@ -186,10 +181,7 @@ class QueryEdge:
             return
         tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
         age_s = 0.0 if self._cube_made_s is None else now_s - self._cube_made_s
-        self._begin_at(pane_from(self.query, clock_s - age_s + tolerance_s))
-
-    def _begin_at(self, whole: int) -> None:
-        """What a former life may have read of the panes below is lost."""
+        whole = pane_from(self.query, clock_s - age_s + tolerance_s)
         first = self.word.first_pane
         if first is not None and whole > first:
             self.word.decline(first, whole - 1, Reason.LOST)
@@ -198,18 +190,8 @@ class QueryEdge:
             self.word.has_changed = True
 
     def hear_others(self, clock_s: float | None, *, now_s: float) -> None:
-        """An acknowledgement tells what the sites' clocks show now, in the middle.
-
-        Where the root was lost together with a former life of this site, nobody knows what that
-        life's clock had shown. If ours is behind the others', it may have been as far as theirs."""
+        """An acknowledgement tells what the sites' clocks show now, in the middle."""
         self.has_work |= self.belief.closing_s(now_s) is None
-        if self.awaits_clocks and clock_s is not None:
-            self.awaits_clocks, self.has_work, self.record_changed = False, True, True
-            behind_s = clock_s - self.time.of(now_s)
-            first = self.word.first_pane
-            if behind_s > CLOCK_NEWS_S and first is not None:
-                begun_s = self.query.window.pane_start_us(first) / MICROS
-                self._begin_at(pane_from(self.query, begun_s + behind_s))
         self.belief.hear(clock_s, left_s=self._closed_s(), now_s=now_s)
 
     def _closed_s(self) -> float | None:
@@ -296,8 +278,7 @@ class QueryEdge:
         is_running = self.word.status == RUNNING
         through = FOREVER
         if is_running:
-            is_waiting = self.awaits_greeting or self.awaits_clocks
-            is_waiting |= self._awaits_input(clock, now_s=now_s)
+            is_waiting = self.awaits_greeting or self._awaits_input(clock, now_s=now_s)
             closing_s = None if is_waiting else self.belief.closing_s(now_s)
             through = closable_through(self.query, clock, now_s=closing_s)
             if clock.read_through_s is not None and through > self.sure_through:
@@ -538,7 +519,6 @@ class QueryEdge:
             sure_through=self.sure_through,
             offset_s=self.time.known_s,
             awaits_greeting=self.awaits_greeting,
-            awaits_clocks=self.awaits_clocks,
         )
 
     def drop_below(self, done_through: int) -> None:

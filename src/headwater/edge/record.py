@@ -63,9 +63,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     the times of records alone; None: not known, as of records that did not tell."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
-    awaits_clocks: bool = False
-    """The cube was new and the query had begun, and the root has not told the others' clocks yet:
-    nothing is closed."""
 
 
 class PaneKept(msgspec.Struct, frozen=True):

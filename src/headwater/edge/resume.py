@@ -25,7 +25,6 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     edge.time.resume(record.offset_s)
     edge.belief.doubt(now_s=now_s)
     edge.awaits_greeting = record.awaits_greeting
-    edge.awaits_clocks = record.awaits_clocks
     edge.reopened = IntervalSet(record.reopened)
     for pane in kept.panes:
         if pane.pane >= record.done_through:

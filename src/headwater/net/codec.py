@@ -91,6 +91,7 @@ class WireRootSign(msgspec.Struct, frozen=True, array_like=True):
     spread_us: int
     via: Annotated[tuple[int, ...], Meta(max_length=VIA_MAX)] = ()
     by_host: bool = False
+    clock_age_ms: Annotated[int, Meta(ge=0, le=1 << 50)] = 0
 
 
 class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
@@ -194,6 +195,7 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
             round(sign.spread_s * 1e6),
             sign.via,
             sign.by_host,
+            round(sign.clock_age_s * 1e3),
         )
         for sign in beat.roots
     )
@@ -212,6 +214,7 @@ def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
             sign.spread_us / 1e6,
             sign.via,
             sign.by_host,
+            sign.clock_age_ms / 1e3,
         )
         for sign in wire.roots
     )

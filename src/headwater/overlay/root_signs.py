@@ -57,6 +57,10 @@ class RootSign(msgspec.Struct, frozen=True, array_like=True):
     echo of itself, however many have passed it on."""
     by_host: bool = False
     """Somebody on the way goes by a last resort."""
+    clock_age_s: float = 0.0
+    """Since the root itself told the clock: of two that contradict each other, the one that was
+    told later counts. A root that starts anew may have another clock, and what others remember of
+    the former one would go round among them for ever."""
 
 
 class RootWay(msgspec.Struct, frozen=True, order=True):
@@ -77,6 +81,8 @@ class RootClock(msgspec.Struct, frozen=True):
     offset_s: float
     spread_s: float
     at_s: float
+    told_s: float = float("-inf")
+    """When the root last told what agrees with it, on our clock."""
 
     def spread_at(self, now_s: float) -> float:
         past_s = now_s - self.at_s
@@ -114,14 +120,16 @@ class RootSigns:
             is_known = sign.root in self._has_way and sign.root not in self._own
             if is_known and sign.clock_s is not None:
                 offset_s = sign.clock_s + rtt_s / 2 - now_s
-                self._learn(sign.root, offset_s, spread_s=sign.spread_s + rtt_s / 2, now_s=now_s)
+                told_s = now_s - rtt_s / 2 - sign.clock_age_s
+                clock = RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s, told_s)
+                self._learn(sign.root, clock)
 
     def seed(self, root: int, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the root's clock showed when it left. Its age is made of
         half round trips, so that is about as far as it can be trusted."""
         if root in self._has_way and root not in self._own:
             offset_s = clock_s + age_s - now_s
-            self._learn(root, offset_s, spread_s=SEED_SPREAD_S + age_s, now_s=now_s)
+            self._learn(root, RootClock(offset_s, SEED_SPREAD_S + age_s, now_s, now_s - age_s))
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
         """All that there is to say; roots to which there never was a way are left out. Signs of
@@ -151,7 +159,7 @@ class RootSigns:
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
-            return RootClock(0.0, 0.0, now_s)
+            return RootClock(0.0, 0.0, now_s, now_s)
         return self._clocks.get(root)
 
     def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:
@@ -160,18 +168,25 @@ class RootSigns:
         if clock is None:
             return sign
         return RootSign(
-            root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via, sign.by_host
-        )
+            root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via,
+            sign.by_host, min(max(0.0, now_s - clock.told_s), LOST_S),
+        )  # fmt: skip
 
-    def _learn(self, root: int, offset_s: float, *, spread_s: float, now_s: float) -> None:
-        """A sample that can't be true beside the known one means that a clock was set."""
+    def _learn(self, root: int, heard: RootClock) -> None:
+        """A sample that can't be true beside the known one means that a clock was set, if the root
+        told it later."""
         known = self._clocks.get(root)
         if known is not None:
-            known_spread_s = known.spread_at(now_s)
-            apart_s = abs(known.offset_s - offset_s)
-            if known_spread_s < spread_s and apart_s <= known_spread_s + spread_s + STEP_MIN_S:
-                return
-        self._clocks[root] = RootClock(offset_s, spread_s, now_s)
+            known_spread_s = known.spread_at(heard.at_s)
+            apart_s = abs(known.offset_s - heard.offset_s)
+            if apart_s > known_spread_s + heard.spread_s + STEP_MIN_S:
+                heard = heard if heard.told_s > known.told_s else known
+            else:
+                best = known if known_spread_s < heard.spread_s else heard
+                told_s = max(known.told_s, heard.told_s)
+                heard = msgspec.structs.replace(best, told_s=told_s)
+        self._clocks[root] = heard
+
 
 
 def _sign(root: int, way: RootWay, now_s: float) -> RootSign:

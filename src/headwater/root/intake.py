@@ -86,6 +86,7 @@ class Intake:
 
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""
+        self.table.is_restoring = True
         self.kept = replay(self.scoreboard, kept)
         self._restored = {one.window: one for one in kept.answers}
         if kept.done_through is not None:
@@ -97,6 +98,7 @@ class Intake:
         for one in newest_states(kept):
             self.scoreboard.hear(one.state, since=one.since)
             self.table.greet(one.state.ordinal)
+        self.table.is_restoring = False
         self._follow_clocks(now_s=now_s)
         for window in sorted(self._restored):
             if self.windows.spec.panes_of(window).start >= self.windows.done_through:

@@ -84,6 +84,10 @@ class SiteTable:
         """How far the root's steady clock is ahead of each site's wall clock."""
         self._former_offsets_s: dict[int, float] = {}
         """The same of their former lives."""
+        self.is_restoring = False
+        self._doubted: set[int] = set()
+        """Sites that have told it to a former process of the root alone, whose clock may have been
+        another one."""
         self.goes_by_site_clocks = query.time is TimeKind.EVENT
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
@@ -114,6 +118,9 @@ class SiteTable:
         """Also from a state that is no news."""
         if state.offset_s is not None:
             self._offsets_s[state.ordinal] = state.offset_s
+            self._doubted.discard(state.ordinal)
+            if self.is_restoring:
+                self._doubted.add(state.ordinal)
 
     # States
 
@@ -136,7 +143,7 @@ class SiteTable:
     def _bury(self, former: SiteState) -> None:
         """Remember the clock of a life that is over; of several, the one that was furthest."""
         offset_s = self._offsets_s.get(former.ordinal)
-        if offset_s is not None:
+        if offset_s is not None and former.ordinal not in self._doubted:
             known_s = self._former_offsets_s.get(former.ordinal, offset_s)
             self._former_offsets_s[former.ordinal] = min(known_s, offset_s)
 
