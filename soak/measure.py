@@ -35,7 +35,11 @@ def measure(running: RunningSpark) -> dict[str, int]:
     """What Python lets go of is told to the JVM, which lets go of it at the next look."""
     live = min((_looked(running) for _ in range(LOOKS)), key=lambda one: one["heap_bytes"])
     found = msgspec.structs.asdict(read_vitals(running))
-    counts = {name: value for name, value in found.items() if not name.endswith("_limit")}
+    counts = {
+        name: value
+        for name, value in found.items()
+        if type(value) is int and not name.endswith("_limit")
+    }
     return {
         **counts,
         **live,

@@ -46,5 +46,7 @@ def test_queries_that_come_and_go_leave_nothing_behind(
     assert soak.failures >= 2 * RESTART_EVERY
     assert soak.answers >= RESTART_EVERY
     before, after = counts
+    assert growth([(1, before), (2, after)], settled=1, points=1), "all of it can be judged"
+    assert all(type(value) is int for value in after.values())
     for name in ("sessions", "temporary views", "streams", "cached_plans", "listeners"):
         assert after[name] <= before[name] + 1, (name, before[name], after[name])
