@@ -48,11 +48,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="crowd", description="Real agents by the hundreds, and a root that stands still."
     )
     plan, crowd = Plan(), Crowd()
-    parser.add_argument("--relay-processes", type=int, default=crowd.relay_processes)
-    parser.add_argument("--generator-processes", type=int, default=crowd.generator_processes)
+    parser.add_argument("--relay-processes", type=_at_least_one, default=crowd.relay_processes)
     parser.add_argument(
-        "--agents", type=int, default=crowd.agents_per_process, help="in each of these processes"
+        "--generator-processes", type=_at_least_one, default=crowd.generator_processes
     )
+    parser.add_argument(
+        "--agents", type=_at_least_one, default=crowd.agents_per_process,
+        help="in each of these processes",
+    )  # fmt: skip
     parser.add_argument("--calm", type=float, default=plan.calm_s, help="seconds of it")
     parser.add_argument("--stop", type=float, default=plan.stop_s, help="0: no stop of the root")
     parser.add_argument("--slow", type=float, default=plan.slow_s, help="0: its disk is not slow")
@@ -63,6 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=plan.seed)
     parser.add_argument("--keep", help="a new directory for logs, samples and state")
     return parser
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"wanted a whole number from 1 on, got {text}")
+    return int(text)
 
 
 if __name__ == "__main__":
