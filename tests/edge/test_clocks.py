@@ -11,6 +11,7 @@ from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Expire, Outlived
+from headwater.edge.wall_past import RISES_MAX, WallPast
 from headwater.plan.query import TimeKind
 
 QUERY = make_query(lateness_s=20.0)
@@ -46,7 +47,7 @@ def record(site: SiteDesk):
 def test_a_site_a_day_ahead_of_the_others_closes_and_seals_by_their_clocks():
     site = desk()
     site.hear(ack(sites_clock_s=0.0), now_s=0.0)
-    site.edge.set_clock(DAY_S)
+    site.set_clock(DAY_S, now_s=0.0)
     for second in range(0, 100, 2):
         poll(site, float(second))
     assert record(site).closed_through == 15, "98 s, the tolerance, less the disorder"
@@ -66,7 +67,7 @@ def test_an_acknowledgement_that_tells_no_clocks_leaves_what_is_known():
     site = desk()
     site.hear(ack(1, sites_clock_s=0.0), now_s=0.0)
     site.hear(ack(2), now_s=1.0)
-    site.edge.set_clock(DAY_S)
+    site.set_clock(DAY_S, now_s=1.0)
     poll(site, 10.0)
     assert record(site).closed_through == 6
 
@@ -74,7 +75,7 @@ def test_an_acknowledgement_that_tells_no_clocks_leaves_what_is_known():
 def test_the_age_of_an_acknowledgement_is_added_to_what_it_tells():
     site = desk()
     site.hear(ack(sites_clock_s=0.0, age_s=20.0), now_s=0.0)
-    site.edge.set_clock(DAY_S)
+    site.set_clock(DAY_S, now_s=0.0)
     poll(site, 11.0)
     assert record(site).closed_through == 9, "11 + 20 + 60, less the disorder"
 
@@ -84,7 +85,7 @@ def test_by_age_a_clock_that_is_set_moves_neither_closes_nor_records():
     site = desk(query=query)
     site.edge.root_clock(ID, 5.0, now_s=0.0)
     assert site.edge.offset_us(ID) == 5_000_000
-    site.edge.set_clock(DAY_S)
+    site.set_clock(DAY_S, now_s=0.0)
     poll(site, 46.0)
     assert record(site).closed_through == 5
     assert site.edge.offset_us(ID) == round((5.0 - DAY_S) * 1e6), "stamps are a day ahead"
@@ -147,12 +148,76 @@ def test_by_age_any_acknowledgement_ends_the_doubt():
     assert record(site).closed_through == 20
 
 
-def test_a_clock_that_was_set_moves_closes_without_another_report():
+def test_a_clock_that_was_set_forward_says_nothing_of_reads_before():
+    """What was written between the read and the setting has stamps of the former clock."""
     site = desk()
     poll(site, 11.0)
-    site.edge.set_clock(20.0)
-    site.work(now_s=11.0)
+    site.set_clock(20.0, now_s=12.0)
+    assert record(site).closed_through == 1, "a record of 15 s may still be read"
+    poll(site, 12.0)
     assert record(site).closed_through == 3
+
+
+def test_a_read_that_was_under_way_when_the_clock_was_set_counts_by_the_former_one():
+    site = desk()
+    site.set_clock(20.0, now_s=12.0)
+    site.commit(now_s=30.0, read_through_s=11.0)
+    assert record(site).closed_through == 1
+
+
+def test_a_site_that_reads_nothing_seals_nothing_by_a_clock_that_is_set_forward():
+    """Spark stands still; what was found meanwhile is in no batch yet."""
+    site = desk()
+    site.hear(ack(sites_clock_s=0.0), now_s=0.0)
+    poll(site, 41.0)
+    before = record(site)
+    site.set_clock(DAY_S, now_s=200.0)
+    site.work(now_s=201.0)
+    assert record(site) == before
+
+
+def test_a_clock_that_was_set_back_counts_for_reads_before():
+    site = desk()
+    site.set_clock(HOUR_S, now_s=1.0)
+    site.commit(now_s=9.0, read_through_s=0.5)
+    site.set_clock(-5.0, now_s=10.0)
+    poll(site, 14.0)
+    assert record(site).closed_through == 0
+    poll(site, 16.0)
+    assert record(site).closed_through == 1
+
+
+def test_by_age_a_clock_that_was_set_forward_leaves_its_records_time():
+    """Stamps of the former clock are placed by the new one's offset: earlier by the step."""
+    site = desk(query=msgspec.structs.replace(QUERY, time=TimeKind.AGE))
+    site.edge.root_clock(ID, 0.0, now_s=0.0)
+    poll(site, 11.0)
+    site.set_clock(15.0, now_s=40.0)
+    site.commit(now_s=41.0, read_through_s=35.0)
+    assert record(site).closed_through == 1, "a stamp of 35 s lies at 20 s, less the disorder"
+    poll(site, 41.0)
+    assert record(site).closed_through == 4
+
+
+def test_after_a_setting_a_site_wants_to_be_read_for_the_panes_that_the_former_clock_left():
+    site = desk()
+    poll(site, 11.0)
+    site.set_clock(20.0, now_s=12.0)
+    wanted_s = site.edge.next_wanted_s(QUERY.source.name, after_s=11.0, now_s=12.0)
+    assert wanted_s <= 12.0
+
+
+@pytest.mark.parametrize("count", [3, RISES_MAX + 5])
+def test_of_many_settings_the_lowest_since_a_read_decides(count):
+    wall = WallPast()
+    for step in range(1, count + 1):
+        wall.set(float(step), now_s=10.0 * step)
+    assert wall.of_read(5.0) == 5.0
+    assert wall.of_read(10.0 * count - 5.0) == 10.0 * count - 5.0 + count - 1
+    assert wall.of_read(10.0 * count) == 11.0 * count
+    wall.set(1.5, now_s=10.0 * count + 1.0)
+    assert wall.of_read(10.0 * count) == 10.0 * count + 1.5
+    assert all(wall.of_read(10.0 * step) <= 10.0 * step + 1.5 for step in range(count))
 
 
 def test_a_query_that_comes_later_knows_the_others_clocks_as_well():
@@ -160,7 +225,7 @@ def test_a_query_that_comes_later_knows_the_others_clocks_as_well():
     site.hear(ack(sites_clock_s=0.0), now_s=0.0)
     later = make_query(name="later", counter=2)
     site.edge.install(later, now_s=0.0)
-    site.edge.set_clock(DAY_S)
+    site.set_clock(DAY_S, now_s=0.0)
     poll(site, 11.0)
     assert site.disk.records[str(later.id)].closed_through == record(site).closed_through == 7
 
@@ -169,14 +234,13 @@ def test_what_a_clock_had_sealed_before_it_was_set_back_is_never_exact():
     """Nobody has told what other clocks show, so it went by its own."""
     site = desk()
     site.commit({2: [1]}, now_s=21.0, read_through_s=21.0)
-    site.edge.set_clock(HOUR_S)
+    site.set_clock(HOUR_S, now_s=22.0)
     poll(site, 40.0)
     poll(site, 42.0)
     sealed = record(site).sealed_through
     assert sealed > 300
     assert record(site).damaged == ()
-    site.edge.set_clock(0.0)
-    site.work(now_s=50.0)
+    site.set_clock(0.0, now_s=50.0)
     (damaged,) = record(site).damaged
     assert damaged == (3, sealed - 1), "what came before 30 s was sealed in time"
     assert site.told[-1].damaged == (damaged,)
@@ -209,7 +273,7 @@ def test_a_small_step_back_spoils_nothing():
     site = desk()
     for second in range(60):
         poll(site, float(second))
-    site.edge.set_clock(-QUERY.timing.disorder_s)
+    site.set_clock(-QUERY.timing.disorder_s, now_s=60.0)
     site.work(now_s=60.0)
     assert record(site).damaged == ()
 
@@ -217,11 +281,11 @@ def test_a_small_step_back_spoils_nothing():
 def test_a_site_says_that_its_clock_is_off_and_that_it_is_right_again():
     site = desk()
     site.hear(ack(1, sites_clock_s=0.0), now_s=0.0)
-    site.edge.set_clock(HOUR_S)
+    site.set_clock(HOUR_S, now_s=0.0)
     site.hear(ack(2, sites_clock_s=2.0), now_s=2.0)
     site.hear(ack(3, sites_clock_s=4.0), now_s=4.0)
     assert site.edge.clock_off_s() == pytest.approx(HOUR_S)
-    site.edge.set_clock(1.0)
+    site.set_clock(1.0, now_s=5.0)
     site.hear(ack(4, sites_clock_s=6.0), now_s=6.0)
     assert [notice.kind for notice in site.notices] == ["clock is off", "clock is right"]
     assert "3600 s ahead of" in site.notices[0].text
@@ -237,7 +301,7 @@ def test_the_root_is_told_when_the_offset_to_its_clock_has_changed_much():
     site.edge.root_clock(ID, 7.5, now_s=2.0)
     site.work(now_s=2.0)
     assert len(site.told) == count, "noise is no news"
-    site.edge.set_clock(HOUR_S)
+    site.set_clock(HOUR_S, now_s=2.0)
     site.edge.root_clock(ID, 7.5, now_s=3.0)
     site.work(now_s=3.0)
     assert site.told[-1].offset_s == 7.5 - HOUR_S

@@ -71,6 +71,16 @@ def test_a_late_record_counts_for_the_panes_that_are_open():
     assert spans(site) == [(2, 2, (2, 3))]
 
 
+def test_a_clock_that_is_set_closes_no_state_without_what_was_read_by_the_former_one():
+    """A state is never revised: it must wait for the records that were stamped in between."""
+    site = desk()
+    read_through(site, 0, {0: [1, 2]})
+    site.set_clock(30.0, now_s=25.0)
+    assert spans(site) == [(0, 0, (1, 2))], "pane 1 is over by no read"
+    site.commit({1: [3]}, now_s=26.0, read_through_s=26.0)
+    assert spans(site)[0] == (1, 4, (2, 3))
+
+
 def test_a_state_of_several_updates_is_joined_update_by_update():
     site = desk(records_max=1)
     read_through(site, 2, {0: [1, 2]})

@@ -297,6 +297,11 @@ class SiteDesk:
         )
         return stored
 
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
+        """The wall clock is believed to be so far ahead of the steady one, from now on."""
+        self.edge.set_clock(ahead_s, now_s=now_s)
+        self.work(now_s=now_s)
+
     def report(self, report: BatchReport, *, now_s: float) -> None:
         self.edge.batch_committed(report, now_s=now_s)
         self.work(now_s=now_s)

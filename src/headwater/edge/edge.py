@@ -175,11 +175,11 @@ class Edge:
         if edge is not None:
             edge.hear_clock(offset_s, now_s=now_s)
 
-    def set_clock(self, ahead_s: float) -> None:
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The site's wall clock is so far ahead of the steady one from now on."""
         self._due_s, self._ahead_s = None, ahead_s
         for edge in self._edges.values():
-            edge.set_clock(ahead_s)
+            edge.set_clock(ahead_s, now_s=now_s)
 
     def clock_off_s(self) -> float:
         """How far this site's wall clock is ahead of the other sites', as it was last told."""

@@ -146,9 +146,10 @@ class QueryEdge:
             self._told_offset_s = known_s
             self.word.has_changed = self.has_work = True
 
-    def set_clock(self, ahead_s: float) -> None:
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The wall clock is so far ahead of the steady one from now on."""
-        self.time.ahead_s, self.has_work = ahead_s, True
+        self.time.set_wall(ahead_s, now_s=now_s)
+        self.has_work = True
 
     def snapshot(self) -> SiteState:
         return self.word.snapshot(
@@ -316,7 +317,8 @@ class QueryEdge:
             return max(self.belief.doubt_until_s, after_s)
         ahead_s, disorder_s = closing_s - now_s, self.query.timing.disorder_s
         window, first = self.query.window, self.word.first_pane
-        pane = window.pane_at(round((after_s + ahead_s - disorder_s) * MICROS))
+        read_s = min(self.time.of_read(after_s), after_s + ahead_s)
+        pane = window.pane_at(round((read_s - disorder_s) * MICROS))
         pane = pane if first is None else max(pane, first)
         return window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
 

@@ -21,6 +21,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS
 from headwater.edge.closing import SourceClock
+from headwater.edge.wall_past import WallPast
 
 STEP_S = 0.25
 """A difference beyond this is taken at once."""
@@ -29,17 +30,25 @@ SLEW = 0.005
 
 
 class RootTime:
-    __slots__ = ("_heard_s", "_offset_s", "_told_s", "ahead_s", "is_used")
+    __slots__ = ("_heard_s", "_offset_s", "_told_s", "_wall", "is_used")
 
     def __init__(self, *, is_used: bool, ahead_s: float = 0.0) -> None:
         """``is_used`` is False for queries that go by the records' own timestamps."""
         self.is_used = is_used
-        self.ahead_s = ahead_s
-        """How far the site's wall clock is ahead of the steady one."""
+        self._wall = WallPast(ahead_s)
         self._heard_s: float | None = None
         """How far the root's clock is ahead of the steady one, as last told; None: never."""
         self._offset_s = 0.0
         self._told_s = 0.0
+
+    @property
+    def ahead_s(self) -> float:
+        """How far the site's wall clock is ahead of the steady one."""
+        return self._wall.ahead_s
+
+    def set_wall(self, ahead_s: float, *, now_s: float) -> None:
+        """The wall clock is so far ahead of the steady one from now on."""
+        self._wall.set(ahead_s, now_s=now_s)
 
     @property
     def known_s(self) -> float | None:
@@ -74,10 +83,14 @@ class RootTime:
         """The same of a time that was read off the wall clock."""
         return wall_s + self.offset_us / MICROS
 
+    def of_read(self, steady_s: float) -> float:
+        """A read that began then has everything up to this time."""
+        return self.of_wall(self._wall.of_read(steady_s))
+
     def of_source(self, clock: SourceClock) -> SourceClock:
         high_us, read_s = clock.high_time_us, clock.read_through_s
         return msgspec.structs.replace(
             clock,
             high_time_us=None if high_us is None else high_us + self.offset_us,
-            read_through_s=None if read_s is None else self.of(read_s),
+            read_through_s=None if read_s is None else self.of_read(read_s),
         )

@@ -205,10 +205,10 @@ class Machines:
         for root in self.roots.values():
             root.rise(incarnation)
 
-    def set_clock(self, ahead_s: float) -> None:
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         self.ahead_s = ahead_s
         if self.edge is not None:
-            self.edge.set_clock(ahead_s)
+            self.edge.set_clock(ahead_s, now_s=now_s)
         for root in self.roots.values():
             root.set_clock(ahead_s)
 

@@ -118,7 +118,7 @@ class Node:
         was_doubted, before_s = self._clock.doubted_s, self._clock.ahead_s
         has_changed = self._clock.hear(ahead_s, now_s=now_s)
         if has_changed:
-            self._machines.set_clock(ahead_s)
+            self._machines.set_clock(ahead_s, now_s=now_s)
             text = f"{self.site}: by {ahead_s - before_s:+.1f} s, and stays so"
             self._machines.notice("node", "clock was set", text)
             self._machines.pass_on(now_s=now_s)

@@ -223,9 +223,9 @@ class Life:
 
     def _tick(self) -> None:
         self._tick_waits = False
-        now_s = self._clock.now_s()
+        now_s, was_s = self._clock.now_s(), self.node.ahead_s
         if self.node.wall_clock(self._clock.ahead_s(), now_s=now_s) and self.spark is not None:
-            self.spark.clock_was_set()
+            self.spark.clock_was_set(was_s=was_s)
         self.node.tick(now_s=now_s)
         self.work()
 

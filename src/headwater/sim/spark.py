@@ -116,10 +116,11 @@ class SiteSpark:
         else:
             self._report((), high_us=None)
 
-    def clock_was_set(self) -> None:
-        """The node believes another time of day: by that, the newest poll began at another time."""
+    def clock_was_set(self, *, was_s: float) -> None:
+        """The node believes another time of day. One that was set back holds for the newest poll;
+        one that was set forward for the next: records that came since have the former's stamps."""
         cube = self._disk.cube
-        if cube.found_s is not None:
+        if cube.found_s is not None and self._ahead_s() < was_s:
             self._truth.polled(clock_s=cube.found_s + self._ahead_s(), position=cube.found)
 
     def _has_whole_unit(self) -> bool:
