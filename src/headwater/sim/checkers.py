@@ -25,6 +25,7 @@ from headwater.sim.bag import Bag
 from headwater.sim.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check_ledger import LedgerCheck, check_marked, trimmed_early
 from headwater.sim.check_storm import StormCheck
+from headwater.sim.check_time import TimeCheck
 from headwater.sim.event_queue import EventQueue
 from headwater.sim.outcome import Violation
 from headwater.sim.site import SimulatedSite
@@ -34,9 +35,6 @@ from headwater.sim.truth import Truth, check_rows
 SETTLE_S = 40.0
 """Some time after the last fault everything that a site had is acknowledged; what is given up
 later was never asked for."""
-TIMELY_S = 12.0
-"""How long after its deadline a window is answered at the latest where nothing is wrong: clocks
-are off by some seconds, and one answer waits for another."""
 LedgerKey = tuple[str, int]
 """(query, number of the root's disk): a root that lost its disk starts a new one."""
 
@@ -51,13 +49,13 @@ class Checkers:
         truth: Truth,
         transcript: Transcript,
         storm: StormCheck,
+        time: TimeCheck,
     ) -> None:
         self._storm = storm
+        self._time = time
         self.queries: dict[str, Query] = {}
         """Every query that was ever commanded."""
         self.answers: dict[LedgerKey, AnswerCheck] = {}
-        self.is_calm = False
-        """No fault troubles this run, so answers must be in time."""
         self.healed_s = float("inf")
         """True time of the last fault's end."""
         self.expired: set[tuple[str, int, int]] = set()
@@ -84,6 +82,7 @@ class Checkers:
             do.MarkAcked: self._marked,
             do.Transmit: self._transmit,
             do.Answer: self._answering_begins,
+            do.AnswersBegun: self._answers_begun,
             do.Installed: self._installed,
             do.Expire: self._expire,
             do.KeepState: self._keep_state,
@@ -142,8 +141,8 @@ class Checkers:
             query = self.queries[answer.query]
             check = AnswerCheck(query, self.roster, self._truth, has_word=ledger.has_word)
             self.answers[key] = check
+        self._time.published(check.query, answer)
         for request in answer.requests:
-            self._check_time(check, request)
             self._count_answer(check, request)
             check.published(request, rows[request.window], at_s=self._queue.now_s)
             self._transcript.note(
@@ -259,6 +258,9 @@ class Checkers:
             expected = bitset.of(expected_sites(query, self.roster))
             self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
 
+    def _answers_begun(self, site: SimulatedSite, begun: do.AnswersBegun) -> None:
+        self._time.begun(str(begun.query.id), wall_s=site.clock.wall_s())
+
     def _answering_begins(self, site: SimulatedSite, answer: do.Answer) -> None:
         self._answering.add((site.name, site.life_count, answer.query))
 
@@ -338,14 +340,6 @@ class Checkers:
         if not self._ordinals:
             self._ordinals = {site.truth.ordinal: site for site in self.sites.values()}
         return self._ordinals
-
-    def _check_time(self, check: AnswerCheck, request: WindowAnswer) -> None:
-        late_s = request.envelope.staleness_s - check.query.timing.deadline_s
-        if self.is_calm and request.revision == 1 and late_s > TIMELY_S:
-            raise Violation(
-                "answered in time",
-                f"{check.query.id} window {request.window}: {late_s:.1f} s after its deadline",
-            )
 
     def _count_answer(self, check: AnswerCheck, request: WindowAnswer) -> None:
         count, envelope = self._transcript.count, request.envelope

@@ -18,6 +18,7 @@ from headwater.sim.births import Births
 from headwater.sim.check_bounds import BOUNDS_EVERY_S, ask_as_a_person_would, check_bounds
 from headwater.sim.check_end import EndCheck
 from headwater.sim.check_storm import StormCheck
+from headwater.sim.check_time import TimeCheck
 from headwater.sim.checkers import Checkers
 from headwater.sim.disk import CubeDisk, Disk
 from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
@@ -62,8 +63,9 @@ class World:
         self.transcript = Transcript(START_S, tail_length=tail_length)
         self._config = scenario.config or node_config(scenario.pace, scenario.limits)
         self.storm = StormCheck(self.queue, self._config)
+        self.time = TimeCheck(scenario.pace, self._config)
         self.checkers = Checkers(
-            self.queue, scenario.roster, self.truth, self.transcript, self.storm
+            self.queue, scenario.roster, self.truth, self.transcript, self.storm, self.time
         )
         self._logs: list[Log] = []
         self._clocks: dict[str, Clock] = {}
@@ -215,7 +217,7 @@ class World:
             self.queue.at(START_S + scenario.install_s, self._operators.install, query)
         self.nemesis.plan(scenario.faults, start_s=START_S)
         self.checkers.healed_s = START_S + scenario.faults_until_s
-        self.checkers.is_calm = self._is_calm()
+        self.time.is_calm = self._is_calm()
         if not self._is_light:
             self._check_bounds()
         self.queue.run_until(START_S + scenario.end_s)
