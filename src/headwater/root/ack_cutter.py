@@ -1,16 +1,19 @@
 """Cutting acknowledgements: telling sites what is held, without saying everything every time.
 
 Panes that are held from every expected site are told as ranges, which costs next to nothing. The
-others are spelled out with a bitmap each, at most ``panes_per_ack_max`` in one acknowledgement:
-those with news, the newest first, and the rest in turn. Each comes first in every other one, for
-what comes first always has room (``extras_per_ack_max``). Sites take no word for lacking on a pane
-that is left out (``listed``).
+others are spelled out with a bitmap each, at most ``panes_per_ack_max`` in one acknowledgement: the
+newest with news, and in turn with them who waits longest, with news and without. Updates beyond the
+first of a site cost more; panes that have such are begun until there are ``extras_per_ack_max``, so
+what comes first always has room. Sites take no word for lacking on a pane that is left out
+(``listed``).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
-from itertools import islice
+from heapq import nlargest
+from itertools import chain, zip_longest
 
 from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, PaneHeld
 from headwater.algebra.interval_set import IntervalSet
@@ -61,17 +64,25 @@ class SpellingList:
             for one in range(first, last + 1):
                 self.drop(one)
 
-    def choose(self, count: int) -> tuple[list[int], list[int]]:
-        """Those with news, the newest first; and others, who waits longest first.
+    def choose(self, count: int, *, turn: int) -> list[int]:
+        """In turn the newest with news, who waits longest with news, and who waits longest.
 
-        A quarter belongs to the latter: there may be news of newer panes in every
-        acknowledgement, and a pane that is never spelled out is never repaired.
+        How many of them find room is seen later, and may be one; so each of the three comes first
+        in every third acknowledgement. What is newest is told soon, also where there is more news
+        than room. News that came to an older pane is not passed over for newer ones, and what has
+        none is told again: the last word may have been lost, and a pane that is never spelled out
+        is never repaired.
         """
-        news_count = max(1, count - max(1, count // 4))
-        news = sorted(self._news, reverse=True)[:news_count]
-        chosen = set(news)
-        others = (pane for pane in self._waiting if pane not in chosen)
-        return news, list(islice(others, count - len(news)))
+        with_news = (pane for pane in self._waiting if pane in self._news)
+        orders = deque([nlargest(count, self._news), with_news, self._waiting])
+        orders.rotate(-turn)
+        chosen: dict[int, None] = {}
+        for pane in chain.from_iterable(zip_longest(*orders)):
+            if len(chosen) == count:
+                break
+            if pane is not None:
+                chosen[pane] = None
+        return list(chosen)
 
     def spelled(self, panes: Iterable[int]) -> None:
         """They go to the end. One that was chosen and found no room keeps its place."""
@@ -140,8 +151,7 @@ class AckCutter:
         self._cut_s, self._has_news = now_s, False
         self._number += 1
         count = max(1, int(self._config.panes_per_ack_max * awake_share))
-        news, others = self._spelling.choose(count)
-        chosen = [*others, *news] if self._number % 2 else [*news, *others]
+        chosen = self._spelling.choose(count, turn=self._number)
         spelled, extras = self._spell(scoreboard.boards[pane] for pane in chosen)
         self._spelling.spelled(held.pane for held in spelled)
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
@@ -168,7 +178,7 @@ class AckCutter:
         extras: list[ExtraHeld] = []
         for board in boards:
             more = list(board.extras())
-            if held and len(extras) + len(more) > self._config.extras_per_ack_max:
+            if more and len(extras) >= self._config.extras_per_ack_max:
                 continue
             held.append(PaneHeld(board.pane, board.first_held()))
             extras += more

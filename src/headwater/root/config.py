@@ -21,7 +21,8 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     panes_per_ack_max: int = 64
     """Panes that one acknowledgement spells out; the others come with later ones, in turn."""
     extras_per_ack_max: int = 4_096
-    """Late updates that one acknowledgement spells out, beyond those of its first pane."""
+    """Updates beyond the first of a site, from which on an acknowledgement begins no further pane
+    that has such; those of the last one come on top."""
     ranges_per_ack_max: int = 512
     """Ranges of panes in one acknowledgement; the newest stay."""
     greetings_per_ack_max: int = 10_000
