@@ -76,6 +76,13 @@ def test_a_clock_that_is_a_day_off_for_three_polls_costs_nothing(value: float) -
         assert struck.counts[finals] == calm.counts[finals]
 
 
+@pytest.mark.parametrize("value", [3.0, HOUR_S, DAY_S])
+def test_a_site_that_reads_nothing_closes_nothing_when_its_clock_is_set(value: float) -> None:
+    """Its last read counted by the new clock: panes were closed whose records lay unread."""
+    stall = Fault(Kind.STALL, 40.0, 45.0, (SITE,))
+    assert run(stall, step(SITE, value, at_s=60.0)).counts["notice: node clock was set"] == 1
+
+
 def test_a_site_that_stays_a_day_ahead_is_told_and_the_others_are_answered() -> None:
     struck = run(step(SITE, DAY_S))
     assert struck.counts["notice: edge clock is off"] == 1
