@@ -13,6 +13,7 @@ from headwater.store.retention import RetentionConfig
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from follow_kit import Follow
 from store_kit import Clock, CubeUser, FaultyDisk
 
 
@@ -46,3 +47,11 @@ def user(open_cube: Callable[..., CubeUser]) -> CubeUser:
 @pytest.fixture
 def faulty_disk() -> FaultyDisk:
     return FaultyDisk()
+
+
+@pytest.fixture
+def follow(open_cube: Callable[..., CubeUser], tmp_path: Path) -> Callable[..., Follow]:
+    def make(*, cube: dict[str, object] | None = None, **options: object) -> Follow:
+        return Follow(open_cube(**(cube or {})), tmp_path / "logs", **options)
+
+    return make

@@ -11,76 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
+from follow_kit import ClosedDisk, Follow
+from store_kit import SOURCE, Clock, FaultyDisk
 
 from headwater.errors import ConfigurationError
 from headwater.store import comparison, recognition
-from headwater.store.chunk import Chunk
-from headwater.store.follow import LogFollower
 from headwater.store.listing import Glob, Listing
-from headwater.store.poll import FollowConfig, Poll, Start
+from headwater.store.poll import FollowConfig, Start
 
 LONG_AGO_NS = 1_000_000_000 * 1_000_000_000
 FAR_AHEAD_NS = 4_000_000_000 * 1_000_000_000
 """A file of this time never counts as settled."""
-
-
-class Follow:
-    """A follower, its logs, and what it has handed over so far."""
-
-    def __init__(self, user: CubeUser, logs: Path, **options: object) -> None:
-        self.user = user
-        self.logs = logs
-        self.options = options
-        logs.mkdir(exist_ok=True)
-        self.follower = self.open()
-
-    def open(self) -> LogFollower:
-        given = {"pattern": "*.log", "start": Start.BEGINNING, **self.options}
-        return LogFollower(
-            self.user.cube.cuts,
-            source=SOURCE,
-            directory=self.logs,
-            **given,  # type: ignore[arg-type]
-        )
-
-    def restart(self) -> None:
-        self.follower.close()
-        self.user.reopen()
-        self.follower = self.open()
-
-    def write(self, name: str, text: str | bytes) -> Path:
-        path = self.logs / name
-        with path.open("ab") as file:
-            file.write(text.encode() if isinstance(text, str) else text)
-        return path
-
-    def poll(self, *, after_s: float = 1.0) -> Poll:
-        self.user.clock.now_s += after_s
-        return self.follower.poll(now_s=self.user.clock())
-
-    def text(self) -> str:
-        """All that was ever handed over, in the order of cuts."""
-        return b"".join(chunk.path.read_bytes() for chunk in self.chunks()).decode("latin1")
-
-    def doubted(self) -> str:
-        """Of that, what may have been handed over before."""
-        chunks = [chunk for chunk in self.chunks() if chunk.is_doubtful]
-        return b"".join(chunk.path.read_bytes() for chunk in chunks).decode("latin1")
-
-    def chunks(self) -> list[Chunk]:
-        cuts, found = self.user.cube.cuts, list[Chunk]()
-        while more := cuts.pending(SOURCE, after_cut=found[-1].cut if found else None):
-            found += more
-        return found
-
-
-@pytest.fixture
-def follow(open_cube: Callable[..., CubeUser], tmp_path: Path) -> Callable[..., Follow]:
-    def make(*, cube: dict[str, object] | None = None, **options: object) -> Follow:
-        return Follow(open_cube(**(cube or {})), tmp_path / "logs", **options)
-
-    return make
 
 
 def test_lines_come_as_they_are_written(follow: Callable[..., Follow]) -> None:
@@ -1165,30 +1106,6 @@ def test_a_copy_whose_original_was_emptied_is_followed_in_its_place(
     poll = one.poll()
     assert (poll.copies, poll.refused, poll.is_clean) == (0, (), True)
     assert one.text() == "line\n" * 300
-
-
-class ClosedDisk(FaultyDisk):
-    """Files of these names can't be opened, looked at or read, though handles of them are open."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.closed: set[str] = set()
-
-    def _refuse(self, path: str) -> None:
-        if os.path.basename(path) in self.closed:
-            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
-
-    def scan(self, directory: Path) -> list[os.DirEntry[str]]:
-        self._refuse(str(directory))
-        return super().scan(directory)
-
-    def open(self, path: Path | str) -> int:
-        self._refuse(str(path))
-        return super().open(path)
-
-    def stat_open(self, handle: int) -> os.stat_result:
-        self._refuse(os.readlink(f"/proc/self/fd/{handle}"))
-        return super().stat_open(handle)
 
 
 def test_a_held_file_that_goes_on_elsewhere_is_let_go(follow: Callable[..., Follow]) -> None:
