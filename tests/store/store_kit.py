@@ -107,6 +107,7 @@ class FaultyDisk(Disk):
         self.fail_after: dict[str, int] = {}
         """A verb works so many more times, then there is no space."""
         self.calls: dict[str, int] = {}
+        self.bytes_read = 0
 
     def _maybe(self, verb: str, path: object) -> None:
         self.calls[verb] = self.calls.get(verb, 0) + 1
@@ -160,7 +161,9 @@ class FaultyDisk(Disk):
 
     def read_at(self, handle: int, count: int, offset: int) -> bytes:
         self._maybe("read_at", handle)
-        return super().read_at(handle, count, offset)
+        data = super().read_at(handle, count, offset)
+        self.bytes_read += len(data)
+        return data
 
 
 class FaultyConnection:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 
+import pytest
 from follow_kit import ClosedDisk, Follow
+from store_kit import FaultyDisk
+
+from headwater.store.identity import HEAD_BYTES
+from headwater.store.poll import FollowConfig
 
 LINGER_S = 61.0
 TEXT = "".join(f"{n} of a log\n" for n in range(300))
@@ -62,3 +67,108 @@ def test_a_copy_that_is_being_made_of_a_file_out_of_sight_waits_for_it(
     disk.closed = set()
     poll = one.poll()
     assert (poll.copies, poll.is_clean, one.text()) == (1, True, TEXT)
+
+
+def report(line: str) -> str:
+    """Reports have all but one line in common."""
+    begin, end = "a header\n" * 200, "an end\n" * 100
+    return f"{begin}{line}\n{end}"
+
+
+def test_a_report_that_looks_like_one_that_is_gone_is_read(follow: Callable[..., Follow]) -> None:
+    one = follow()
+    path = one.write("monday.log", report("1 fault"))
+    one.poll()
+    path.unlink()
+    one.poll(after_s=LINGER_S)
+    one.poll(after_s=LINGER_S)
+    one.write("tuesday.log", report("2 fault"))
+    poll = one.poll()
+    assert one.text().count("2 fault\n") == 1
+    assert poll.twice_bytes >= len(one.doubted()) > len(report("")) - HEAD_BYTES - 100
+    assert one.poll().bytes == 0
+
+
+@pytest.mark.parametrize("name", ["a.log", "b.log"])
+def test_a_report_that_takes_the_place_of_one_like_it_is_read(
+    follow: Callable[..., Follow], name: str
+) -> None:
+    """Nobody had the first one open when the second one came."""
+    one = follow()
+    path = one.write("a.log", report("1 fault"))
+    one.poll()
+    one.restart()
+    one.write("new", report("2 fault"))
+    path.unlink()
+    (one.logs / "new").rename(one.logs / name)
+    poll = one.poll()
+    assert one.text().count("2 fault\n") == 1
+    assert poll.twice_bytes > 0
+
+
+def test_a_report_that_looks_like_one_out_of_sight_is_read(follow: Callable[..., Follow]) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk, pattern="*/*.log")
+    for name in ("here", "there"):
+        (one.logs / name).mkdir()
+    one.write("there/a.log", report("1 fault"))
+    one.poll()
+    one.restart()
+    disk.closed = {"there"}
+    one.write("here/a.log", report("2 fault"))
+    assert one.poll().twice_bytes > 0
+    assert one.text().count("2 fault\n") == 1
+
+
+def test_reports_that_come_back_are_known_each_by_what_was_read_of_it(
+    follow: Callable[..., Follow],
+) -> None:
+    """Each has another inode then, and of all but one only the lines that are its own were read."""
+    one = follow()
+    reports = {f"{n}.log": report(f"{n} fault") for n in range(4)}
+    for name, text in reports.items():
+        one.write(name, text)
+    one.poll()
+    before = one.text()
+    for name in reports:
+        (one.logs / name).unlink()
+    one.poll(after_s=LINGER_S)
+    one.poll(after_s=LINGER_S)
+    for name, text in reports.items():
+        one.write(f"back-{name}", text)
+    poll = one.poll()
+    assert (one.text(), poll.twice_bytes, poll.is_clean) == (before, 0, True)
+
+
+def test_what_may_have_come_back_waits_until_it_is_compared(follow: Callable[..., Follow]) -> None:
+    """A poll reads one file in full, however long it is, and then no other."""
+    one = follow(config=FollowConfig(compare_bytes_max=1))
+    for name in ("a.log", "b.log"):
+        one.write(name, TEXT.replace("log", name))
+    one.poll()
+    before = one.text()
+    for name in ("a.log", "b.log"):
+        (one.logs / name).unlink()
+    one.poll(after_s=LINGER_S)
+    one.poll(after_s=LINGER_S)
+    for name in ("a.log", "b.log"):
+        one.write(name, TEXT.replace("log", name) + f"more of {name}\n")
+    assert [one.poll().is_clean for _ in range(3)] == [False, True, True]
+    assert one.text() == before + "more of a.log\nmore of b.log\n"
+
+
+def test_a_file_that_comes_back_as_it_was_is_not_read_to_know_it(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk
+) -> None:
+    one = follow(disk=faulty_disk)
+    text = TEXT * 1_000
+    path = one.write("a.log", text)
+    one.poll()
+    aside = path.rename(one.logs.with_name("aside"))
+    for _ in range(3):
+        one.poll(after_s=LINGER_S)
+    aside.rename(path.with_name("b.log"))
+    before = faulty_disk.bytes_read
+    assert one.poll().is_clean
+    assert one.text() == text
+    assert faulty_disk.bytes_read - before < len(text) / 10

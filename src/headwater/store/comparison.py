@@ -2,9 +2,16 @@
 
 Heads and tails can't tell a copy from a file with the same first and last lines. So files that look
 alike are read side by side, once: how far that went is remembered, and the next poll goes on there.
+
+Of a file that is gone only a print is left. One that looks like it is read once, too, and has to
+have the checksum of what was read. That is done in one go, however long it is: whoever made the
+copy has read as much at the same time, and while it is not known what the file is, what it goes on
+from would count as lost.
 """
 
 from __future__ import annotations
+
+import zlib
 
 from headwater.store.identity import Print, ReadAt, common_length, take_print
 
@@ -32,8 +39,12 @@ class OtherUnreadable(Exception):
     """The file with which one was compared can't be read now. Says which, and why."""
 
 
+class Undecided(Exception):
+    """More has to be compared than one poll may."""
+
+
 class Comparisons:
-    """``begin_poll``, then ``common`` for pairs of files."""
+    """``begin_poll``, then ``common`` for pairs of files, and ``is_all_in`` for prints."""
 
     def __init__(self, *, poll_bytes_max: int) -> None:
         self._poll_bytes_max = poll_bytes_max
@@ -41,9 +52,12 @@ class Comparisons:
         self._same: dict[int, dict[int, Print]] = {}
         """By new file and old file: the print of how many first bytes were the same. Either may
         have been rewritten since, of which nothing else tells while nothing was read."""
+        self._checksums: dict[tuple[int, int, int], int] = {}
+        """By file, begin and end, in this poll."""
 
     def begin_poll(self) -> None:
         self._bytes_left = self._poll_bytes_max
+        self._checksums.clear()
 
     def clear(self, file: int) -> None:
         """The file is gone, or holds something else."""
@@ -71,3 +85,22 @@ class Comparisons:
                 return same
         known[files[1]] = take_print(new, same)
         return same if same == through else None
+
+    def is_all_in(self, print_: Print, file: int, read_at: ReadAt) -> bool:
+        """Whether a file that looks as if it began with what was read of another does. Raises
+        ``Undecided`` if others have used up what one poll may compare."""
+        if print_.checksum is None:
+            return True
+        stretch = (file, print_.begun, print_.position)
+        if stretch not in self._checksums:
+            self._checksums[stretch] = self._read(read_at, print_.begun, print_.position)
+        return self._checksums[stretch] == print_.checksum
+
+    def _read(self, read_at: ReadAt, begin: int, end: int) -> int:
+        if self._bytes_left <= 0:
+            raise Undecided
+        self._bytes_left -= end - begin
+        checksum = 0
+        for offset in range(begin, end, BLOCK_BYTES):
+            checksum = zlib.crc32(read_at(min(BLOCK_BYTES, end - offset), offset), checksum)
+        return checksum

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from headwater.store.comparison import Comparisons, OtherUnreadable
+from headwater.store.comparison import Comparisons, OtherUnreadable, Undecided
 from headwater.store.content import Content, as_original, content_of, original_of, unopened
 from headwater.store.copies import Originals, Suspects
 from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
-from headwater.store.followed_file import Followed, likeness, line_end_before
+from headwater.store.followed_file import Followed, line_end_before
 from headwater.store.formers import Formers, Where
 from headwater.store.identity import HEAD_BYTES, ReadAt
 from headwater.store.poll import FollowConfig
@@ -54,6 +54,10 @@ class CopySearch:
         self._suspects.clear(file)
         self.copy_of.pop(file, None)
 
+    def formers(self, round_: Round) -> Formers:
+        """Who the new files of a round were before."""
+        return Formers(round_, self._departed, self._comparisons)
+
     def settle(
         self,
         round_: Round,
@@ -70,7 +74,8 @@ class CopySearch:
         for file in round_.departed:
             if file.id not in round_.gone:
                 self.clear(file.id)  # Its inode holds something else.
-        formers = Formers(round_, self._departed)
+        self._comparisons.begin_poll()
+        formers = self.formers(round_)
         unchecked = _unchecked(formers, round_)
         for look in unchecked:
             if 0 < look.found.size <= look.file.position:
@@ -78,7 +83,6 @@ class CopySearch:
         new = [look for look in unchecked if look.found.size > look.file.position]
         if not new:
             return
-        self._comparisons.begin_poll()
         new.sort(key=lambda look: (not look.file.position, len(look.file.path), look.file.path))
         known, others = _divided(new, formers, round_)
         undecided = [*known, *begin_old(known, others)]
@@ -120,7 +124,7 @@ class CopySearch:
         new = content_of(look)
         try:
             intact = self._closest(new, originals.like(new))
-        except (_Undecided, OtherUnreadable):
+        except (Undecided, OtherUnreadable):
             unread = look.found.size - former.end
             return verdict.saying("not compared with others: read from there", unread)
         if intact[0] is not None and intact[1] > former.end and intact[1] >= HEAD_BYTES:
@@ -138,12 +142,12 @@ class CopySearch:
         """None: it waits, or is a copy."""
         try:
             verdict = self._set_apart(look, originals, formers, round_)
-        except _Undecided:
+            return verdict and _saying_alike(verdict, look, originals, formers)
+        except Undecided:
             self._let_wait(look, "until it is compared with those that it begins like", round_)
             return None
         except OtherUnreadable as error:
             return self._after_wait_for_other(look, error, round_)
-        return None if verdict is None else _saying_alike(verdict, look, originals, formers)
 
     def _set_apart(
         self, look: Look, originals: Originals, formers: Formers, round_: Round
@@ -160,7 +164,7 @@ class CopySearch:
         is_found_again = former is not None and former.where is Where.HIDDEN
         hidden = None if is_found_again else formers.is_like_hidden(look)
         if hidden is not None:
-            return self._after_wait_for_sight(look, hidden, round_)
+            return self._after_wait_for_sight(look, hidden, formers, round_)
         if former is not None and before > max(in_place, beside):
             return taken_over(look, former)
         if replaced[0] is not None and in_place and in_place >= beside:
@@ -180,18 +184,20 @@ class CopySearch:
             pair = (new.file, old.file)
             common = self._comparisons.common(pair, new.read_at, old.read_at, through=through)
             if common is None:
-                raise _Undecided
+                raise Undecided
             if common > best[1]:
                 best = (old, common)
         return best
 
-    def _after_wait_for_sight(self, look: Look, hidden: Followed, round_: Round) -> Verdict | None:
+    def _after_wait_for_sight(
+        self, look: Look, hidden: Followed, formers: Formers, round_: Round
+    ) -> Verdict | None:
         """It may be the copy, or be in the place, of one that is out of sight."""
         size = look.found.size
         if not self._suspects.has_waited(look.file.id, size=size, now_s=round_.now_s):
             self._let_wait(look, f"until {hidden.path} is in sight, which it begins like", round_)
             return None
-        end = line_end_before(look.read_at, likeness(hidden.print, look.read_at, size=size))
+        end = line_end_before(look.read_at, formers.likeness(hidden, look))
         return in_place_of(look, hidden.print, end)
 
     def _after_wait_for_other(
@@ -227,10 +233,6 @@ class CopySearch:
         return None
 
 
-class _Undecided(Exception):
-    """More had to be compared than one poll may."""
-
-
 class _Refusing:
     """A file that can't be read is left for the next poll."""
 
@@ -258,7 +260,7 @@ def _unchecked(formers: Formers, round_: Round) -> list[Look]:
             continue
         if look.file.checked and not look.is_sure and look.found.size > look.file.position:
             with _Refusing(look, round_):
-                if formers.find(look) is not None:
+                if _may_have_been(look, formers):
                     look.file = msgspec.structs.replace(look.file, checked=False)
         if not look.file.checked and look.file.id in round_.looks:
             found.append(look)
@@ -271,10 +273,18 @@ def _divided(new: list[Look], formers: Formers, round_: Round) -> tuple[list[Loo
     others: list[Look] = []
     for look in new:
         with _Refusing(look, round_):
-            former = formers.find(look)
-            is_known = look.file.position > 0 or (former is not None and former.is_whole)
+            is_known = look.file.position > 0 or _may_have_been(look, formers, is_whole=True)
             (known if is_known else others).append(look)
     return known, others
+
+
+def _may_have_been(look: Look, formers: Formers, *, is_whole: bool = False) -> bool:
+    """Whether something of it was read in a former one; ``is_whole``: all that was read there."""
+    try:
+        former = formers.find(look)
+    except Undecided:
+        return True
+    return former is not None and (former.is_whole or not is_whole)
 
 
 def _saying_alike(verdict: Verdict, look: Look, originals: Originals, formers: Formers) -> Verdict:

@@ -9,7 +9,7 @@ of less than ``HEAD_BYTES`` may be a header that many files have, so it is trust
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from headwater.store.followed_file import Followed
 from headwater.store.identity import HEAD_BYTES, first_line
@@ -100,12 +100,15 @@ class Departed:
             if place < surplus or now_s - (file.departed_s or 0.0) > self._keep_s
         }
 
-    def returned(self, look: Look, *, now_s: float) -> tuple[Followed | None, bool]:
-        """The file that this one surely is, or else may be; and whether it is sure."""
+    def returned(
+        self, look: Look, *, now_s: float, is_proven: Callable[[Look, Followed], bool]
+    ) -> tuple[Followed | None, bool]:
+        """The file that this one surely is, or else may be; and whether it is sure. ``is_proven``:
+        that one which looks like another has all that was read of it."""
         doubtful: Followed | None = None
         head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
         for file in self._index.begun_in(head):
-            if not file.print.is_in(look.read_at, look.found.size):
+            if not (file.print.is_in(look.read_at, look.found.size) and is_proven(look, file)):
                 continue
             is_same = (file.key, file.modified_ns) == (look.file.key, look.found.modified_ns)
             is_recent = now_s - (file.departed_s or 0.0) <= self._linger_s

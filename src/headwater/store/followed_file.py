@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import msgspec
 
 from headwater.store.identity import (
@@ -122,4 +124,7 @@ def extended(print_: Print, data: bytes | memoryview) -> Print:
     if len(head) < HEAD_BYTES:
         head += bytes(data[: HEAD_BYTES - len(head)])
     tail = (print_.tail + bytes(data[-TAIL_BYTES:]))[-TAIL_BYTES:]
-    return with_rung(Print(print_.position + len(data), head, tail, print_.rungs))
+    begun = print_.position if print_.checksum is None else print_.begun
+    checksum = zlib.crc32(data, print_.checksum or 0)
+    end = print_.position + len(data)
+    return with_rung(Print(end, head, tail, print_.rungs, begun, checksum))

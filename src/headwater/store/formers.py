@@ -1,8 +1,10 @@
 """Who a new file was before: one that has left, is out of sight, or had been gone.
 
 Such files can't be read any more, only their prints are left. A file that begins with what a print
-was taken of goes on there (*whole*). Where a file is in the place of one that is gone, or shorter
-than it, it goes on after what they surely have in common, as far as the print tells.
+was taken of goes on there (*whole*), if that is proven: by its inode and time, or by the checksum
+of all that was read. One that only looks like it has lines of its own. Where a file is in the place
+of one that is gone, or shorter than it, it goes on after what they surely have in common, as far as
+the print tells.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from headwater.store.comparison import Comparisons
 from headwater.store.departed import ALIKE_MAX, Departed, PrintIndex
 from headwater.store.followed_file import Followed, likeness, line_end_before
 from headwater.store.identity import HEAD_BYTES, Print, first_line
@@ -41,14 +44,16 @@ class Former:
 class Formers:
     """For one round: each file that has left is the former of one new file at most."""
 
-    def __init__(self, round_: Round, departed: Departed) -> None:
+    def __init__(self, round_: Round, departed: Departed, comparisons: Comparisons) -> None:
         self._round = round_
         self._departed = departed
+        self._comparisons = comparisons
         self._left = PrintIndex(file for file in round_.departed if is_comparable(file))
         self._hidden = PrintIndex(file for file in round_.unknown.values() if is_comparable(file))
 
     def find(self, look: Look) -> Former | None:
-        """The one of which most is in this file, and more than was read of it anyway."""
+        """The one of which most is in this file, and more than was read of it anyway. Raises
+        ``Undecided``."""
         head = look.read_at(min(look.found.size, HEAD_BYTES), 0)
         found = [
             self._find_left(look, head),
@@ -61,7 +66,7 @@ class Formers:
 
     def _find_left(self, look: Look, head: bytes) -> Former | None:
         for old in self._left.begun_in(head):
-            if old.id != look.file.id and old.print.is_in(look.read_at, look.found.size):
+            if old.id != look.file.id and self._is_in(old, look):
                 return Former(old, old.position, Where.LEFT, is_whole=True)
         return None
 
@@ -72,12 +77,14 @@ class Formers:
                 or old.inode == look.file.inode
                 or (old.path == look.file.path and old.place != look.file.place)
             )
-            if is_likely and old.print.is_in(look.read_at, look.found.size):
+            if is_likely and self._is_in(old, look):
                 return Former(old, old.position, Where.HIDDEN, is_whole=True)
         return None
 
     def _find_remembered(self, look: Look) -> Former | None:
-        old, is_sure = self._departed.returned(look, now_s=self._round.now_s)
+        old, is_sure = self._departed.returned(
+            look, now_s=self._round.now_s, is_proven=self._is_proven
+        )
         if old is None or not is_sure:
             return None
         return Former(old, old.position, Where.REMEMBERED, is_whole=True)
@@ -86,7 +93,7 @@ class Formers:
         """Those that it has replaced, is cut short of, or begins like by more than a header."""
         size, path = look.found.size, look.file.path
         for old, where in self._gone(head):
-            common = likeness(old.print, look.read_at, size=size)
+            common = self.likeness(old, look)
             is_shorter = size < old.position and common == size
             if is_shorter or common >= HEAD_BYTES or self._is_replaced(old, where, path):
                 end = line_end_before(look.read_at, common)
@@ -129,7 +136,7 @@ class Formers:
         for old in [*(old for old, _ in self._gone(head)), *hidden[:ALIKE_MAX]]:
             if old.id == look.file.id:
                 continue
-            common = likeness(old.print, look.read_at, size=look.found.size)
+            common = self.likeness(old, look)
             if HEAD_BYTES <= common < old.position:
                 common = min(old.position, look.found.size)
             found.append((old, common))
@@ -149,9 +156,29 @@ class Formers:
             if is_in_place or is_shorter:
                 return old
         for old in self._hidden.begun_in(head):
-            if old.print.is_in(look.read_at, size):
+            if self._is_in(old, look):
                 return old
         return None
+
+    def likeness(self, old: Followed, look: Look) -> int:
+        """How many first bytes of the file are those of one that can't be read any more. One that
+        only looks like it surely has no more than the head of it."""
+        size = look.found.size
+        if old.print.is_in(look.read_at, size):
+            return old.position if self._is_proven(look, old) else HEAD_BYTES
+        return likeness(old.print, look.read_at, size=size)
+
+    def _is_in(self, old: Followed, look: Look) -> bool:
+        """Whether the file begins with all that was read of that one."""
+        is_like = old.print.is_in(look.read_at, look.found.size)
+        return is_like and self._is_proven(look, old)
+
+    def _is_proven(self, look: Look, old: Followed) -> bool:
+        """Of one that looks like it. The same inode with the same time is the same file, also on a
+        file system that has got another number."""
+        if (old.inode, old.modified_ns) == (look.file.inode, look.found.modified_ns):
+            return True
+        return self._comparisons.is_all_in(old.print, look.file.id, look.read_at)
 
     def take(self, look: Look, former: Former) -> None:
         """The new file goes on from it."""

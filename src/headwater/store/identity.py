@@ -10,7 +10,9 @@ the bytes that were read: the first ones and those right before the position::
 
 While both stretches are where they were, the file has only grown. If they are not, it is another
 file in the same inode, and what was not read of the former is lost, unless a *copy* turns up: a
-file that has the same head, and the same tail at the same place.
+file that has the same head, and the same tail at the same place. Another file may have those too
+(a report with the same first and last lines), so a copy is proven by the checksum of all that was
+read.
 
 The stretches are kept as they are, not as digests, so that they can also be compared over a
 shorter length: a file cut back to half, or a copy that is still being written.
@@ -41,6 +43,10 @@ class Print(msgspec.Struct, frozen=True, array_like=True):
     rungs: tuple[tuple[int, int], ...] = ()
     """(offset, checksum of the ``TAIL_BYTES`` before it), ascending, at ends of earlier reads: how
     far down a file that was cut back or edited is still as it was. Denser towards the end."""
+    begun: int = 0
+    checksum: int | None = None
+    """Of the bytes from ``begun`` to the position, which were read in this very file; None: none
+    were."""
 
     def is_in(self, read_at: ReadAt, size: int) -> bool:
         """True when a file of ``size`` begins with what this print was taken of."""
@@ -65,7 +71,7 @@ def with_rung(print_: Print) -> Print:
     rungs = [*print_.rungs, (print_.position, zlib.crc32(print_.tail))]
     if len(rungs) > RUNGS_MAX:
         del rungs[min(range(1, RUNGS_MAX), key=lambda n: _gap_without(rungs, n))]
-    return Print(print_.position, print_.head, print_.tail, tuple(rungs))
+    return msgspec.structs.replace(print_, rungs=tuple(rungs))
 
 
 def _gap_without(rungs: list[tuple[int, int]], n: int) -> float:

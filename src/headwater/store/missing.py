@@ -14,10 +14,10 @@ import os.path
 import msgspec
 
 from headwater.store.beginning import as_listed
+from headwater.store.comparison import Undecided
 from headwater.store.content import original_of
 from headwater.store.copies import Originals
 from headwater.store.copy_search import CopySearch
-from headwater.store.departed import Departed
 from headwater.store.directories import reason_of
 from headwater.store.disk import Disk
 from headwater.store.examination import Examination
@@ -43,14 +43,12 @@ class Missing:
         *,
         examination: Examination,
         copies: CopySearch,
-        departed: Departed,
         config: FollowConfig,
         disk: Disk,
     ) -> None:
         self._files = files
         self._examination = examination
         self._copies = copies
-        self._departed = departed
         self._config = config
         self._disk = disk
 
@@ -158,7 +156,7 @@ class Missing:
         beside = [path for path in neighbours if os.path.dirname(path) in places]
         if not beside:
             return
-        formers = Formers(round_, self._departed)
+        formers = self._copies.formers(round_)
         originals = self._copies.originals(round_, self._files.values())
         for path in beside[:NEIGHBOURS_MAX]:
             try:
@@ -183,7 +181,7 @@ class Missing:
     ) -> None:
         try:
             verdict = None if look is None else self._copies.continuation(look, formers, originals)
-        except OSError:
+        except (OSError, Undecided):
             verdict = None
         if look is None or verdict is None:
             self._copies.clear(file.id)

@@ -65,7 +65,6 @@ class Watch:
             self._files,
             examination=self._examination,
             copies=self._copies,
-            departed=self._departed,
             config=config,
             disk=disk,
         )
