@@ -1,4 +1,4 @@
-"""A follower on temporary directories, and a disk of which some files are closed."""
+"""A follower on temporary directories, and disks with closed files or other file systems."""
 
 from __future__ import annotations
 
@@ -85,3 +85,27 @@ class ClosedDisk(FaultyDisk):
     def stat_open(self, handle: int) -> os.stat_result:
         self._refuse(os.readlink(f"/proc/self/fd/{handle}"))
         return super().stat_open(handle)
+
+
+class MountingDisk(FaultyDisk):
+    """One directory, and what is in it, is on the device that a test says."""
+
+    def __init__(self, mount_point: Path) -> None:
+        super().__init__()
+        self.mount_point = mount_point
+        self.device = 1 << 40
+
+    def _moved(self, path: str, real: os.stat_result) -> os.stat_result:
+        point = str(self.mount_point)
+        if not (path == point or path.startswith(point + "/")):
+            return real
+        fields = [*real[:10]]
+        fields[2] = self.device
+        times = {"st_mtime_ns": real.st_mtime_ns, "st_ctime_ns": real.st_ctime_ns}
+        return os.stat_result(fields, times)
+
+    def stat(self, path: Path | str) -> os.stat_result:
+        return self._moved(str(path), super().stat(path))
+
+    def stat_open(self, handle: int) -> os.stat_result:
+        return self._moved(os.readlink(f"/proc/self/fd/{handle}"), super().stat_open(handle))

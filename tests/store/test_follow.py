@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from follow_kit import ClosedDisk, Follow
+from follow_kit import ClosedDisk, Follow, MountingDisk
 from store_kit import SOURCE, Clock, FaultyDisk
 
 from headwater.errors import ConfigurationError
@@ -642,30 +642,6 @@ def test_a_source_whose_directory_is_not_there_has_not_begun(follow: Callable[..
     one.write("app/a.log", "new\n")
     one.poll()
     assert one.text() == "new\n"
-
-
-class MountingDisk(FaultyDisk):
-    """One directory, and what is in it, is on the device that a test says."""
-
-    def __init__(self, mount_point: Path) -> None:
-        super().__init__()
-        self.mount_point = mount_point
-        self.device = 1 << 40
-
-    def _moved(self, path: str, real: os.stat_result) -> os.stat_result:
-        point = str(self.mount_point)
-        if not (path == point or path.startswith(point + "/")):
-            return real
-        fields = [*real[:10]]
-        fields[2] = self.device
-        times = {"st_mtime_ns": real.st_mtime_ns, "st_ctime_ns": real.st_ctime_ns}
-        return os.stat_result(fields, times)
-
-    def stat(self, path: Path | str) -> os.stat_result:
-        return self._moved(str(path), super().stat(path))
-
-    def stat_open(self, handle: int) -> os.stat_result:
-        return self._moved(os.readlink(f"/proc/self/fd/{handle}"), super().stat_open(handle))
 
 
 def test_an_unmounted_file_system_leaves_its_files_out_of_sight(

@@ -10,7 +10,7 @@ from headwater.store.comparison import Comparisons, holds_end
 from headwater.store.copies import Suspects
 from headwater.store.departed import Departed
 from headwater.store.disk import Disk
-from headwater.store.followed_file import Followed, begun_anew, extended
+from headwater.store.followed_file import Followed, begun_anew, extended, likeness
 from headwater.store.identity import Print, ReadAt
 from headwater.store.listing import Found, Listing, joined
 from headwater.store.places import Places
@@ -83,7 +83,9 @@ def test_a_rung_beyond_the_length_at_which_a_file_was_looked_at_does_not_count()
 
 def test_a_file_that_is_begun_anew_keeps_the_rungs_below() -> None:
     print_ = with_rungs(LINES, 3_000, 6_000, 9_000)
-    anew = begun_anew(Followed(1, 1, 1, "a.log", print_), reader(LINES[:7_000]), size=7_000)
+    file, cut = Followed(1, 1, 1, "a.log", print_), reader(LINES[:7_000])
+    common = likeness(print_, cut, size=7_000)
+    anew = begun_anew(file, cut, size=7_000, common=common)
     assert [offset for offset, _ in anew.print.rungs] == [3_000, 6_000]
     assert anew.position == 6_000
 

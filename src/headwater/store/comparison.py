@@ -47,7 +47,7 @@ class Comparisons:
     """``begin_poll``, then ``common`` for pairs of files, and ``is_all_in`` for prints."""
 
     def __init__(self, *, poll_bytes_max: int) -> None:
-        self._poll_bytes_max = poll_bytes_max
+        self.poll_bytes_max = poll_bytes_max
         self._bytes_left = poll_bytes_max
         self._same: dict[int, dict[int, Print]] = {}
         """By new file and old file: the print of how many first bytes were the same. Either may
@@ -56,7 +56,7 @@ class Comparisons:
         """By file, begin and end, in this poll."""
 
     def begin_poll(self) -> None:
-        self._bytes_left = self._poll_bytes_max
+        self._bytes_left = self.poll_bytes_max
         self._checksums.clear()
 
     def clear(self, file: int) -> None:

@@ -38,15 +38,16 @@ class CopySearch:
     ) -> None:
         self.copy_of: dict[int, str] = {}
         """Files that are left alone, with the path of what they are copies of."""
+        self.comparisons = Comparisons(poll_bytes_max=config.compare_bytes_max)
+        """Of all files of the source; a poll begins with them."""
         self._reader = reader
         self._departed = departed
         self._linger_s = config.linger_s
         self._suspects = Suspects(linger_s=config.linger_s)
-        self._comparisons = Comparisons(poll_bytes_max=config.compare_bytes_max)
 
     def clear(self, file: int) -> None:
         """The file is gone, or holds something else."""
-        self._comparisons.clear(file)
+        self.comparisons.clear(file)
         self._decide(file)
 
     def _decide(self, file: int) -> None:
@@ -56,7 +57,7 @@ class CopySearch:
 
     def formers(self, round_: Round) -> Formers:
         """Who the new files of a round were before."""
-        return Formers(round_, self._departed, self._comparisons)
+        return Formers(round_, self._departed, self.comparisons)
 
     def settle(
         self,
@@ -74,7 +75,6 @@ class CopySearch:
         for file in round_.departed:
             if file.id not in round_.gone:
                 self.clear(file.id)  # Its inode holds something else.
-        self._comparisons.begin_poll()
         formers = self.formers(round_)
         unchecked = _unchecked(formers, round_)
         for look in unchecked:
@@ -182,7 +182,7 @@ class CopySearch:
         for old in originals:
             through = min(new.size, old.size)
             pair = (new.file, old.file)
-            common = self._comparisons.common(pair, new.read_at, old.read_at, through=through)
+            common = self.comparisons.common(pair, new.read_at, old.read_at, through=through)
             if common is None:
                 raise Undecided
             if common > best[1]:

@@ -6,6 +6,7 @@ import os.path
 
 import msgspec
 
+from headwater.store.comparison import Undecided
 from headwater.store.copy_search import CopySearch
 from headwater.store.directories import reason_of
 from headwater.store.file_table import FileTable
@@ -56,9 +57,12 @@ class Examination:
         look.is_sure = is_sure
         self._note_size(file, look.found.size, round_)
         try:
-            changed = recognised(file, look, round_)
+            changed = recognised(file, look, round_, self._copies.comparisons)
         except OSError as error:
             round_.refuse(listed.path, reason_of(error))
+            return None
+        except Undecided:
+            round_.refuse(listed.path, "waits until it is compared with what was read of it")
             return None
         self._note_lost(file, listed, look, departed, round_)
         look.file = msgspec.structs.replace(

@@ -80,7 +80,7 @@ class Followed(msgspec.Struct, frozen=True):
         return max(self.size_seen, self.unopened)
 
 
-def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
+def begun_anew(file: Followed, read_at: ReadAt, *, size: int, common: int) -> Followed:
     """The inode holds something else than was read: go on after what both begin with.
 
     A log that was emptied and filled again has nothing in common with what it was, or a header.
@@ -88,7 +88,7 @@ def begun_anew(file: Followed, read_at: ReadAt, *, size: int) -> Followed:
     are not read again. Beyond the head the rungs of the print tell how far that goes; what follows
     the last of them is read again rather than lost.
     """
-    end = line_end_before(read_at, likeness(file.print, read_at, size=size))
+    end = line_end_before(read_at, common)
     rungs = tuple(rung for rung in file.print.rungs if rung[0] <= end)
     print_ = msgspec.structs.replace(take_print(read_at, end), rungs=rungs)
     return msgspec.structs.replace(

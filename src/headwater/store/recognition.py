@@ -2,7 +2,9 @@
 
 An inode says little: it may have been given to another file, or its file may have been emptied and
 filled again. The print of what was read tells. Where nobody kept the inode from being given away
-(the look is not *sure*), also a file that begins like the former one may be another.
+(the look is not *sure*), also a file that begins like the former one may be another. A log that was
+written to gets longer; one that did not is a report that was written again, or another file, and
+has to have the checksum of what was read.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import time
 import msgspec
 
 from headwater.store.beginning import as_listed, at_end, begun_old
-from headwater.store.comparison import holds_end
-from headwater.store.followed_file import Followed, begun_anew
+from headwater.store.comparison import Comparisons, holds_end
+from headwater.store.followed_file import Followed, begun_anew, likeness
+from headwater.store.identity import HEAD_BYTES
 from headwater.store.listing import Found
 from headwater.store.poll_round import Look, Round
 
@@ -26,21 +29,34 @@ def settled_before_ns() -> int:
     return time.time_ns() - SETTLE_NS
 
 
-def recognised(file: Followed, look: Look, round_: Round) -> Followed:
-    """Raises ``OSError`` if it can't be read; then nothing is noted in the round."""
+def recognised(file: Followed, look: Look, round_: Round, comparisons: Comparisons) -> Followed:
+    """Raises ``OSError`` if it can't be read, and ``Undecided`` if it can't be compared in this
+    poll; then nothing is noted in the round."""
     size = look.found.size
     if file.start_at is not None:
         return _begun_late(file, look, round_)
     if file.position == 0 and not (look.is_sure and size == file.size_seen):
         # Nothing of it was read, so what it is may be asked again: a copy may have been.
         return msgspec.structs.replace(file, checked=False)
-    if file.print.is_in(look.read_at, size):
+    is_like = file.print.is_in(look.read_at, size)
+    if is_like and _is_still(file, look, comparisons):
         is_moved = look.found.path != file.path and not look.is_sure
         # Its inode may have been given to a file that begins like it.
         return msgspec.structs.replace(file, checked=False) if is_moved else file
-    anew = _rewritten(file, look, round_)
+    common = HEAD_BYTES if is_like else likeness(file.print, look.read_at, size=size)
+    anew = _rewritten(file, look, common, round_)
     round_.departed.append(file)
     return anew
+
+
+def _is_still(file: Followed, look: Look, comparisons: Comparisons) -> bool:
+    """Whether one that looks like what was read of it is that. More than one poll may compare is
+    not read for it: somebody may touch a large log every second."""
+    is_longer = look.found.size > file.size_seen
+    if is_longer or look.found.modified_ns == file.modified_ns:
+        return True
+    is_large = file.position - file.print.begun > comparisons.poll_bytes_max
+    return is_large or comparisons.is_all_in(file.print, file.id, look.read_at)
 
 
 def awaited(file: Followed, found: Found, round_: Round, *, is_sure: bool) -> Followed:
@@ -77,9 +93,10 @@ def _begun_late(file: Followed, look: Look, round_: Round) -> Followed:
     return msgspec.structs.replace(begun, start_at=None)
 
 
-def _rewritten(file: Followed, look: Look, round_: Round) -> Followed:
+def _rewritten(file: Followed, look: Look, common: int, round_: Round) -> Followed:
+    """``common``: how many of its first bytes are as they were, as far as can be told."""
     size = look.found.size
-    anew = begun_anew(file, look.read_at, size=size)
+    anew = begun_anew(file, look.read_at, size=size, common=common)
     twice = max(0, min(file.position, size) - anew.position)
     if twice and (anew.position or holds_end(file.print, look.read_at, size)):
         what = f"rewritten after its first {anew.position} bytes: goes on there; up to {twice}"

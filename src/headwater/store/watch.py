@@ -117,6 +117,7 @@ class Watch:
 
         Files that are in no listing come first, while their handles are still open.
         """
+        self._copies.comparisons.begin_poll()
         round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
         round_.succeeded |= {file.id for file in self._files.values() if file.succeeded}
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
