@@ -13,7 +13,7 @@ import msgspec
 
 from headwater.overlay.outputs import CommandAccepted, VectorAdvanced
 from headwater.plan.command import Install
-from headwater.store.disk import Disk, explained, make_durably
+from headwater.store.disk import Disk
 from headwater.store.manifest import Manifest, Schema
 
 COMMANDS_SCHEMA = Schema(
@@ -35,8 +35,6 @@ class CommandStore:
 
     def __init__(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Open the file ``commands.sqlite`` in this directory, made if needed."""
-        with explained(f"opening {directory}"):
-            make_durably(disk or Disk(), directory)
         self._manifest = Manifest.open(directory / "commands.sqlite", COMMANDS_SCHEMA, disk=disk)
 
     def close(self) -> None:

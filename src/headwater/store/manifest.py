@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 
 from headwater.errors import DiskFull, DiskTrouble, StoreBroken, StoreError
-from headwater.store.disk import Disk
+from headwater.store.disk import Disk, explained, make_durably
 
 BUSY_TIMEOUT_MS = 5_000
 WAL_BYTES_MAX = 64 << 20
@@ -90,9 +90,13 @@ class Manifest:
 
     @classmethod
     def open(cls, path: Path, schema: Schema, *, disk: Disk | None = None) -> Manifest:
-        """Open or make the file and bring it to the newest version of its schema."""
-        if disk is not None and not disk.is_kept:
+        """Open or make the file, and its directory, and bring it to the newest version of its
+        schema."""
+        disk = disk or Disk()
+        if not disk.is_kept:
             return cls._in_memory(path, schema)
+        with explained(f"opening {path.parent}"):
+            make_durably(disk, path.parent)
         connection = None
         try:
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)

@@ -52,7 +52,7 @@ from headwater.root.outputs import (
     WindowAnswered,
 )
 from headwater.store.coverage_record import decode_coverage, encode_coverage
-from headwater.store.disk import Disk, explained, make_durably
+from headwater.store.disk import Disk
 from headwater.store.manifest import Manifest
 from headwater.store.publication import Published
 from headwater.store.results import ResultsWriter
@@ -81,8 +81,6 @@ class RootLedger:
         disk: Disk | None = None,
     ) -> None:
         """Open the file ``ledger.sqlite`` in this directory, made if needed."""
-        with explained(f"opening {directory}"):
-            make_durably(disk or Disk(), directory)
         self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA, disk=disk)
         self._merger_of = merger_of
         self._clock = clock
