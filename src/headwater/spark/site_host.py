@@ -34,6 +34,9 @@ from headwater.spark.source_stream import SourceStream
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 0.25
+REST_SHARE = 4.0
+"""After a look the host rests so many times as long as it took, ``LOOK_EVERY_S`` at most: a look
+asks all sites, and a thousand sites that start wake it a thousand times."""
 TROUBLE_S = 1.0
 """A source, or the host itself, is left alone for so long after an error."""
 STOP_S_MAX = 60.0
@@ -131,7 +134,10 @@ class SiteHost:
             self._wake.clear()
             try:
                 if not self._is_stopping.is_set():
+                    began_s = time.monotonic()
                     self._look()
+                    took_s = time.monotonic() - began_s
+                    self._is_stopping.wait(min(LOOK_EVERY_S, REST_SHARE * took_s))
             except Exception as error:
                 self._in_trouble("the host", error)
                 self._is_stopping.wait(TROUBLE_S)
