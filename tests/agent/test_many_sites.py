@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from headwater.agent.admission import _problem_with
-from headwater.agent.try_query import StreamResult, try_query
+from headwater.agent.try_query import StreamResult, differences, try_query
 from headwater.net.codec import Codec
+from headwater.net.memory_network import MemoryWorld
+from headwater.net.value_link import ValueLink
 from headwater.overlay.messages import SummaryMessage
 from headwater.store.finite import FiniteInput
 from headwater.store.manifest import Manifest
@@ -59,7 +61,8 @@ def run(
     with monkeypatch.context() as patch:
         _count(patch, counts, "polls", FiniteInput, "poll")
         _count(patch, counts, "commits", Manifest, "transaction")
-        _count(patch, counts, "summaries", Codec, "encode", _is_summary)
+        _count(patch, counts, "summaries", ValueLink, "send", _is_summary)
+        _count(patch, counts, "encoded", Codec, "encode")
         _count(patch, counts, "parses", "headwater.agent.admission", "check_query")
         _problem_with.cache_clear()
         spark = made_spark(patch)
@@ -77,7 +80,7 @@ def run(
     return Work(site_count, results, counts)
 
 
-def _is_summary(_codec: Codec, message: object) -> bool:
+def _is_summary(_link: ValueLink, message: object, _priority: int) -> bool:
     return isinstance(message, SummaryMessage)
 
 
@@ -142,6 +145,25 @@ def test_a_site_commits_as_often_among_many(works: dict[int, Work]) -> None:
 def test_a_pane_of_a_site_is_sent_once_and_once_more_by_a_relay(works: dict[int, Work]) -> None:
     for work in works.values():
         assert PANES <= work.per_site("summaries") <= 2 * PANES
+
+
+def test_nothing_that_sites_of_a_process_say_becomes_bytes(works: dict[int, Work]) -> None:
+    for work in works.values():
+        assert work.counts["encoded"] == 0
+
+
+def test_values_and_bytes_give_the_same_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, works: dict[int, Work]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "headwater.agent.try_query.MemoryWorld", lambda hands_over_values: MemoryWorld()
+        )
+        by_bytes = run(10, tmp_path, monkeypatch)
+    assert by_bytes.counts["encoded"] > 0
+    assert differences(by_bytes.results, works[10].results) == {"counts": None}
+    covered = [[w.envelope.covered for w in r.windows if w.envelope] for r in by_bytes.results]
+    assert covered == [[10] * PANES]
 
 
 def test_a_text_is_parsed_once_for_all_sites_of_a_process(works: dict[int, Work]) -> None:

@@ -232,3 +232,41 @@ def test_dials_from_both_ends_make_one_link(run: Any) -> None:
         assert (by_alpha.ups, by_bravo.ups) == (["bravo"], ["alpha"])
 
     run(test, Wire(delay_s=0.005))
+
+
+def test_values_are_handed_over_as_they_are_in_order_and_aged(run: Any, kit: Any) -> None:
+    async def test(world: World) -> None:
+        alpha, by_alpha, bravo, by_bravo = await world.pair()
+        messages = [kit.a_summary(pane, keys=50) for pane in range(5)]
+        for message in messages:
+            assert bravo.send("alpha", message, LIVE)
+        assert by_alpha.messages == [], "nothing is told from within a call to the network"
+        await by_alpha.until(lambda ear: len(ear.messages) == 5)
+        came = [message.summary for _, message in by_alpha.messages]
+        assert [summary.pane for summary in came] == list(range(5))
+        for summary, message in zip(came, messages, strict=True):
+            assert summary.rows is message.summary.rows
+            assert summary.age_s > message.summary.age_s
+        assert bravo.stats().links["alpha"].sent_messages == 5
+        assert alpha.stats().links["bravo"].received_messages == 5
+        alpha.close_link("bravo")
+        await by_bravo.until(lambda ear: [site for site, _ in ear.downs] == ["alpha"])
+
+    run(test, hands_over_values=True)
+
+
+def test_what_was_handed_over_before_a_link_was_closed_does_not_come_over_the_next(
+    run: Any, kit: Any
+) -> None:
+    async def test(world: World) -> None:
+        _, by_alpha, bravo, by_bravo = await world.pair()
+        bravo.send("alpha", kit.a_summary(1), LIVE)
+        bravo.close_link("alpha")
+        await by_bravo.until(lambda ear: bool(ear.downs))
+        bravo.dial("alpha")
+        await by_bravo.until(lambda ear: len(ear.ups) == 2)
+        bravo.send("alpha", kit.a_summary(2), LIVE)
+        await by_alpha.until(lambda ear: bool(ear.messages))
+        assert [message.summary.pane for _, message in by_alpha.messages] == [2]
+
+    run(test, hands_over_values=True)

@@ -27,6 +27,7 @@ import structlog
 
 from headwater.agent.patience import PAUSE_S_MIN, Patience
 from headwater.agent.stores import SiteStores
+from headwater.agent.threads import done_by
 from headwater.errors import DiskFull, RowsGone, SegmentDamaged, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
@@ -182,7 +183,7 @@ class EffectRunner:
         return pause_s
 
     async def _in_writer(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, call)
+        return await done_by(self._writer, call)
 
 
 def _runs(effects: Iterable[fx.Effect]) -> Iterator[tuple[str, list[Any]]]:

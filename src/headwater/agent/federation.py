@@ -1,10 +1,11 @@
 """A federation in one process: many sites, one Spark, a network that is emulated in real time.
 
 Each site has its own directory, cube and runtime, exactly as an agent process has. The Spark host
-and the event loop are shared, the trees are planned once, and messages travel as the same bytes
-through ``MemoryWorld`` instead of sockets. ``headwater try``, which may have a thousand sites and
-keeps nothing, also shares threads and a disk without syncs. The demo kills sites and starts them
-again from what they have written, so its sites have both to themselves.
+and the event loop are shared, the trees are planned once, and messages travel through
+``MemoryWorld`` instead of sockets, as the same bytes or as values. ``headwater try``, which may
+have a thousand sites and keeps nothing, hands over values, and also shares threads and a disk
+without syncs. The demo kills sites and starts them again from what they have written, so its sites
+have both to themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from headwater.agent.config import PolicyConfig
 from headwater.agent.runtime import SiteRuntime, federation_trees
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
-from headwater.agent.threads import SharedThreads
+from headwater.agent.threads import SharedThreads, done_by
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.roster import Roster
@@ -112,8 +113,10 @@ class Federation:
             disk=self._disk,
             cache_bytes_max=self._cache_bytes_max(),
         )
-        opener = None if self._threads is None else self._threads.writer
-        stores = await asyncio.get_running_loop().run_in_executor(opener, open_stores)
+        if self._threads is None:
+            stores = await asyncio.to_thread(open_stores)
+        else:
+            stores = await done_by(self._threads.writer, open_stores)
         runtime = SiteRuntime(
             site=name,
             roster=self.roster,

@@ -31,7 +31,7 @@ from headwater.agent.effects import EffectRunner
 from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
-from headwater.agent.threads import SiteThreads
+from headwater.agent.threads import SiteThreads, done_by
 from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.edge.site_word import ALWAYS_S
@@ -275,15 +275,23 @@ class SiteRuntime:
             effects = self.node.take()
             if effects:
                 await self._do_effects(effects)
+                # Others come to their turn, and what was sent arrives, before there is room anew.
+                await asyncio.sleep(0)
                 continue
             self._mend(now_s)
             await self._retain(now_s)
             due_s = self.node.next_deadline_s() - self.now_s()
             pause_s = min(max(due_s, 0.001), self.settings.tick_s_max)
-            with contextlib.suppress(TimeoutError):
-                # Not wait_for: up to Python 3.11 it can swallow the cancellation that ends us.
-                async with asyncio.timeout(pause_s):
-                    await self._wake.wait()
+            await self._woken_within(pause_s)
+
+    async def _woken_within(self, pause_s: float) -> None:
+        """A timer that wakes us costs a fifth of a timeout around the waiting, which would be most
+        of what a drive costs that finds little to do."""
+        timer = asyncio.get_running_loop().call_later(pause_s, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
 
     async def _do_effects(self, effects: Sequence[fx.Effect]) -> None:
         commanded = self.node.peer.commanded()
@@ -322,9 +330,8 @@ class SiteRuntime:
         if now_s - self._retained_s < RETENTION_EVERY_S:
             return
         self._retained_s = now_s
-        loop = asyncio.get_running_loop()
         try:
-            retained = await loop.run_in_executor(
+            retained = await done_by(
                 self._threads.writer, lambda: self.stores.cube.retention(now_s=now_s)
             )
         except StoreBroken:

@@ -9,13 +9,13 @@ as ``commits`` is held, nothing is forgotten.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TypeVar
 
+from headwater.agent.threads import done_by
 from headwater.plan.query import Query
 from headwater.store.cuts import CutLog
 from headwater.store.finite import FiniteInput
@@ -65,4 +65,4 @@ class SourceInputs:
                 self._cuts.forget_source(name)
 
     async def _do(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._poller, work)
+        return await done_by(self._poller, work)

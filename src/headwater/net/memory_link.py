@@ -75,8 +75,13 @@ class MemoryLink:
         self._load.changed()
         return True
 
-    def receive(self, data: bytes) -> list[Message]:
+    @property
+    def queued_bytes(self) -> int:
+        return self.queue.queued_bytes
+
+    def receive(self, data: bytes | Message) -> list[Message]:
         """Bytes have come from the other end: the messages that they complete."""
+        assert isinstance(data, bytes), "wires carry bytes"
         self._counters.received_bytes += len(data)
         self._splitter.feed(data)
         found = [self._assembler.add(f, now_s=_now_s()) for f in self._splitter.frames()]

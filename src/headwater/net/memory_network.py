@@ -9,6 +9,9 @@ slow line.
 A wire carries one frame after the other at its rate, most urgent first, and delivers it after its
 delay. A cut wire is silent: what is on it waits as TCP would retransmit it, and if the wire
 stays cut for ``notice_s``, both ends report the link down and what was on the wire is lost.
+
+A world that hands over values has no wires: sites of one process that only share it (``headwater
+try``) pass messages as they are (``value_link.py``), and everything else is the same.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from headwater.net.network import (
     RefusalCounts,
 )
 from headwater.net.refusal import Refusal
+from headwater.net.value_link import ValueLink
 from headwater.overlay.messages import Message
 
 HANDSHAKE_ROUND_TRIPS = 3
@@ -45,8 +49,11 @@ class MemoryWorld:
         *,
         notice_s: float = 1.0,
         seed: int = 0,
+        hands_over_values: bool = False,
     ) -> None:
-        """``notice_s`` is how long a cut lasts before the ends of a link believe it."""
+        """``notice_s`` is how long a cut lasts before the ends of a link believe it. Where values
+        are handed over, wires have no delay and no rate, and can't be cut."""
+        self.hands_over_values = hands_over_values
         self.wire_of = wire_of
         self.notice_s = notice_s
         self.random = random.Random(seed)
@@ -65,6 +72,7 @@ class MemoryWorld:
         return frozenset((left, right)) in self._cuts
 
     def cut(self, left: str, right: str) -> None:
+        assert not self.hands_over_values, "there is no wire to cut"
         self._cuts.add(frozenset((left, right)))
         for one, other in ((left, right), (right, left)):
             if (network := self._networks.get(one)) is not None:
@@ -85,7 +93,7 @@ class MemoryWorld:
         for left, right in self._border(sites):
             self.heal(left, right)
 
-    def deliver(self, sender: str, to: str, pair: object, data: bytes) -> None:
+    def deliver(self, sender: str, to: str, pair: object, data: bytes | Message) -> None:
         if (network := self.find(to)) is not None:
             network.deliver(sender, pair, data)
 
@@ -111,7 +119,7 @@ class MemoryNetwork:
         self.refused: RefusalCounts = Counter()
         self._world = world
         self._counters: dict[str, LinkCounters] = {}
-        self._links: dict[str, MemoryLink] = {}
+        self._links: dict[str, MemoryLink | ValueLink] = {}
         self._dialling: set[str] = set()
 
     # The contract of ``Network``.
@@ -144,7 +152,7 @@ class MemoryNetwork:
 
     def queued_bytes(self, to: str) -> int:
         link = self._links.get(to)
-        return 0 if link is None else link.queue.queued_bytes
+        return 0 if link is None else link.queued_bytes
 
     def close_link(self, site: str) -> None:
         """The other end learns of it one delay later, if the wire is not cut."""
@@ -162,7 +170,7 @@ class MemoryNetwork:
             links[site] = msgspec.structs.replace(
                 links[site],
                 is_up=True,
-                queued_bytes=link.queue.queued_bytes,
+                queued_bytes=link.queued_bytes,
                 rtt_s=self._round_trip_s(site),
                 rtt_min_s=self._round_trip_s(site),
                 delivery_bytes_per_s=link.wire.bytes_per_s,
@@ -178,12 +186,14 @@ class MemoryNetwork:
     # What the world and the other end call.
 
     def wire_cut(self, site: str) -> None:
-        if (link := self._links.get(site)) is not None:
+        link = self._links.get(site)
+        if isinstance(link, MemoryLink):
             link.cut()
             _loop().call_later(self._world.notice_s, self._give_up, site, link)
 
     def wire_healed(self, site: str) -> None:
-        if (link := self._links.get(site)) is not None:
+        link = self._links.get(site)
+        if isinstance(link, MemoryLink):
             link.heal()
 
     def link_lost(self, site: str, pair: object) -> None:
@@ -196,21 +206,11 @@ class MemoryNetwork:
         self._dialling.discard(site)
         counters = self._counters.setdefault(site, LinkCounters())
         counters.links += 1
-        self._links[site] = MemoryLink(
-            self._world.wire_of(self.site, site),
-            pair,
-            codec=self.codec,
-            limits=self.limits,
-            counters=counters,
-            refused=self.refused,
-            chance=self._world.random,
-            tell_load=lambda queued: self._handler.link_load(site, queued),
-            deliver=lambda data: self._world.deliver(self.site, site, pair, data),
-        )
+        self._links[site] = self._new_link(site, pair, counters)
         self._handler.link_up(site)
 
-    def deliver(self, sender: str, pair: object, data: bytes) -> None:
-        """Bytes have come over the wire."""
+    def deliver(self, sender: str, pair: object, data: bytes | Message) -> None:
+        """Something has come from the other end."""
         link = self._links.get(sender)
         if link is None or link.pair is not pair:
             return
@@ -218,6 +218,26 @@ class MemoryNetwork:
             self._handler.message(sender, message)
 
     # How it works.
+
+    def _new_link(self, site: str, pair: object, counters: LinkCounters) -> MemoryLink | ValueLink:
+        world = self._world
+
+        def deliver(data: bytes | Message) -> None:
+            world.deliver(self.site, site, pair, data)
+
+        if world.hands_over_values:
+            return ValueLink(pair, counters=counters, deliver=deliver)
+        return MemoryLink(
+            world.wire_of(self.site, site),
+            pair,
+            codec=self.codec,
+            limits=self.limits,
+            counters=counters,
+            refused=self.refused,
+            chance=world.random,
+            tell_load=lambda queued: self._handler.link_load(site, queued),
+            deliver=deliver,
+        )
 
     def _dialled(self, site: str) -> None:
         other = self._world.find(site)

@@ -1,7 +1,8 @@
 """What an agent asks of a network, and what a network tells an agent.
 
 Two networks keep this contract: ``TlsNetwork`` over sockets, and ``MemoryNetwork`` within one
-process with delays and rates like the wide area's. Both move the same encoded bytes.
+process with delays and rates like the wide area's. Both move the same encoded bytes, but for a
+memory network of sites that have nothing between them.
 
 A network reports and does not decide. It dials when told, and says so when a link is up or
 down; when to dial again is the peer's affair. It never sends anything twice: with ``link_down`` it
