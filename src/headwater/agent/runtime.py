@@ -285,8 +285,8 @@ class SiteRuntime:
             await self._woken_within(pause_s)
 
     async def _woken_within(self, pause_s: float) -> None:
-        """A timer that wakes us costs a fifth of a timeout around the waiting, which would be most
-        of what a drive costs that finds little to do."""
+        """A timer that wakes us is less work than a timeout around the waiting, and there is one
+        for each drive of each site."""
         timer = asyncio.get_running_loop().call_later(pause_s, self._wake.set)
         try:
             await self._wake.wait()
