@@ -139,6 +139,4 @@ def made_spark(monkeypatch: Any) -> Any:
     monkeypatch.setattr("headwater.spark.source_stream.OfferStream", MadeOffers)
     monkeypatch.setattr("headwater.spark.source_stream.BatchRunner", MadeRunner)
     monkeypatch.setattr("headwater.agent.federation.RootSpark", MadeRoot)
-    return SimpleNamespace(
-        session=SimpleNamespace(lease=MadeLease), shared=None, end=lambda: None
-    )
+    return SimpleNamespace(session=SimpleNamespace(lease=MadeLease), shared=None, end=lambda: None)

@@ -71,7 +71,10 @@ class Agent:
         ledger = SimpleNamespace(write=lambda writes: [self.ledger.execute(w) for w in writes])
         commands = SimpleNamespace(write=lambda writes: None)
         stores = SimpleNamespace(
-            site="s0", cube=self.cube, ledger=ledger, commands=commands,
+            site="s0",
+            cube=self.cube,
+            ledger=ledger,
+            commands=commands,
             book=SimpleNamespace(add=lambda query: None),
         )
         self.node = Node(

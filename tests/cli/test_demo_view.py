@@ -136,7 +136,13 @@ def test_on_a_terminal_the_picture_is_drawn_in_place() -> None:
 
 def summary(*, is_equal: bool, final_count: int = 9, exact_count: int = 9) -> DemoSummary:
     verdict = StreamVerdict(
-        "top_domains", 9, final_count, exact_count, 3, 90, is_equal,
+        "top_domains",
+        9,
+        final_count,
+        exact_count,
+        3,
+        90,
+        is_equal,
         "" if is_equal else "window 4 differs",
     )
     return DemoSummary((verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0)

@@ -42,6 +42,7 @@ from headwater.overlay.outputs import (
     Transmit,
 )
 from headwater.overlay.peer import Peer
+from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId, Source, SourceFormat
 from headwater.plan.roster import Roster, Site
@@ -112,7 +113,9 @@ class World:
         merger: Any = None,
         linked: bool = True,
         skew_s: dict[str, float] | None = None,
+        signatures_of: Callable[[str], Signatures] = lambda name: UNSIGNED,
     ) -> None:
+        self._signatures_of = signatures_of
         members = read_drawing(drawing)
         names = [name for name, _ in members]
         self.ordinal = {name: number for number, name in enumerate(names)}
@@ -171,6 +174,7 @@ class World:
             trees=self.trees,
             config=self.config,
             merger_of=lambda query: self.merger,
+            signatures=self._signatures_of(name),
         )
         peer.restore(commands, vector or {})
         self.peers[name] = peer

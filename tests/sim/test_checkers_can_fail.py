@@ -294,7 +294,10 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
         root_forgets_at_a_restart,
         lambda: troubled(Kind.CRASH),
         {
-            "revisions rise", "no double counting", "final is final", "nothing acked is missing",
+            "revisions rise",
+            "no double counting",
+            "final is final",
+            "nothing acked is missing",
             "no exception",
         },
     ),

@@ -93,15 +93,11 @@ def test_a_site_that_stays_a_day_ahead_is_told_and_the_others_are_answered() -> 
 def test_a_disk_that_is_lost_with_an_early_clock_is_healed_without_an_alarm(value: float) -> None:
     """The new life's number was the lower one, and nobody told it: one coverage was untrue, and
     relays were called hostile. ``run`` fails on every alarm."""
-    struck = run(
-        Fault(Kind.DISK_LOSS, 60.0, 4.0, (SITE,)), step(SITE, value - 100.0, at_s=61.0)
-    )
+    struck = run(Fault(Kind.DISK_LOSS, 60.0, 4.0, (SITE,)), step(SITE, value - 100.0, at_s=61.0))
     assert struck.counts["a site took an incarnation above a former one"] >= 1
 
 
 def test_a_ledger_that_is_lost_with_an_early_clock_is_heard_again() -> None:
-    struck = run(
-        Fault(Kind.DISK_LOSS, 60.0, 4.0, (ROOT,)), step(ROOT, -HOUR_S, at_s=61.0)
-    )
+    struck = run(Fault(Kind.DISK_LOSS, 60.0, 4.0, (ROOT,)), step(ROOT, -HOUR_S, at_s=61.0))
     assert struck.counts["a root took an incarnation above a former one"] >= 1
     assert struck.counts["notice: edge root began anew"] >= 1

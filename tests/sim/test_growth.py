@@ -29,9 +29,7 @@ class WorkCount(Gauge):
     """Looks on, and counts what is asked of network, disk and Spark from ``begin_s`` on."""
 
     def __init__(self, world: World, *, begin_s: float = 0.0) -> None:
-        super().__init__(
-            world.queue, world.truth, world.births, storm=world.storm, checkers=None
-        )
+        super().__init__(world.queue, world.truth, world.births, storm=world.storm, checkers=None)
         self._begin_s = world.queue.now_s + begin_s
         self.work: Counter[str] = Counter()
 

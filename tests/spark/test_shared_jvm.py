@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = '''
+TESTS = """
 import os, signal, threading, time
 
 def kill(running):
@@ -32,8 +32,8 @@ def test_after(spark):
 
 def test_without_spark():
     pass
-'''
-QUIETLY = '''
+"""
+QUIETLY = """
 import os, signal
 
 def test_that_does_not_notice(running_spark):
@@ -42,7 +42,7 @@ def test_that_does_not_notice(running_spark):
 
 def test_in_the_next(spark):
     assert spark.range(5).count() == 5
-'''
+"""
 
 
 @pytest.mark.spark

@@ -117,7 +117,6 @@ class DemoSummary(msgspec.Struct, frozen=True):
         """Every window of every stream is final, exact (nothing was lost, whatever was cut off or
         killed) and equal to what one Spark computes."""
         return bool(self.streams) and all(
-            stream.is_equal
-            and 0 < stream.window_count == stream.final_count == stream.exact_count
+            stream.is_equal and 0 < stream.window_count == stream.final_count == stream.exact_count
             for stream in self.streams
         )

@@ -107,6 +107,7 @@ class SiteRuntime:
             born_s=stores.cube.born_s,
             made_s=stores.cube.made_s,
             admit=admit,
+            signatures=network.signatures,
         )
         self.notices: deque[fx.Notice] = deque(maxlen=NOTICES_MAX)
         self.notice_counts: Counter[str] = Counter()

@@ -23,6 +23,7 @@ from msgspec import Meta
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
+from headwater.net.keyring import CertificateTold
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.rows import (
     DEFAULT_ROWS_LIMITS,
@@ -36,20 +37,17 @@ from headwater.net.wire import (
     ORDINALS_MAX,
     Name,
     Number,
-    WireAck,
+    WireAckOnItsWay,
     WireCommand,
     WireRoute,
-    WireState,
+    WireSigned,
     WireSummary,
-    checked_ack,
     checked_command,
-    checked_state,
     checked_summary,
-    wire_ack,
     wire_command,
-    wire_state,
     wire_summary,
 )
+from headwater.net.words import ack_in, signed_ack, signed_state, state_in
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -64,6 +62,7 @@ from headwater.overlay.messages import (
     aged,
 )
 from headwater.overlay.root_signs import SIGNS_MAX, VIA_MAX, RootSign
+from headwater.overlay.state_batch import STATES_PER_MESSAGE_MAX
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 """Before its own compression, rows packed. Nobody makes a longer one, so nobody accepts one."""
@@ -105,7 +104,7 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WireStates(msgspec.Struct, frozen=True, array_like=True):
-    states: Annotated[tuple[WireState, ...], Meta(max_length=ORDINALS_MAX)]
+    states: Annotated[tuple[WireSigned, ...], Meta(max_length=STATES_PER_MESSAGE_MAX)]
     route: WireRoute = START
     plan_version: Number = 0
 
@@ -132,7 +131,7 @@ class Codec:
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=limits.window_bytes_max)
 
-    def encode(self, message: Message) -> bytes:
+    def encode(self, message: Message | CertificateTold) -> bytes:
         """Raises ``WireError`` for what no peer would accept: that is a mistake of ours."""
         layout = _BY_TYPE[type(message)]
         first, body = layout.number, msgspec.msgpack.encode(layout.to_wire(self, message))
@@ -144,7 +143,7 @@ class Codec:
             first, body = layout.number | _COMPRESSED, self._compressor.compress(body)
         return bytes((first,)) + body
 
-    def decode(self, data: bytes, *, delay_s: float = 0.0) -> Message:
+    def decode(self, data: bytes, *, delay_s: float = 0.0) -> Message | CertificateTold:
         """``delay_s`` is what the transport knows of the way; ages in the message grow by it."""
         if not data:
             raise Refused(Refusal.MALFORMED, "an empty message")
@@ -155,7 +154,8 @@ class Codec:
         if data[0] & _COMPRESSED:
             body = unpack(body, self._decompressor, MESSAGE_BYTES_MAX)
         try:
-            return aged(layout.from_wire(self, layout.decoder.decode(body)), delay_s)
+            found = layout.from_wire(self, layout.decoder.decode(body))
+            return found if isinstance(found, CertificateTold) else aged(found, delay_s)
         except (Refused, MemoryError):
             raise
         except (msgspec.MsgspecError, HeadwaterError, ValueError, RecursionError) as error:
@@ -172,7 +172,7 @@ class _Layout(NamedTuple):
     type: type[Any]
     decoder: msgspec.msgpack.Decoder[Any]
     to_wire: Callable[[Codec, Any], Any]
-    from_wire: Callable[[Codec, Any], Message]
+    from_wire: Callable[[Codec, Any], Message | CertificateTold]
     compress: bool = True
 
 
@@ -258,20 +258,22 @@ _LAYOUTS = (
         StatesMessage,
         msgspec.msgpack.Decoder(WireStates),
         lambda _, message: WireStates(
-            tuple(wire_state(state) for state in message.states),
+            tuple(signed_state(state) for state in message.states),
             message.route,
             message.plan_version,
         ),
         lambda _, wire: StatesMessage(
-            tuple(checked_state(state) for state in wire.states), wire.route, wire.plan_version
+            tuple(state_in(signed) for signed in wire.states), wire.route, wire.plan_version
         ),
     ),
     _Layout(
         4,
         AckMessage,
-        msgspec.msgpack.Decoder(WireAck),
-        lambda _, message: wire_ack(message.ack),
-        lambda _, wire: AckMessage(checked_ack(wire)),
+        msgspec.msgpack.Decoder(WireAckOnItsWay),
+        lambda _, message: WireAckOnItsWay(
+            signed_ack(message.ack), message.ack.age_s, message.ack.late_s
+        ),
+        lambda _, wire: AckMessage(ack_in(wire)),
     ),
     _Layout(
         5,
@@ -304,6 +306,14 @@ _LAYOUTS = (
         lambda _, wire: CoordinatesMessage(
             tuple(Placed(ordinal, _place(place)) for ordinal, place in wire.placed)
         ),
+    ),
+    _Layout(
+        9,
+        CertificateTold,
+        msgspec.msgpack.Decoder(CertificateTold),
+        lambda _, told: told,
+        lambda _, told: told,
+        compress=False,
     ),
 )
 

@@ -26,6 +26,8 @@ from headwater.net.network import LinkCounters
 from headwater.net.refusal import Refused
 from headwater.net.send_queue import SendQueue
 
+TURN_S_MAX = 0.01
+"""For which one connection holds the loop at a time: hundreds of signatures may come at once."""
 WRITE_BUFFER_BYTES = CHUNK_BYTES
 """What may wait in the transport; whatever is beyond waits in the queue, where it can be
 overtaken and taken back."""
@@ -149,18 +151,32 @@ class Connection(asyncio.Protocol):
     def _deliver(self) -> None:
         if self._receive is None and self._first.done():
             return  # The hello is out, nobody is attached yet: what follows waits.
+        until_s = _loop().time() + TURN_S_MAX
         try:
             for frame in self._splitter.frames():
                 if self._is_over:
                     return
                 if self._receive is not None:
                     self._receive(frame)
+                    if _loop().time() >= until_s:
+                        self._go_on_soon()
+                        return
                     continue
                 self._transport.pause_reading()
                 self._first.set_result(frame)
                 return
         except Refused as refused:
             self.end(refused)
+
+    def _go_on_soon(self) -> None:
+        """Others have their turn; nothing more is read meanwhile."""
+        self._transport.pause_reading()
+        _loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if not self._is_over:
+            self._transport.resume_reading()
+            self._deliver()
 
     def _pump(self) -> None:
         self._is_pump_due = False

@@ -22,8 +22,8 @@ from headwater.net.frames import Frame, Kind
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.wire import Name, Number, Text
 
-PROTOCOL = 1
-PROTOCOL_OLDEST = 1
+PROTOCOL = 2
+PROTOCOL_OLDEST = 2
 """The oldest version that this one still understands."""
 
 

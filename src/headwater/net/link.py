@@ -17,6 +17,7 @@ from headwater.net.codec import Codec
 from headwater.net.connection import Connection
 from headwater.net.frames import Frame, Kind, MessageAssembler, Stream
 from headwater.net.identity import Identity
+from headwater.net.keyring import CertificateTold, Keyring
 from headwater.net.load_meter import LoadMeter
 from headwater.net.network import (
     LinkCounters,
@@ -29,7 +30,7 @@ from headwater.net.network import (
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.tcp import TcpInfo, tcp_info
-from headwater.overlay.messages import Message, aged
+from headwater.overlay.messages import AckMessage, Message, StatesMessage, aged
 
 
 class Link:
@@ -46,6 +47,7 @@ class Link:
         counters: LinkCounters,
         refused: RefusalCounts,
         handler: NetworkHandler,
+        keyring: Keyring,
     ) -> None:
         self.identity = identity
         self.site = identity.name
@@ -55,6 +57,9 @@ class Link:
         self._counters = counters
         self._refused = refused
         self._deliver = handler.message
+        self._keyring = keyring
+        self._told: set[bytes] = set()
+        """Keys whose certificates have gone over this link."""
         self._sides = (
             _Side(control, (Stream.HEARTBEAT, Stream.CONTROL), limits.control_queue_bytes_max,
                   limits.control_message_bytes_max),
@@ -80,7 +85,19 @@ class Link:
 
     def send(self, message: Message, priority: int) -> bool:
         """False: the queue is full. Raises ``WireError`` for what nobody would accept."""
-        stream = stream_of(message, priority)
+        if not all(self._tell(key) for key in signers(message) - self._told):
+            return False
+        return self._queue(message, stream_of(message, priority))
+
+    def _tell(self, key: bytes) -> bool:
+        """Its certificate goes before the first word that was signed with this key."""
+        der = self._keyring.certificate(key)
+        if der is not None and not self._queue(CertificateTold(der), Stream.CONTROL):
+            return False
+        self._told.add(key)
+        return True
+
+    def _queue(self, message: Message | CertificateTold, stream: Stream) -> bool:
         side = self._sides[0 if stream <= Stream.CONTROL else 1]
         body = self._codec.encode(message)
         if len(body) > side.message_bytes_max:
@@ -104,6 +121,7 @@ class Link:
             aged(message, waited_s)
             for side in self._sides
             for message, waited_s in side.queue.unsent(now_s=now_s)
+            if not isinstance(message, CertificateTold)
         ]
 
     @property
@@ -132,13 +150,23 @@ class Link:
     def _receiver(self, side: _Side) -> Callable[[Frame], None]:
         def receive(frame: Frame) -> None:
             message = self._assembled(side, frame)
-            if message is not None and self.is_open:
-                self._counters.received_messages += 1
+            if message is None or not self.is_open:
+                return
+            self._counters.received_messages += 1
+            if isinstance(message, CertificateTold):
+                self._learn(message)
+            else:
                 self._deliver(self.site, message)
 
         return receive
 
-    def _assembled(self, side: _Side, frame: Frame) -> Message | None:
+    def _learn(self, told: CertificateTold) -> None:
+        try:
+            self._keyring.learn(told.der)
+        except Refused as refused:
+            self._refused[refused.reason] += 1
+
+    def _assembled(self, side: _Side, frame: Frame) -> Message | CertificateTold | None:
         """A broken frame format raises and ends the link; a bad message is counted and dropped."""
         if frame.kind is Kind.GOODBYE:
             raise Refused(Refusal.REFUSED_US, f"{self.site} ended the link")
@@ -167,10 +195,19 @@ class _Side:
         self.connection = connection
         self.message_bytes_max = message_bytes_max
         self.streams = streams
-        self.queue: SendQueue[Message] = SendQueue(
+        self.queue: SendQueue[Message | CertificateTold] = SendQueue(
             bytes_max=queue_bytes_max, streams=streams, shares={streams[1]: BACKLOG_SHARE}
         )
         self.assembler = MessageAssembler(message_bytes_max=message_bytes_max)
+
+
+def signers(message: Message) -> set[bytes]:
+    """The keys by which words in this message are signed."""
+    if isinstance(message, StatesMessage):
+        return {state.proof.key for state in message.states if state.proof is not None}
+    if isinstance(message, AckMessage) and message.ack.proof is not None:
+        return {message.ack.proof.key}
+    return set()
 
 
 def _queued_bytes(sides: Iterable[_Side]) -> int:

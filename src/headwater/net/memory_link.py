@@ -9,6 +9,7 @@ import msgspec
 
 from headwater.net.codec import Codec
 from headwater.net.frames import FrameSplitter, MessageAssembler, Stream
+from headwater.net.keyring import CertificateTold
 from headwater.net.load_meter import LoadMeter
 from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
 from headwater.net.refusal import Refused
@@ -106,10 +107,11 @@ class MemoryLink:
 
     def _decode(self, body: bytes, delay_s: float) -> Message | None:
         try:
-            return self._codec.decode(body, delay_s=delay_s)
+            found = self._codec.decode(body, delay_s=delay_s)
         except Refused as refused:
             self._refused[refused.reason] += 1
             return None
+        return None if isinstance(found, CertificateTold) else found
 
     def _write_soon(self) -> None:
         if not self._is_writing:

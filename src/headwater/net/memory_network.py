@@ -36,6 +36,7 @@ from headwater.net.network import (
 )
 from headwater.net.refusal import Refusal
 from headwater.net.value_link import ValueLink
+from headwater.net.signing import KeySignatures, MemoryKeys
 from headwater.overlay.messages import Message
 
 HANDSHAKE_ROUND_TRIPS = 3
@@ -57,6 +58,7 @@ class MemoryWorld:
         self.wire_of = wire_of
         self.notice_s = notice_s
         self.random = random.Random(seed)
+        self.keys = MemoryKeys()
         self._networks: dict[str, MemoryNetwork] = {}
         self._cuts: set[frozenset[str]] = set()
 
@@ -121,6 +123,8 @@ class MemoryNetwork:
         self._counters: dict[str, LinkCounters] = {}
         self._links: dict[str, MemoryLink | ValueLink] = {}
         self._dialling: set[str] = set()
+        own = world.keys.make(site)
+        self.signatures = KeySignatures("memory", own=lambda: own, others=world.keys)
 
     # The contract of ``Network``.
 

@@ -18,6 +18,7 @@ import msgspec
 from headwater.net.frames import Stream
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
+from headwater.overlay.signatures import Signatures
 
 MEBIBYTE = 1 << 20
 
@@ -37,6 +38,10 @@ class NetworkHandler(Protocol):
 
 
 class Network(Protocol):
+    @property
+    def signatures(self) -> Signatures:
+        """By the keys of those who are linked here."""
+
     async def start(self, handler: NetworkHandler) -> None: ...
 
     def dial(self, site: str) -> None:

@@ -15,10 +15,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from headwater.errors import ConfigurationError
 from headwater.net.certs import CertFiles, identity_in
 from headwater.net.identity import Identity, Role, identity_of
 from headwater.net.refusal import Refusal, Refused
+from headwater.net.signing import OwnKey, key_name
 
 ALPN = "headwater"
 
@@ -54,6 +59,9 @@ class Credentials:
             )
         if self._site is not None:
             self._require(identity, self._site)
+        own, der = _own_key(self._files)
+        self.authorities = tuple(x509.load_pem_x509_certificates(self._files.ca.read_bytes()))
+        self.own, self.der = own, der
         self.identity, self.denied = identity, denied
         self.server, self.client = server, client
 
@@ -101,6 +109,18 @@ def _context(files: CertFiles, protocol: int) -> ssl.SSLContext:
         ) from None
     require_verifying(context)
     return context
+
+
+def _own_key(files: CertFiles) -> tuple[OwnKey, bytes]:
+    """What words are signed with, and the certificate that shows it. TLS has read both before."""
+    key = serialization.load_pem_private_key(files.key.read_bytes(), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.curve.name != "secp256r1":
+        raise ConfigurationError(
+            f"key {files.key}: wanted a P-256 key, as 'headwater certs' makes it"
+        )
+    certificate = x509.load_pem_x509_certificate(files.cert.read_bytes())
+    der = certificate.public_bytes(serialization.Encoding.DER)
+    return OwnKey(key_name(der), key), der
 
 
 def require_verifying(context: ssl.SSLContext) -> None:

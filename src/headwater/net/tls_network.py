@@ -29,6 +29,7 @@ from headwater.net.greeting import (
 )
 from headwater.net.hello import Channel, Hello
 from headwater.net.identity import Identity, Role
+from headwater.net.keyring import Keyring
 from headwater.net.link import Link
 from headwater.net.listener import Listener
 from headwater.net.network import (
@@ -42,6 +43,7 @@ from headwater.net.network import (
 )
 from headwater.net.notices import Notices
 from headwater.net.refusal import Refusal, Refused
+from headwater.net.signing import KeySignatures
 from headwater.net.tls import Credentials
 from headwater.overlay.messages import Message
 from headwater.plan.roster import Roster
@@ -82,6 +84,18 @@ class TlsNetwork:
         self._attempts = Attempts(site)
         self._operators: dict[Connection, Identity] = {}
         self._peer_names = {peer.name for peer in roster.sites} - {site}
+        federation = credentials.identity.federation
+        self._keyring = Keyring(
+            federation,
+            {peer.name for peer in roster.sites},
+            authorities=lambda: credentials.authorities,
+            denied=lambda: credentials.denied,
+            wall_s=time.time,
+        )
+        self._keyring.learn(credentials.der)
+        self.signatures = KeySignatures(
+            federation, own=lambda: credentials.own, others=self._keyring
+        )
         self._serve = {
             Channel.CONTROL: self._serve_control,
             Channel.BULK: self._serve_bulk,
@@ -158,6 +172,7 @@ class TlsNetwork:
         can't be used.
         """
         self._credentials.reload()
+        self._keyring.learn(self._credentials.der)
         for kept in list(self._links.values()):
             if kept.link.identity.serial in self._credentials.denied:
                 self._end(kept.link, Refusal.DENIED_CERTIFICATE)
@@ -281,6 +296,7 @@ class TlsNetwork:
             counters=counters,
             refused=self._refused,
             handler=self._handler,
+            keyring=self._keyring,
         )
         kept = self._links[site] = _Kept(link)
         self._handler.link_up(site)

@@ -27,6 +27,7 @@ from headwater.algebra.acknowledgement import (
     PaneHeld,
 )
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import (
@@ -63,6 +64,14 @@ Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
 Name = Annotated[str, Meta(max_length=512)]
 Text = Annotated[str, Meta(max_length=4096)]
 WireRanges = Annotated[tuple[tuple[Pane, Pane], ...], Meta(max_length=RANGES_MAX)]
+
+
+class WireSigned(msgspec.Struct, frozen=True, array_like=True):
+    """A word as its speaker wrote it. Whoever hands it on hands on these very bytes."""
+
+    word: bytes
+    signature: Annotated[bytes, Meta(max_length=64)] = b""
+    key: Annotated[bytes, Meta(max_length=16)] = b""
 
 
 class WirePart(msgspec.Struct, frozen=True, array_like=True):
@@ -136,7 +145,6 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
         tuple[tuple[Pane, Ordinal, Word, WireRanges], ...], Meta(max_length=RANGES_MAX)
     ]
     greetings: Annotated[tuple[tuple[Ordinal, Word, Number], ...], Meta(max_length=ORDINALS_MAX)]
-    age_s: Age
     listed: WireRanges = ()
     sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
     formers: Annotated[
@@ -144,6 +152,13 @@ class WireAck(msgspec.Struct, frozen=True, array_like=True):
         Meta(max_length=ORDINALS_MAX),
     ] = ()
     """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
+
+
+class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
+    """What grows on the way stands beside the root's word."""
+
+    signed: WireSigned
+    age_s: Age
     late_s: Age = 0.0
 
 
@@ -255,7 +270,7 @@ def wire_state(state: SiteState) -> WireState:
     )
 
 
-def checked_state(wire: WireState) -> SiteState:
+def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
     return SiteState(
         query=wire.query,
         ordinal=wire.ordinal,
@@ -275,7 +290,13 @@ def checked_state(wire: WireState) -> SiteState:
         offset_s=wire.offset_s,
         root_incarnation=wire.root_incarnation,
         unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
+        proof=proof_of(signed),
     )
+
+
+def proof_of(signed: WireSigned) -> Proof | None:
+    """None: nobody has signed it."""
+    return Proof(signed.word, signed.signature, signed.key) if signed.signature else None
 
 
 def wire_ack(ack: Acknowledgement) -> WireAck:
@@ -288,7 +309,6 @@ def wire_ack(ack: Acknowledgement) -> WireAck:
         tuple((held.pane, bitset.to_bytes(held.sites)) for held in ack.panes),
         tuple((more.pane, more.ordinal, more.incarnation, more.updates) for more in ack.extra),
         tuple((hail.ordinal, hail.incarnation, hail.number) for hail in ack.greetings),
-        ack.age_s,
         ack.listed,
         ack.sites_clock_s,
         tuple(
@@ -296,11 +316,10 @@ def wire_ack(ack: Acknowledgement) -> WireAck:
             for hail in ack.greetings
             if hail.former_through > -FOREVER or hail.former_clock_s is not None
         ),
-        ack.late_s,
     )
 
 
-def checked_ack(wire: WireAck) -> Acknowledgement:
+def checked_ack(wire: WireAck, way: WireAckOnItsWay) -> Acknowledgement:
     formers = {ordinal: (through, clock_s) for ordinal, through, clock_s in wire.formers}
     return Acknowledgement(
         query=wire.query,
@@ -317,9 +336,10 @@ def checked_ack(wire: WireAck) -> Acknowledgement:
             Greeting(*hail, *formers.get(hail[0], (-FOREVER, None))) for hail in wire.greetings
         ),
         listed=_normal(wire.listed),
-        age_s=wire.age_s,
+        age_s=way.age_s,
         sites_clock_s=wire.sites_clock_s,
-        late_s=wire.late_s,
+        late_s=way.late_s,
+        proof=proof_of(way.signed),
     )
 
 

@@ -25,6 +25,7 @@ from headwater.node.effects import (
 )
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
+from headwater.overlay.signatures import Signatures
 from headwater.plan.command import Command, Install
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
@@ -60,6 +61,7 @@ class Machines:
         born_s: float,
         made_s: float | None,
         admit: Callable[[Query], str | None],
+        signatures: Signatures,
     ) -> None:
         self.site = site
         self._roster = roster
@@ -74,7 +76,12 @@ class Machines:
         self.now_s = 0.0
         """When something was last passed on."""
         self.peer = Peer(
-            site=site, roster=roster, trees=trees, config=config.overlay, merger_of=merger_of
+            site=site,
+            roster=roster,
+            trees=trees,
+            config=config.overlay,
+            merger_of=merger_of,
+            signatures=signatures,
         )
         here = roster.site(site)
         self.edge: Edge | None = None

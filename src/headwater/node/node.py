@@ -32,6 +32,7 @@ from headwater.node.progress import NodeProgress
 from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import Message
 from headwater.overlay.peer import Peer
+from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.plan.command import Command, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
@@ -66,6 +67,7 @@ class Node:
         born_s: float = -1e18,
         made_s: float | None = None,
         admit: Callable[[Query], str | None] = lambda _: None,
+        signatures: Signatures = UNSIGNED,
     ) -> None:
         """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady
         time of that, if this process made it. ``admit`` is the site's policy: a reason to refuse a
@@ -84,6 +86,7 @@ class Node:
             born_s=born_s,
             made_s=made_s,
             admit=admit,
+            signatures=signatures,
         )
 
     def restore(

@@ -17,15 +17,15 @@ class AckCast:
         self._newest: dict[str, tuple[Acknowledgement, float]] = {}
         self._owed: set[tuple[str, str]] = set()
 
-    def accept(self, ack: Acknowledgement, *, now_s: float) -> bool:
-        """False for one that is not newer. A new life of the root starts its own count."""
+    def is_newer(self, ack: Acknowledgement) -> bool:
+        """A new life of the root starts its own count."""
         known = self._newest.get(ack.query)
-        if known is not None:
-            same_life = known[0].root_incarnation == ack.root_incarnation
-            if same_life and ack.number <= known[0].number:
-                return False
+        if known is None or known[0].root_incarnation != ack.root_incarnation:
+            return True
+        return ack.number > known[0].number
+
+    def accept(self, ack: Acknowledgement, *, now_s: float) -> None:
         self._newest[ack.query] = (ack, now_s)
-        return True
 
     def newest(self, query_id: str, *, now_s: float) -> Acknowledgement | None:
         """With its age as of now."""

@@ -19,6 +19,7 @@ from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import CONTROL, AckDelivered
 from headwater.overlay.reconciliation import Reconciliation
 from headwater.overlay.router import Router
+from headwater.overlay.signatures import Signatures
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_ack
 from headwater.overlay.wakefulness import Wakefulness
@@ -37,7 +38,7 @@ def tree_of(number: int, count: int) -> int:
 class AckRelay:
     __slots__ = (
         "_cast", "_guest_after_s", "_neighbours", "_reconciliation", "_router", "_senders",
-        "_tray", "_wake",
+        "_signatures", "_tray", "_wake",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +49,7 @@ class AckRelay:
         router: Router,
         neighbours: Neighbours,
         reconciliation: Reconciliation,
+        signatures: Signatures,
         tray: Tray,
     ) -> None:
         self._cast = AckCast()
@@ -56,6 +58,7 @@ class AckRelay:
         self._router = router
         self._neighbours = neighbours
         self._reconciliation = reconciliation
+        self._signatures = signatures
         self._tray = tray
         self._senders: dict[str, dict[str, tuple[int, float]]] = {}
         """By query and sender: the tree on which it last sent us something, and when."""
@@ -67,7 +70,7 @@ class AckRelay:
     def give(self, ack: Acknowledgement, *, now_s: float) -> None:
         """From this agent's own root."""
         if self._router.is_root_of(ack.query):
-            self._accept(ack, None, now_s=now_s)
+            self._accept(self._signatures.sign_ack(ack), None, now_s=now_s)
         else:
             self._tray.note("refused", f"acknowledgement of {ack.query}: its root is not here")
 
@@ -79,6 +82,12 @@ class AckRelay:
         problem = problem_with_ack(ack, sender, query, self._router.carriers(ack.query))
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
+            return
+        if not self._cast.is_newer(ack):
+            return
+        if not self._signatures.is_ack_of(query.root, ack):
+            text = f"acknowledgement of {ack.query}: it is not signed by {query.root}"
+            self._tray.note("refused", f"{sender}: {text}")
             return
         aged = msgspec.structs.replace(
             ack, age_s=ack.age_s + one_way_s, late_s=ack.late_s + self._wake.late_s(now_s)
@@ -103,8 +112,7 @@ class AckRelay:
         self._senders.pop(query_id, None)
 
     def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
-        if not self._cast.accept(ack, now_s=now_s):
-            return
+        self._cast.accept(ack, now_s=now_s)
         self._tray.put(AckDelivered(ack))
         query = self._router.query(ack.query)
         if query is not None:

@@ -47,6 +47,7 @@ from headwater.overlay.pathfinder import Pathfinder
 from headwater.overlay.root_signs import RootClock
 from headwater.overlay.roster_index import index_of
 from headwater.overlay.router import Way
+from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_heartbeat
@@ -79,6 +80,7 @@ class Peer:
         trees: Sequence[Tree],
         config: OverlayConfig,
         merger_of: Callable[[Query], Merger],
+        signatures: Signatures = UNSIGNED,
     ) -> None:
         """``trees`` are the federation's own; queries bring theirs with them."""
         self.site = site
@@ -141,10 +143,16 @@ class Peer:
             router=self._router,
             neighbours=self._neighbours,
             reconciliation=self._commands.reconciliation,
+            signatures=signatures,
             tray=self._tray,
         )
         self._states = StateRelay(
-            config=config, router=self._router, tray=self._tray, came=self._acks.came
+            config=config,
+            roster=self._roster,
+            router=self._router,
+            signatures=signatures,
+            tray=self._tray,
+            came=self._acks.came,
         )
 
     # What the driver tells.

@@ -188,7 +188,6 @@ class RootSigns:
         self._clocks[root] = heard
 
 
-
 def _sign(root: int, way: RootWay, now_s: float) -> RootSign:
     age_s = max(0.0, now_s - way.seen_s)
     return RootSign(root, age_s, via=way.via[:VIA_MAX], by_host=way.by_host)

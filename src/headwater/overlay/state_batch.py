@@ -11,8 +11,9 @@ from __future__ import annotations
 from headwater.algebra.route import Route
 from headwater.algebra.site_state import SiteState
 
-STATES_PER_MESSAGE_MAX = 500
-"""Keeps a message well below what fits into a frame."""
+STATES_PER_MESSAGE_MAX = 64
+"""Keeps a message well below what fits into a frame, and its signatures (84 µs each) below what may
+hold up a loop."""
 
 
 class _OfQuery:

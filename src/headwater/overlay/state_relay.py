@@ -1,4 +1,5 @@
-"""Site states towards the roots: checked, collected for a moment, sent on in one message."""
+"""Site states towards the roots: signed here or checked, collected for a moment, sent on in one
+message."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from headwater.algebra.site_state import SiteState
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import StatesMessage
 from headwater.overlay.outputs import CONTROL, StatesDelivered
+from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import ASTRAY_MAX, Router
+from headwater.overlay.signatures import Signatures
 from headwater.overlay.state_batch import StateBatch
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_state
@@ -20,39 +23,48 @@ from headwater.overlay.trust import problem_with_state
 class StateRelay:
     """``came`` is told of (query, tree, sender) when states come in."""
 
-    __slots__ = ("_came", "_config", "_flush_s", "_router", "_tray", "batch")
+    __slots__ = (
+        "_came", "_config", "_flush_s", "_roster", "_router", "_signatures", "_tray", "batch",
+    )  # fmt: skip
 
     def __init__(
         self,
         *,
         config: OverlayConfig,
+        roster: RosterIndex,
         router: Router,
+        signatures: Signatures,
         tray: Tray,
         came: Callable[[str, int, str], None],
     ) -> None:
         self.batch = StateBatch(states_max=config.states_max)
         self._config = config
+        self._roster = roster
         self._router = router
+        self._signatures = signatures
         self._tray = tray
         self._came = came
         self._flush_s = float("inf")
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's own word."""
-        self._accept(list(states), START, now_s=now_s)
+        signed = [self._signatures.sign_state(state) for state in states]
+        self._accept(signed, START, now_s=now_s)
 
     def receive(self, sender: str, message: StatesMessage, *, now_s: float) -> None:
         passed: list[SiteState] = []
         for state in message.states:
             query = self._router.query(state.query)
             if query is None:
-                problem: str | None = f"state of {state.query[:80]}: query unknown"
-            else:
-                problem = problem_with_state(state, message.route, query)
+                self._tray.note("no-way", f"{sender}: state of {state.query[:80]}: query unknown")
+                continue
+            problem = problem_with_state(
+                state, message.route, query, roster=self._roster, signatures=self._signatures
+            )
             if problem is None:
                 passed.append(state)
             else:
-                self._tray.note("refused" if query else "no-way", f"{sender}: {problem}")
+                self._tray.note("refused", f"{sender}: {problem}")
         for query_id in {state.query for state in passed}:
             self._came(query_id, message.route.tree, sender)
         self._accept(passed, self._route_of(message), now_s=now_s)

@@ -17,6 +17,7 @@ from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.root_signs import SIGNS_MAX
 from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.signatures import Signatures
 from headwater.plan.command import Command, Install
 from headwater.plan.query import QueryId
 
@@ -89,13 +90,25 @@ def _problem_with_panes(summary: Summary, query: LiveQuery | None) -> str | None
     return None
 
 
-def problem_with_state(state: SiteState, route: Route, query: LiveQuery) -> str | None:
-    """Any member of the federation may carry the word of any site of the node set."""
+def problem_with_state(
+    state: SiteState,
+    route: Route,
+    query: LiveQuery,
+    *,
+    roster: RosterIndex,
+    signatures: Signatures,
+) -> str | None:
+    """Any member of the federation may carry the word of any site of the node set, and only the
+    site can say it."""
     if not 0 <= state.ordinal < query.node_set.bit_length() or not (
         query.node_set >> state.ordinal & 1
     ):
         return f"state of ordinal {state.ordinal}: not of a site of the query's node set"
-    return problem_with_route(route)
+    problem = problem_with_route(route)
+    site = roster.name_of[state.ordinal]
+    if problem is None and not signatures.is_state_of(site, state):
+        return f"state of {site}: it is not signed by {site}"
+    return problem
 
 
 def problem_with_ack(

@@ -27,9 +27,11 @@ SUMMARY_BYTES = 155
 """A summary beside its coverage: names, numbers, route, and one row of a count and a sum as an
 Arrow record batch."""
 PART_BYTES = 16
-STATE_BYTES = 63
+SIGNATURE_BYTES = 78
+"""A signature, which key it is, and the lengths of these and of the word."""
+STATE_BYTES = 63 + SIGNATURE_BYTES
 COMPRESSED_FROM_BYTES = 512
-ACK_BYTES = 54
+ACK_BYTES = 54 + SIGNATURE_BYTES
 """An acknowledgement beside its greetings and panes."""
 GREETING_BYTES = 12
 PANE_HELD_BYTES = 8

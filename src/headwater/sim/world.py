@@ -23,6 +23,7 @@ from headwater.sim.checkers import Checkers
 from headwater.sim.disk import CubeDisk, Disk
 from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
 from headwater.sim.faults import Kind, Nemesis
+from headwater.sim.keys import SimulatedKey, SimulatedSignatures
 from headwater.sim.life import Surroundings
 from headwater.sim.link_ends import LinkEnds
 from headwater.sim.log import Log
@@ -87,6 +88,7 @@ class World:
         struck = StruckSites(self.sites, self._operators, self.transcript)
         self.nemesis = Nemesis(self.queue, struck, self.network)
         self._life_count = 0
+        self._keys = {site.name: SimulatedKey() for site in scenario.roster.sites}
         around = Surroundings(
             self.queue,
             self.network,
@@ -165,6 +167,7 @@ class World:
             born_s=disk.born_s,
             made_s=clock.now_s() if disk.start_count == 1 else None,
             admit=lambda query: self._refusal(name, query),
+            signatures=SimulatedSignatures(self._keys[name], self._keys),
         )
         node.restore(
             commands=disk.installs.values(),

@@ -148,4 +148,3 @@ def largest(rows: Rows, name: str) -> int | None:
 def _int(value: pa.Scalar) -> int | None:
     found: int | None = value.as_py()
     return found
-

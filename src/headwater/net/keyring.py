@@ -1,0 +1,124 @@
+"""The certificates of members, as they came with the links: whose key a signature is made with.
+
+TLS shows a neighbour's certificate, and words of others come from further away. So before the first
+word of a signer goes over a link, its certificate does; whoever hands on a word has looked at its
+signature, and therefore has it. Nobody keeps them on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Annotated
+
+import msgspec
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec
+from msgspec import Meta
+
+from headwater.net.identity import Identity, Role, parse_uri
+from headwater.net.refusal import Refusal, Refused
+from headwater.net.signing import key_name
+
+CERTIFICATE_BYTES_MAX = 4_096
+CERTIFICATES_PER_MEMBER_MAX = 4
+"""A renewed one, the former one, and some more; the one that ends first makes room."""
+
+
+class CertificateTold(msgspec.Struct, frozen=True, array_like=True):
+    """A message between two ends of a link; no machine sees it."""
+
+    der: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)]
+
+
+class _Member(msgspec.Struct, frozen=True):
+    identity: Identity
+    public: ec.EllipticCurvePublicKey
+    der: bytes
+
+
+class Keyring:
+    """``authorities`` and ``denied`` are asked anew each time: their files may have changed."""
+
+    def __init__(
+        self,
+        federation: str,
+        sites: Container[str],
+        *,
+        authorities: Callable[[], tuple[x509.Certificate, ...]],
+        denied: Callable[[], frozenset[int]],
+        wall_s: Callable[[], float],
+    ) -> None:
+        self._federation = federation
+        self._sites = sites
+        self._authorities = authorities
+        self._denied = denied
+        self._wall_s = wall_s
+        self._members: dict[bytes, _Member] = {}
+
+    def learn(self, der: bytes) -> bytes:
+        """The name of its key. Raises ``Refused`` for what is no certificate of a member."""
+        name = key_name(der)
+        if name not in self._members:
+            member = self._checked(der)
+            self._make_room(member.identity)
+            self._members[name] = member
+        return name
+
+    def certificate(self, key: bytes) -> bytes | None:
+        member = self._members.get(key)
+        return None if member is None else member.der
+
+    def of(self, site: str, key: bytes) -> ec.EllipticCurvePublicKey | None:
+        member = self._members.get(key)
+        if member is None or (member.identity.role, member.identity.name) != (Role.SITE, site):
+            return None
+        is_over = member.identity.expires_s <= self._wall_s()
+        return None if is_over or member.identity.serial in self._denied() else member.public
+
+    def _checked(self, der: bytes) -> _Member:
+        try:
+            certificate = x509.load_der_x509_certificate(der)
+            identity, public = _identity_in(certificate), certificate.public_key()
+        except (ValueError, TypeError, x509.ExtensionNotFound) as error:
+            raise Refused(Refusal.FOREIGN_CERTIFICATE, f"told: {str(error)[:200]}") from None
+        if not isinstance(public, ec.EllipticCurvePublicKey) or public.curve.name != "secp256r1":
+            raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: wanted a P-256 key")
+        if not any(_has_issued(authority, certificate) for authority in self._authorities()):
+            raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: it is not from our CA")
+        if identity.federation != self._federation or identity.name not in self._sites:
+            raise Refused(Refusal.NOT_IN_ROSTER, f"told: {identity.uri} is not of this roster")
+        return _Member(identity, public, der)
+
+    def _make_room(self, identity: Identity) -> None:
+        same = {
+            name: member.identity.expires_s
+            for name, member in self._members.items()
+            if member.identity.uri == identity.uri
+        }
+        if len(same) >= CERTIFICATES_PER_MEMBER_MAX:
+            del self._members[min(same, key=same.__getitem__)]
+
+
+def _identity_in(certificate: x509.Certificate) -> Identity:
+    extensions = certificate.extensions
+    if extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+        raise ValueError("an authority's certificate signs no words")
+    names = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    uris = names.get_values_for_type(x509.UniformResourceIdentifier)
+    found = parse_uri(uris[0]) if len(uris) == 1 else None
+    if found is None:
+        raise ValueError(f"wanted one headwater:// URI, got {uris[:4]}")
+    return msgspec.structs.replace(
+        found,
+        serial=certificate.serial_number,
+        expires_s=certificate.not_valid_after_utc.timestamp(),
+    )
+
+
+def _has_issued(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True

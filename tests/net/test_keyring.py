@@ -1,0 +1,123 @@
+"""Which certificates of others are believed, and whose words they prove."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from headwater.net.certs import Authority, create_authority, issue
+from headwater.net.identity import Role
+from headwater.net.keyring import CERTIFICATES_PER_MEMBER_MAX, Keyring
+from headwater.net.refusal import Refusal, Refused
+
+
+def der_of(path: Path) -> bytes:
+    certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    return certificate.public_bytes(serialization.Encoding.DER)
+
+
+class Bench:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.authority: Authority = create_authority(directory / "ca", "testland")
+        self.denied: frozenset[int] = frozenset()
+        self.wall_s = time.time()
+        self.count = 0
+        self.keyring = Keyring(
+            "testland",
+            {"alpha", "bravo"},
+            authorities=lambda: (self.authority.certificate,),
+            denied=lambda: self.denied,
+            wall_s=lambda: self.wall_s,
+        )
+
+    def certificate(self, name: str, role: Role = Role.SITE, **more: Any) -> bytes:
+        self.count += 1
+        authority = more.pop("authority", self.authority)
+        into = self.directory / f"{self.count}"
+        return der_of(issue(authority, role, name, into=into, **more).cert)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def refusal(bench: Bench, der: bytes) -> Refusal:
+    with pytest.raises(Refused) as refused:
+        bench.keyring.learn(der)
+    return refused.value.reason
+
+
+def test_a_members_certificate_proves_its_own_words_and_no_others(bench: Bench) -> None:
+    der = bench.certificate("alpha")
+    key = bench.keyring.learn(der)
+    assert bench.keyring.of("alpha", key) is not None
+    assert bench.keyring.of("bravo", key) is None
+    assert bench.keyring.certificate(key) == der
+    assert bench.keyring.learn(der) == key
+
+
+def test_a_certificate_of_another_authority_is_refused(bench: Bench, tmp_path: Path) -> None:
+    other = create_authority(tmp_path / "other", "testland")
+    der = bench.certificate("alpha", authority=other)
+    assert refusal(bench, der) is Refusal.FOREIGN_CERTIFICATE
+
+
+def test_one_that_a_member_has_signed_is_refused(bench: Bench) -> None:
+    """A stolen site's key makes no members."""
+    files = issue(bench.authority, Role.SITE, "alpha", into=bench.directory / "stolen")
+    key = serialization.load_pem_private_key(files.key.read_bytes(), password=None)
+    stolen = x509.load_pem_x509_certificate(files.cert.read_bytes())
+    forger = Authority("testland", bench.directory, stolen, key)  # type: ignore[arg-type]
+    bench.keyring.learn(der_of(files.cert))
+    assert refusal(bench, bench.certificate("bravo", authority=forger)) is (
+        Refusal.FOREIGN_CERTIFICATE
+    )
+
+
+def test_the_authoritys_own_certificate_signs_no_words(bench: Bench) -> None:
+    der = bench.authority.certificate.public_bytes(serialization.Encoding.DER)
+    assert refusal(bench, der) is Refusal.FOREIGN_CERTIFICATE
+
+
+def test_who_is_not_in_the_roster_is_refused(bench: Bench) -> None:
+    assert refusal(bench, bench.certificate("stranger")) is Refusal.NOT_IN_ROSTER
+
+
+def test_an_operator_with_a_sites_name_does_not_speak_for_the_site(bench: Bench) -> None:
+    key = bench.keyring.learn(bench.certificate("alpha", role=Role.OPERATOR))
+    assert bench.keyring.of("alpha", key) is None
+
+
+@pytest.mark.parametrize("der", [b"", b"\x30\x03", b"x" * 4096])
+def test_what_is_no_certificate_is_refused(bench: Bench, der: bytes) -> None:
+    assert refusal(bench, der) is Refusal.FOREIGN_CERTIFICATE
+
+
+def test_a_certificate_that_has_ended_proves_nothing(bench: Bench) -> None:
+    key = bench.keyring.learn(bench.certificate("alpha", days=2))
+    bench.wall_s += timedelta(days=3).total_seconds()
+    assert bench.keyring.of("alpha", key) is None
+
+
+def test_a_denied_certificate_proves_nothing_from_then_on(bench: Bench) -> None:
+    der = bench.certificate("alpha")
+    key = bench.keyring.learn(der)
+    bench.denied = frozenset({x509.load_der_x509_certificate(der).serial_number})
+    assert bench.keyring.of("alpha", key) is None
+
+
+def test_of_many_certificates_of_one_member_those_that_end_last_are_kept(bench: Bench) -> None:
+    now = datetime.now(UTC)
+    keys = [
+        bench.keyring.learn(bench.certificate("alpha", days=days, now=now))
+        for days in range(10, 10 + 2 * CERTIFICATES_PER_MEMBER_MAX)
+    ]
+    known = [key for key in keys if bench.keyring.of("alpha", key) is not None]
+    assert known == keys[-CERTIFICATES_PER_MEMBER_MAX:]
+    assert bench.keyring.certificate(keys[0]) is None
