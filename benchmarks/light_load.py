@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from benchmarks.log_lines import SOURCE, lines
-from headwater.agent import control_api as api
+from headwater.agent.operator_client import run_statements
 from headwater.agent.up import OPERATOR, lay_out, start, stop
 from headwater.net.certs import CertFiles
 from headwater.net.control_client import ControlClient
@@ -76,7 +76,7 @@ async def install(directory: Path, roster: Roster) -> None:
     home, held = roster.sites[0], directory / "certs"
     certs = CertFiles(held / "ca.pem", held / f"{OPERATOR}.pem", held / f"{OPERATOR}.key")
     async with ControlClient(home.host, home.port, certs, site=home.name) as agent:
-        await agent.request(api.RUN, {"text": SOURCE + STREAM})
+        await run_statements(agent.request, SOURCE + STREAM, agent.signature)
 
 
 def tell_ages(results: Path, began_s: float, ended_s: float) -> None:

@@ -113,9 +113,7 @@ def main() -> None:
             running.stop()
 
 
-def run(
-    session: SparkSession, meter: CpuMeter, scratch: Path, query: Query, way: str
-) -> str:
+def run(session: SparkSession, meter: CpuMeter, scratch: Path, query: Query, way: str) -> str:
     parser = Parser(query.source, (frozenset(query.columns_used),), is_quote_free=True)
     records = parser.records_sql(f"({parser.typed_sql('__lines')})", 0, is_counted=True)
     data = scratch.parent / "data"

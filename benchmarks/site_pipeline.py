@@ -129,6 +129,7 @@ def by_hand(
     with tempfile.TemporaryDirectory(dir=scratch) as checkpoints:
         streams = []
         for number in range(count):
+
             def collect(frame: DataFrame, _: int, number: int = number) -> None:
                 grouped(frame, number).toArrow()
                 marks[number].append((time.perf_counter(), meter.read()))
@@ -160,9 +161,7 @@ def grouped(frame: DataFrame, number: int) -> DataFrame:
     items, condition, keys = SELECTS[number]
     frame = frame.where(condition) if condition else frame
     groups = [F.window("ts", "10 seconds"), *([keys] if keys else [])]
-    return frame.groupBy(*groups).agg(
-        *(F.expr(item) for item in items.split(", ") if "(" in item)
-    )
+    return frame.groupBy(*groups).agg(*(F.expr(item) for item in items.split(", ") if "(" in item))
 
 
 def ours(

@@ -31,6 +31,7 @@ from chaos.processes import java_children, session_members
 from chaos.steps import Trap
 from headwater.agent import control_api as api
 from headwater.agent.config import roster_toml
+from headwater.agent.operator_client import remove_stream, run_statements
 from headwater.agent.up import OPERATOR, is_ready, lay_out
 from headwater.errors import ConfigurationError
 from headwater.net import certs
@@ -269,8 +270,11 @@ class Agents:
     # What an operator asks
 
     def run(self, sql: str) -> api.RunReply:
-        reply = asyncio.run(self._ask(ROOT, api.RUN, {"text": sql}))
-        return msgspec.convert(reply, api.RunReply)
+        return asyncio.run(self._run(sql))
+
+    async def _run(self, sql: str) -> api.RunReply:
+        async with self._client(ROOT) as client:
+            return await run_statements(client.request, sql, client.signature)
 
     def reinstall(self, stream: str, sql: str, *, gap_s: float) -> api.RunReply:
         """Remove a stream and install it again after so long, over one connection."""
@@ -279,9 +283,9 @@ class Agents:
     async def _reinstall(self, stream: str, sql: str, gap_s: float) -> api.RunReply:
         async with self._client(ROOT) as client:
             with contextlib.suppress(ConfigurationError):  # an earlier try may have removed it
-                await client.request(api.REMOVE, {"stream": stream})
+                await remove_stream(client.request, stream, client.signature)
             await asyncio.sleep(gap_s)
-            return msgspec.convert(await client.request(api.RUN, {"text": sql}), api.RunReply)
+            return await run_statements(client.request, sql, client.signature)
 
     def why(self, stream: str, window: str) -> str:
         """What the root says of a window, for the report of a failure."""

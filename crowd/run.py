@@ -28,6 +28,7 @@ from crowd.parties import BESIDE, HOME, HOST, Crowd, Party, data, lay_out, opera
 from crowd.process import ready_file, sample_file
 from crowd.writer import Writer
 from headwater.agent import control_api as api
+from headwater.agent.operator_client import run_statements
 from headwater.net.control_client import ControlClient
 from headwater.plan.roster import Roster
 
@@ -195,19 +196,18 @@ class Run:
             for root, window_s in WINDOWS_S.items()
         )  # fmt: skip
         text = STATEMENTS.format(log=LOG, streams=streams)
-        reply = asyncio.run(self._ask(roster, api.RUN, api.RunRequest(text)))
-        installed = msgspec.convert(reply, api.RunReply).installed
+        installed = asyncio.run(self._command(roster, text)).installed
         self.outcome.first_us = {
             one.root: round(datetime.fromisoformat(one.begin).timestamp() * 1e6)
             for one in installed
         }
         self._say(f"installed; windows begin in {self._first_s() - time.time():.0f} s")
 
-    async def _ask(self, roster: Roster, name: str, request: msgspec.Struct) -> object:
+    async def _command(self, roster: Roster, text: str) -> api.RunReply:
         files = operator_files(self._directory)
         port = roster.site(HOME).port
         async with ControlClient(HOST, port, files, site=HOME) as agent:
-            return await agent.request(name, msgspec.to_builtins(request))
+            return await run_statements(agent.request, text, agent.signature)
 
     def _first_s(self) -> float:
         return min(self.outcome.first_us.values()) / 1e6

@@ -25,7 +25,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.root_signs import RootSign
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
 from headwater.plan.tree import Tree
 
@@ -89,7 +89,9 @@ def messages() -> list[Message]:
         AckMessage(ack),
         CommandMessage(Install(a_query(), (Tree(0, ((1, 0), (2, 1))),), 1, age_s=0.5)),
         CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2)),
-        CommandsKnown({"alpha": 7, "bravo": 1 << 40}, (QUERY, "other@alpha#2")),
+        CommandsKnown(
+            (Count("alpha", 7, 9, (QUERY,)), Count("bravo", 1 << 40, 3)), (QUERY, "other@alpha#2")
+        ),
         AskInstall((QUERY,)),
         Heartbeat(
             1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)

@@ -37,7 +37,7 @@ from headwater.net.rows import FINGERPRINT_BYTES
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.outputs import Transmit
 from headwater.overlay.peer import Peer
-from headwater.plan.command import Install
+from headwater.plan.command import Count, Install
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
@@ -255,7 +255,7 @@ def _a_peer() -> Peer:
         merger_of=ArrowMerger,
     )
     query = examples.a_query()
-    peer.restore([Install(query, (tree,), 1)], {"alpha": 1})
+    peer.restore([Install(query, (tree,), 1)], [Count("alpha", 1, 1, (str(query.id),))])
     for site in ("alpha", "charlie"):
         peer.link_up(site, now_s=10.0)
     peer.take()

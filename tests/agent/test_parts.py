@@ -14,6 +14,7 @@ import pytest
 
 from headwater.agent.control import ControlDesk
 from headwater.agent.install import plan_here
+from headwater.agent.operator_client import remove_stream, run_statements
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
@@ -67,6 +68,15 @@ class Agents:
     async def ask(self, site: str, name: str, **payload: Any) -> Any:
         return await self.desks[site].handle(name, payload)
 
+    async def run(self, site: str, text: str) -> Any:
+        """As an operator's client does."""
+        reply = await run_statements(self.desks[site].handle, text, self._world.operator)
+        return msgspec.to_builtins(reply)
+
+    async def remove(self, site: str, stream: str) -> Any:
+        reply = await remove_stream(self.desks[site].handle, stream, self._world.operator)
+        return msgspec.to_builtins(reply)
+
     async def until_all_know(self, *streams: str) -> None:
         """Commands have reached everyone."""
         end_s = time.monotonic() + HEARD_S_MAX
@@ -94,7 +104,7 @@ def run_with(directory: Path, story: Callable[[Agents], Awaitable[None]]) -> Non
 
 def test_a_run_says_the_parts_and_every_agent_lists_them(tmp_path: Path) -> None:
     async def story(agents: Agents) -> None:
-        reply = await agents.ask("hub", "run", text=BY_TWO)
+        reply = await agents.run("hub", BY_TWO)
         told = [(one["stream"], one["root"], one["part"]) for one in reply["installed"]]
         assert told == [
             ("pages_part_1", "oslo", "part 1 of 2 of pages"),
@@ -121,7 +131,7 @@ def test_explain_shows_each_part_with_its_root_and_its_trees(tmp_path: Path) -> 
 
 def test_the_whole_is_asked_for_by_its_parts_and_a_part_at_its_root(tmp_path: Path) -> None:
     async def story(agents: Agents) -> None:
-        await agents.ask("hub", "run", text=BY_TWO)
+        await agents.run("hub", BY_TWO)
         await agents.until_all_know("pages_part_1", "pages_part_2")
         for request in ({"name": "why", "window": "newest"}, {"name": "watch"}):
             with pytest.raises(ConfigurationError) as caught:
@@ -140,13 +150,13 @@ def test_the_whole_is_asked_for_by_its_parts_and_a_part_at_its_root(tmp_path: Pa
 
 def test_a_stream_is_removed_as_a_whole(tmp_path: Path) -> None:
     async def story(agents: Agents) -> None:
-        await agents.ask("hub", "run", text=BY_TWO)
+        await agents.run("hub", BY_TWO)
         await agents.until_all_know("pages_part_1", "pages_part_2")
         with pytest.raises(ConfigurationError, match=r"part 1 of 2 of pages.*remove 'pages'"):
-            await agents.ask("hub", "remove", stream="pages_part_1")
+            await agents.remove("hub", "pages_part_1")
         with pytest.raises(ConfigurationError, match=r"no stream 'other'; streams: \['pages'\]"):
-            await agents.ask("hub", "remove", stream="other")
-        reply = await agents.ask("rome", "remove", stream="pages")
+            await agents.remove("hub", "other")
+        reply = await agents.remove("rome", "pages")
         assert reply["removed"] == "pages_part_1@hub#1, pages_part_2@hub#2"
         await agents.until_all_know()
 
@@ -155,11 +165,11 @@ def test_a_stream_is_removed_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_stream_installed_anew_takes_the_place_of_all_its_parts(tmp_path: Path) -> None:
     async def story(agents: Agents) -> None:
-        await agents.ask("hub", "run", text=BY_TWO.replace("'oslo, rome'", "'oslo, rome, hub'"))
+        await agents.run("hub", BY_TWO.replace("'oslo, rome'", "'oslo, rome, hub'"))
         await agents.until_all_know("pages_part_1", "pages_part_2", "pages_part_3")
-        await agents.ask("hub", "run", text=BY_TWO)
+        await agents.run("hub", BY_TWO)
         await agents.until_all_know("pages_part_1", "pages_part_2")
-        await agents.ask("hub", "run", text=BY_ONE)
+        await agents.run("hub", BY_ONE)
         await agents.until_all_know("pages")
 
     run_with(tmp_path, story)
@@ -189,12 +199,12 @@ def test_a_part_has_its_own_turn_at_the_trees() -> None:
 def test_a_part_does_not_end_another_stream_by_its_name(tmp_path: Path) -> None:
     async def story(agents: Agents) -> None:
         other = BY_ONE.replace("STREAM pages", "STREAM pages_part_2")
-        await agents.ask("hub", "run", text=other)
+        await agents.run("hub", other)
         with pytest.raises(ConfigurationError, match=r"'pages_part_2' \(part 2 of 2 of pages\)"):
-            await agents.ask("hub", "run", text=BY_TWO)
-        await agents.ask("hub", "remove", stream="pages_part_2")
-        await agents.ask("hub", "run", text=BY_TWO)
+            await agents.run("hub", BY_TWO)
+        await agents.remove("hub", "pages_part_2")
+        await agents.run("hub", BY_TWO)
         with pytest.raises(ConfigurationError, match="have the same name"):
-            await agents.ask("hub", "run", text=other)
+            await agents.run("hub", other)
 
     run_with(tmp_path, story)

@@ -27,7 +27,7 @@ from headwater.net.memory_network import MemoryWorld
 from headwater.node import effects as fx
 from headwater.node.node import Node
 from headwater.overlay.messages import AskInstall
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -107,7 +107,7 @@ async def _never(installed: fx.Installed) -> None:
 WRITES: Sequence[fx.Effect] = (
     Trim("q", 1),
     fx.Forget("q"),
-    fx.KeepVector({"home": 1}),
+    fx.KeepCounts((Count("home", 1, 1),)),
     fx.AnswersBegun(query_of()),
     fx.AnswersEnded("q"),
 )

@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.control import UNREAD_SITES_SHOWN, ControlDesk, _unread_text
+from headwater.agent.operator_client import run_statements
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
@@ -72,7 +73,7 @@ def test_streams_and_why_at_the_root_tell_what_another_site_does_not_read(tmp_pa
             for name, runtime in agents.items():
                 await runtime.start()
                 desks[name].open(runtime)
-            await desks["hub"].handle("run", {"text": TEXT})
+            await run_statements(desks["hub"].handle, TEXT, world.operator)
             said = await until(desks["hub"], lambda text: text != "")
             assert said.startswith("oslo: 1 file is not read: old.log.xz (")
             assert await until(desks["oslo"], lambda text: text != "") == said

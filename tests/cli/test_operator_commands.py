@@ -95,7 +95,7 @@ class Agents:
         return handle
 
     def _answer(self, site: str, name: str) -> Any:
-        if name == api.RUN:
+        if name == api.PREPARE:
             raise QueryRefused("line 1: no such column 'colour'; columns: ts, domain")
         if name == api.WATCH:
             event = api.AnswerEvent(HEADER, ({"domain": "a.example", "requests": 7},))

@@ -38,7 +38,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.root_signs import RootSign
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import (
     Column,
     MergeRule,
@@ -162,6 +162,14 @@ installs = st.builds(
     age_s=times,
 )
 removes = st.builds(Remove, st.builds(QueryId, names, names, numbers), names, numbers)
+counts = st.builds(
+    Count,
+    names,
+    numbers,
+    numbers,
+    st.lists(names, max_size=3).map(tuple),
+    st.lists(removes, max_size=2).map(tuple),
+)
 moments = st.floats(-1e12, 1e12)
 places = st.builds(
     Coordinate,
@@ -187,10 +195,10 @@ messages: st.SearchStrategy[Message] = st.one_of(
         lambda found: CoordinatesMessage(tuple(found))
     ),
     acks.map(AckMessage),
-    (installs | removes).map(CommandMessage),
+    st.builds(CommandMessage, installs | removes, st.none() | counts),
     st.builds(
         CommandsKnown,
-        st.dictionaries(names, numbers, max_size=4),
+        st.lists(counts, max_size=3).map(tuple),
         st.lists(names, max_size=4).map(tuple),
     ),
     st.lists(names, max_size=4).map(lambda found: AskInstall(tuple(found))),
@@ -251,7 +259,9 @@ def test_a_field_that_a_newer_version_appends_is_skipped() -> None:
 def test_a_field_that_a_newer_version_adds_to_a_command_is_skipped() -> None:
     message = CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2))
     data = codec.encode(message)
-    values = msgspec.msgpack.decode(data[1:]) | {"because": "tidy"}
+    (tag, (word, *signed)), count = msgspec.msgpack.decode(data[1:])
+    longer = msgspec.msgpack.encode([*msgspec.msgpack.decode(word), "because of this"])
+    values = [[tag, [longer, *signed], "more"], count, "and more"]
     assert codec.decode(data[:1] + msgspec.msgpack.encode(values)) == message
 
 
@@ -271,7 +281,7 @@ def test_a_reason_that_only_a_newer_version_knows_is_shown_as_failed() -> None:
 
 
 def test_a_long_control_message_is_compressed_and_comes_back_equal() -> None:
-    known = CommandsKnown({}, tuple(f"hits_{n}@alpha#{n}" for n in range(1000)))
+    known = CommandsKnown((), tuple(f"hits_{n}@alpha#{n}" for n in range(1000)))
     data = codec.encode(known)
     assert len(data) < len(msgspec.msgpack.encode(known)) / 3
     assert codec.decode(data) == known
@@ -347,7 +357,17 @@ def test_a_tree_in_which_a_member_does_not_reach_the_root_is_refused() -> None:
     data = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
     body = zstandard.ZstdDecompressor().decompress(data[1:])
     value = msgspec.msgpack.decode(body)
-    value["trees"][0] = [0, [-1, 2, 1]]
+    plan = msgspec.msgpack.decode(value[0][2][0])
+    plan[2][0] = [0, [-1, 2, 1]]
+    value[0][2][0] = msgspec.msgpack.encode(plan)
+    assert _refusal(b"\x05" + msgspec.msgpack.encode(value)) is Refusal.MALFORMED
+
+
+def test_a_query_with_the_trees_of_another_is_refused() -> None:
+    data = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
+    value = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[1:]))
+    plan = msgspec.msgpack.decode(value[0][2][0])
+    value[0][2][0] = msgspec.msgpack.encode(["other@alpha#9", *plan[1:]])
     assert _refusal(b"\x05" + msgspec.msgpack.encode(value)) is Refusal.MALFORMED
 
 

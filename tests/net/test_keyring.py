@@ -9,6 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from headwater.algebra.proof import Proof
 from headwater.net.certs import Authority, create_authority, issue
 from headwater.net.identity import Role
 from headwater.net.keyring import CERTIFICATES_PER_MEMBER_MAX, Keyring
@@ -47,6 +48,11 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
+def by(key: bytes) -> Proof:
+    """A proof with this key; what was signed is nothing that a keyring looks at."""
+    return Proof(b"word", b"signature", key)
+
+
 def refusal(bench: Bench, der: bytes) -> Refusal:
     with pytest.raises(Refused) as refused:
         bench.keyring.learn(der)
@@ -56,8 +62,8 @@ def refusal(bench: Bench, der: bytes) -> Refusal:
 def test_a_members_certificate_proves_its_own_words_and_no_others(bench: Bench) -> None:
     der = bench.certificate("alpha")
     key = bench.keyring.learn(der)
-    assert bench.keyring.of("alpha", key) is not None
-    assert bench.keyring.of("bravo", key) is None
+    assert bench.keyring.of("alpha", by(key)) is not None
+    assert bench.keyring.of("bravo", by(key)) is None
     assert bench.keyring.certificate(key) == der
     assert bench.keyring.learn(der) == key
 
@@ -91,7 +97,7 @@ def test_who_is_not_in_the_roster_is_refused(bench: Bench) -> None:
 
 def test_an_operator_with_a_sites_name_does_not_speak_for_the_site(bench: Bench) -> None:
     key = bench.keyring.learn(bench.certificate("alpha", role=Role.OPERATOR))
-    assert bench.keyring.of("alpha", key) is None
+    assert bench.keyring.of("alpha", by(key)) is None
 
 
 @pytest.mark.parametrize("der", [b"", b"\x30\x03", b"x" * 4096])
@@ -102,14 +108,14 @@ def test_what_is_no_certificate_is_refused(bench: Bench, der: bytes) -> None:
 def test_a_certificate_that_has_ended_proves_nothing(bench: Bench) -> None:
     key = bench.keyring.learn(bench.certificate("alpha", days=2))
     bench.wall_s += timedelta(days=3).total_seconds()
-    assert bench.keyring.of("alpha", key) is None
+    assert bench.keyring.of("alpha", by(key)) is None
 
 
 def test_a_denied_certificate_proves_nothing_from_then_on(bench: Bench) -> None:
     der = bench.certificate("alpha")
     key = bench.keyring.learn(der)
     bench.denied = frozenset({x509.load_der_x509_certificate(der).serial_number})
-    assert bench.keyring.of("alpha", key) is None
+    assert bench.keyring.of("alpha", by(key)) is None
 
 
 def test_of_many_certificates_of_one_member_those_that_end_last_are_kept(bench: Bench) -> None:
@@ -118,6 +124,6 @@ def test_of_many_certificates_of_one_member_those_that_end_last_are_kept(bench: 
         bench.keyring.learn(bench.certificate("alpha", days=days, now=now))
         for days in range(10, 10 + 2 * CERTIFICATES_PER_MEMBER_MAX)
     ]
-    known = [key for key in keys if bench.keyring.of("alpha", key) is not None]
+    known = [key for key in keys if bench.keyring.of("alpha", by(key)) is not None]
     assert known == keys[-CERTIFICATES_PER_MEMBER_MAX:]
     assert bench.keyring.certificate(keys[0]) is None

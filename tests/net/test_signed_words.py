@@ -10,7 +10,7 @@ from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
 from headwater.net.codec import Codec
-from headwater.net.signing import VERIFIED_MAX, KeySignatures, MemoryKeys
+from headwater.net.signing import VERIFIED_MAX, KeySignatures, Kind, MemoryKeys
 from headwater.net.words import state_word
 from headwater.overlay.messages import AckMessage, StatesMessage
 
@@ -85,7 +85,7 @@ def test_a_relay_hands_on_the_bytes_that_came_also_where_it_knows_fewer_fields(k
     """A later version appends a field; the version between reads the rest and passes on all."""
     alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
     longer = [*msgspec.msgpack.decode(state_word(STATE)), {"later": 1}]
-    proof = alpha._sign("state", msgspec.msgpack.encode(longer))  # type: ignore[arg-type]
+    proof = alpha._signer.sign(Kind.STATE, msgspec.msgpack.encode(longer))
     codec = Codec(lambda _: None)
     sent = codec.encode(StatesMessage((msgspec.structs.replace(STATE, proof=proof),)))
     between = codec.decode(sent)

@@ -23,7 +23,7 @@ from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Heartbeat, StatesMessage
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
 from headwater.root.outputs import WindowAnswered
@@ -43,7 +43,7 @@ class Host:
         self.cube = SiteDisk(1000 + int(name[1:]))
         self.ledgers: dict[str, RootDisk] = {}
         self.installs: dict[str, Install] = {}
-        self.vector: dict[str, int] = {}
+        self.counts: dict[str, Count] = {}
         self.published: list[tuple[str, int, tuple[int, ...], bool]] = []
         self.effects: list[object] = []
         self.failure: str | None = None
@@ -63,7 +63,7 @@ class Host:
         queries = {key: install.query for key, install in self.installs.items()}
         self.node.restore(
             commands=list(self.installs.values()),
-            vector=self.vector,
+            counts=list(self.counts.values()),
             cube=self.cube.restore(),
             ledgers=[disk.restore(queries[key]) for key, disk in self.ledgers.items()],
             now_s=self.world.now_s,
@@ -94,8 +94,8 @@ class Host:
                 self.ledgers.setdefault(effect.query, RootDisk()).execute(effect)
             case do.Answer():
                 self.answer(effect)
-            case do.KeepCommand(command, vector):
-                self.vector = dict(vector)
+            case do.KeepCommand(command, counts):
+                self.counts |= {count.installer: count for count in counts}
                 if isinstance(command, Install):
                     self.installs[str(command.query.id)] = command
                 else:

@@ -16,7 +16,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import AckMessage, StatesMessage
-from headwater.plan.command import Install
+from headwater.plan.command import Count, Install
 from headwater.plan.tree import Tree
 
 ROSTER = make_roster(2)
@@ -84,7 +84,11 @@ def make_node(name: str, **options) -> Node:
         root_incarnation=50,
         **options,
     )
-    node.restore(commands=(Install(QUERY, (TREE,), 1),), vector={"s0": 1}, now_s=0.0)
+    node.restore(
+        commands=(Install(QUERY, (TREE,), 1),),
+        counts=(Count("s0", 1, 1, (str(QUERY.id),)),),
+        now_s=0.0,
+    )
     node.link_up("s1" if name == "s0" else "s0", now_s=0.0)
     node.tick(now_s=0.0)
     node.take()

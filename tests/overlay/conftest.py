@@ -34,6 +34,7 @@ from headwater.overlay.messages import Message
 from headwater.overlay.outputs import (
     AckDelivered,
     CommandAccepted,
+    CountsLearned,
     Delivered,
     Dial,
     Hangup,
@@ -43,7 +44,7 @@ from headwater.overlay.outputs import (
 )
 from headwater.overlay.peer import Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import Query, QueryId, Source, SourceFormat
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -114,7 +115,10 @@ class World:
         linked: bool = True,
         skew_s: dict[str, float] | None = None,
         signatures_of: Callable[[str], Signatures] = lambda name: UNSIGNED,
+        sign: Callable[[Command], Command] = lambda command: command,
     ) -> None:
+        """``sign`` is what operators sign commands with."""
+        self.sign = sign
         self._signatures_of = signatures_of
         members = read_drawing(drawing)
         names = [name for name, _ in members]
@@ -166,7 +170,9 @@ class World:
 
     # The network.
 
-    def start(self, name: str, commands: Iterable[Install] = (), vector: Any = None) -> Peer:
+    def start(
+        self, name: str, commands: Iterable[Install] = (), counts: Iterable[Count] = ()
+    ) -> Peer:
         """A new life of this peer, with what was on its disk."""
         peer = Peer(
             site=name,
@@ -176,7 +182,7 @@ class World:
             merger_of=lambda query: self.merger,
             signatures=self._signatures_of(name),
         )
-        peer.restore(commands, vector or {})
+        peer.restore(commands, counts)
         self.peers[name] = peer
         return peer
 
@@ -280,14 +286,14 @@ class World:
         query = a_query(name, installer=at, root=root or self.root, counter=number, **more)
         trees = self.trees if tree is None else (tree,)
         install = Install(query, trees, roster_version=1)
-        self.peers[at].command(install, now_s=self.clock_s(at))
+        self.peers[at].command(self.sign(install), now_s=self.clock_s(at))
         self.collect(at)
         return str(query.id)
 
     def remove(self, id_text: str, *, at: str | None = None) -> None:
         at = at or self.root
         command = Remove(QueryId.parse(id_text), at, self.peers[at].next_counter())
-        self.peers[at].command(command, now_s=self.clock_s(at))
+        self.peers[at].command(self.sign(command), now_s=self.clock_s(at))
         self.collect(at)
 
     def summary(
@@ -350,6 +356,14 @@ class World:
 
     def acks(self, name: str) -> list[Acknowledgement]:
         return [output.ack for output in self.of(name, AckDelivered)]
+
+    def durable_counts(self, name: str) -> list[Count]:
+        """Each installer's newest that this peer was told to keep."""
+        kept = (*self.of(name, CommandAccepted), *self.of(name, CountsLearned))
+        found = [count for output in kept for count in output.counts]
+        return list(
+            {count.installer: count for count in sorted(found, key=lambda c: c.order)}.values()
+        )
 
     def accepted(self, name: str) -> list[Any]:
         return [output.command for output in self.of(name, CommandAccepted)]

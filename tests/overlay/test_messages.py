@@ -18,6 +18,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
     aged,
 )
+from headwater.plan.command import Count
 
 
 def test_what_has_an_age_grows_older_and_the_rest_stays(overlay):
@@ -35,7 +36,7 @@ def test_what_has_an_age_grows_older_and_the_rest_stays(overlay):
 def test_messages_are_told_apart_by_their_tag():
     for message in (
         Heartbeat(1.0, None, 0.0, 5),
-        CommandsKnown({"a": 1}, ("q@a#1",)),
+        CommandsKnown((Count("a", 1, 1),), ("q@a#1",)),
         AskInstall(("q@a#1",)),
     ):
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=Message) == message

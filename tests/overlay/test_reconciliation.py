@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from headwater.overlay.command_log import CommandLog
 from headwater.overlay.messages import CommandsKnown, Heartbeat, SummaryMessage
-from headwater.overlay.outputs import CommandAccepted, Notice, Transmit, VectorAdvanced
+from headwater.overlay.outputs import CommandAccepted, CountsLearned, Notice, Transmit
 from headwater.overlay.reconciliation import Reconciliation
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 
 TREE = """
 root
@@ -44,7 +44,8 @@ def test_a_command_is_laid_down_before_it_is_told_to_others(world):
     world.install()
     kinds = [type(output) for output in world.outputs["root"]]
     assert kinds.index(CommandAccepted) < kinds.index(Transmit)
-    assert world.of("root", CommandAccepted)[0].vector == {"root": 1}
+    (count,) = world.of("root", CommandAccepted)[0].counts
+    assert (count.installer, count.number) == ("root", 1)
 
 
 def test_peers_that_know_the_same_compare_nothing(world):
@@ -75,14 +76,15 @@ def test_a_peer_that_was_away_catches_up_with_installs_and_removals(world):
     assert str(removal.id) == gone
 
 
-def test_a_query_that_came_and_went_moves_only_the_vector(world):
+def test_a_query_that_came_and_went_leaves_only_a_count(world):
     world.cut("b", "root")
     world.remove(world.install())
     world.run(1.0)
     world.connect("b", "root")
     world.run(RECONCILED_S)
     assert world.accepted("b") == []
-    assert world.of("b", VectorAdvanced)[-1].vector == {"root": 2}
+    (count,) = world.of("b", CountsLearned)[-1].counts
+    assert (count.number, count.live) == (2, ())
 
 
 def test_a_removal_never_comes_back_from_a_peer_that_was_away_for_long(world):
@@ -139,7 +141,7 @@ def test_a_restarted_peer_knows_what_was_durable_and_learns_the_rest(world):
     durable = world.of("b", CommandAccepted)
     world.cut("b", "root")
     new = world.install("new")
-    world.start("b", [c.command for c in durable], durable[-1].vector)
+    world.start("b", [c.command for c in durable], world.durable_counts("b"))
     assert world.live("b") == {kept}
     world.connect("b", "root")
     world.run(RECONCILED_S)
@@ -191,7 +193,7 @@ def test_an_install_that_lay_on_disk_says_nothing_of_the_roots_clock(world):
         world.peers["root"].live_queries()[query_id], root_clock_s=1_000.0
     )
     log = CommandLog()
-    log.restore([install], {"root": 1})
+    log.restore([install], (Count("root", 1, 1, (query_id,)),))
     reconciliation = Reconciliation(log, every_s=5.0)
     assert reconciliation.with_age(install, now_s=5_000.0).root_clock_s is None
     reconciliation.installed(query_id, now_s=5_000.0)
@@ -267,10 +269,8 @@ def run_event(world, removed, kind, what):
 
 def restart(world, name):
     """A new life with exactly what the outputs said must be durable."""
-    live, vector = {}, {}
+    live = {}
     for output in world.outputs[name]:
-        if isinstance(output, CommandAccepted | VectorAdvanced):
-            vector = output.vector
         if isinstance(output, CommandAccepted):
             command = output.command
             if isinstance(command, Install):
@@ -281,4 +281,4 @@ def restart(world, name):
         world.cut(*link)
         world.barred.discard(link)
     assert set(live) == world.live(name)
-    world.start(name, list(live.values()), vector)
+    world.start(name, list(live.values()), world.durable_counts(name))

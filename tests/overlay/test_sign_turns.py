@@ -16,6 +16,7 @@ from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.sign_turns import SignTurns
 from headwater.overlay.trust import problem_with_heartbeat
 from headwater.overlay.wakefulness import Wakefulness
+from headwater.plan.command import Count
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
@@ -302,7 +303,8 @@ def test_who_never_had_a_way_says_so_where_silence_could_be_a_turn(overlay) -> N
     world.run(10.0)
     world.asleep.add(leaves[0])
     world.part(leaves[0])
-    peer = world.start("c", world.peers["c"].live_queries().values(), {"root": 20})
+    live = world.peers["c"].live_queries()
+    peer = world.start("c", live.values(), (Count("root", 20, 20, tuple(live)),))
     for other in ("b", *leaves[1:]):
         world.cut("c", other)
         world.connect("c", other)

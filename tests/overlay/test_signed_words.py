@@ -5,8 +5,16 @@ import pytest
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.site_state import FOREVER, SiteState
-from headwater.overlay.messages import AckMessage, StatesMessage
-from headwater.sim.keys import SimulatedKey, SimulatedSignatures
+from headwater.overlay.messages import (
+    AckMessage,
+    CommandMessage,
+    CommandsKnown,
+    StatesMessage,
+)
+from headwater.plan.command import Count, Install, Remove
+from headwater.plan.query import QueryId
+from headwater.plan.tree import Tree
+from headwater.sim.keys import OPERATOR, SimulatedKey, SimulatedSignatures
 
 TREE = """
 root
@@ -20,8 +28,13 @@ LEAP = 2**62
 
 @pytest.fixture
 def world(overlay):
-    keys = {name: SimulatedKey() for name in ("root", "a", "b", "c", "d")}
-    world = overlay.World(TREE, signatures_of=lambda name: SimulatedSignatures(keys[name], keys))
+    keys = {name: SimulatedKey() for name in ("root", "a", "b", "c", "d", OPERATOR)}
+    operator = SimulatedSignatures(keys[OPERATOR], keys)
+    world = overlay.World(
+        TREE,
+        signatures_of=lambda name: SimulatedSignatures(keys[name], keys),
+        sign=operator.sign_command,
+    )
     world.signatures = {name: SimulatedSignatures(key, keys) for name, key in keys.items()}
     world.query = world.install(sites=("root", "a", "b", "c", "d"))
     world.run(1.0)
@@ -90,3 +103,94 @@ def test_an_acknowledgement_grows_older_on_the_way_and_stays_the_roots(world):
     changed = msgspec.structs.replace(true, number=2, done_through=10)
     world.hand("root", "a", AckMessage(changed))
     assert len(world.acks("a")) == 1
+
+
+# Commands
+
+
+def live_at(world):
+    return {name: world.live(name) for name in world.peers}
+
+
+def test_a_member_that_commands_in_anybodys_name_is_refused(world, overlay):
+    """Its own key signs plans and counts; a command is an operator's."""
+    query = overlay.a_query("p", installer="a", root="root", counter=1)
+    install = Install(query, world.trees, 1, operator=OPERATOR)
+    signatures = world.signatures["a"]
+    count = signatures.sign_count(Count("a", 1, 1, (str(query.id),)))
+    for lie in (install, signatures.sign_command(install)):
+        world.hand("a", "root", CommandMessage(signatures.sign_plan(lie), count))
+    world.run(5.0)
+    assert live_at(world) == {name: {world.query} for name in world.peers}
+    assert world.peers["root"].counts()["refused"] >= 2
+
+
+def test_nobody_counts_for_another(world):
+    """One message ended every stream for ever: a number above all, and nothing live."""
+    leap = Count("root", 2**20, 2**20)
+    for lie in (leap, world.signatures["a"].sign_count(leap)):
+        for to in ("c", "d", "root"):
+            world.hand("a", to, CommandsKnown((lie,), ()))
+    world.run(10.0)
+    assert live_at(world) == {name: {world.query} for name in world.peers}
+    more = world.install("more")
+    world.run(5.0)
+    assert all(more in world.live(name) for name in world.peers)
+
+
+def test_a_leap_is_refused_also_where_it_is_signed(world):
+    leap = world.signatures["a"].sign_count(Count("a", 2**53, 2**53))
+    world.hand("a", "root", CommandsKnown((leap,), ()))
+    assert world.peers["root"].commanded().get("a") is None
+
+
+def test_a_stolen_site_ends_no_stream_that_others_have_installed(world):
+    """It may sign its own count, and a removal in it is an operator's word."""
+    query_id = QueryId.parse(world.query)
+    removal = Remove(query_id, "a", 1, operator=OPERATOR)
+    signatures = world.signatures["a"]
+    for lie in (removal, signatures.sign_command(removal)):
+        count = signatures.sign_count(Count("a", 1, 1, (), (lie,)))
+        world.hand("a", "root", CommandMessage(lie, count))
+        world.hand("a", "c", CommandsKnown((count,), ()))
+    world.run(10.0)
+    assert live_at(world) == {name: {world.query} for name in world.peers}
+
+
+def test_an_operator_removes_at_any_site(world):
+    world.remove(world.query, at="d")
+    world.run(10.0)
+    assert live_at(world) == {name: set() for name in world.peers}
+    assert world.peers["root"].commanded() == world.peers["b"].commanded() == {"root": 1, "d": 1}
+
+
+def test_trees_are_the_planners_word(world):
+    """Plan version 2^53 of somebody else blocked all later plans."""
+    live = world.peers["root"].live_queries()[world.query]
+    loop = (Tree(0, ((1, 0), (2, 0), (3, 0), (4, 0))),)
+    lie = msgspec.structs.replace(live, trees=loop, plan_version=2**50)
+    for forged in (lie, world.signatures["a"].sign_plan(lie)):
+        world.hand("a", "c", CommandMessage(forged))
+    assert world.peers["c"].live_queries()[world.query].plan_version == 0
+    version = msgspec.structs.replace(live, trees=loop, plan_version=1)
+    world.peers["root"].replan(version, now_s=world.now_s)
+    world.collect("root")
+    world.run(5.0)
+    plans = {peer.live_queries()[world.query].plan_version for peer in world.peers.values()}
+    assert plans == {1}
+
+
+def test_a_true_command_is_not_changed_on_the_way(world, overlay):
+    query = overlay.a_query("p", installer="root", root="root", counter=2)
+    world.part("a")
+    world.install("p")
+    install = world.peers["root"].live_queries()["p@root#2"]
+    for change in (
+        {"query": msgspec.structs.replace(query, sites=("a",))},
+        {"roster_version": 7},
+        {"operator": "mallory"},
+    ):
+        world.hand("root", "a", CommandMessage(msgspec.structs.replace(install, **change)))
+    assert world.live("a") == {world.query}
+    world.hand("root", "a", CommandMessage(install))
+    assert world.live("a") == {world.query, "p@root#2"}

@@ -35,8 +35,8 @@ def told(world, message):
             return f"install {command.query.id}"
         case CommandMessage(command):
             return f"remove {command.id}"
-        case CommandsKnown(vector, live):
-            numbers = " ".join(f"{site}#{number}" for site, number in sorted(vector.items()))
+        case CommandsKnown(counts, live):
+            numbers = " ".join(sorted(f"{count.installer}#{count.number}" for count in counts))
             return f"I know {numbers or 'nothing'}, live {' '.join(live) or 'nothing'}"
         case AskInstall(ids):
             return f"what is {' '.join(ids)}?"

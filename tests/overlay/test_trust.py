@@ -17,7 +17,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.outputs import Delivered, Transmit
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import QueryId
 from headwater.plan.tree import Tree
 
@@ -147,12 +147,20 @@ def test_commands_that_cannot_be_are_refused(world, overlay):
 
 def test_knowledge_that_cannot_be_is_refused(world):
     for known in (
-        CommandsKnown({"mallory": 3}, ()),
-        CommandsKnown({"root": -3}, ()),
-        CommandsKnown({"root": 1 << 60}, ()),
-        CommandsKnown({"root": 1}, ("no id",)),
-        CommandsKnown({"root": 1}, ("q@root#01",)),
-        CommandsKnown({"root": 1}, tuple(f"q@root#{n}" for n in range(1, 2_000))),
+        CommandsKnown((Count("mallory", 3, 1),), ()),
+        CommandsKnown((Count("root", -3, 9),), ()),
+        CommandsKnown((Count("root", 1 << 52, 9),), ()),
+        CommandsKnown((Count("root", 9, 1 << 52),), ()),
+        CommandsKnown((Count("root", 9, 9, ("no id",)),), ()),
+        CommandsKnown((Count("root", 9, 9, ("q@b#1",)),), ()),
+        CommandsKnown((Count("root", 9, 9, tuple(f"q@root#{n}" for n in range(1, 2_000))),), ()),
+        CommandsKnown(
+            (Count("root", 9, 9, (), (Remove(QueryId("q", "b", 1), "mallory", 1),)),), ()
+        ),
+        CommandsKnown(tuple(Count("root", n, n) for n in range(2, 10)), ()),
+        CommandsKnown((), ("no id",)),
+        CommandsKnown((), ("q@root#01",)),
+        CommandsKnown((), tuple(f"q@root#{n}" for n in range(1, 2_000))),
     ):
         assert is_refused(world, "root", "a", known)
     assert world.live("a") == {world.query}

@@ -21,7 +21,8 @@ from headwater.edge.sending import Sending
 from headwater.overlay.command_log import CommandLog
 from headwater.overlay.time_space_list import TimeSpaceList
 from headwater.overlay.wakefulness import Wakefulness
-from headwater.plan.query import Query
+from headwater.plan.command import Count
+from headwater.plan.query import Query, QueryId
 from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.root import Root
 from headwater.root.scoreboard import Scoreboard, Verdict
@@ -211,12 +212,15 @@ def root_forgets_at_a_restart(patch: Patch) -> None:
 
 
 def removals_are_not_learned(patch: Patch) -> None:
-    join = CommandLog.join
+    adopt = CommandLog.adopt
 
-    def joining(self: CommandLog, vector: dict[str, int], live: object) -> list[object]:
-        return join(self, vector, [*live, *self.live])  # type: ignore[misc,arg-type,return-value]
+    def adopting(self: CommandLog, count: Count) -> list[QueryId]:
+        known = self.counts.get(count.installer)
+        live = () if known is None else known.live
+        named = tuple(sorted({*count.live, *live}))
+        return adopt(self, msgspec.structs.replace(count, live=named, ended=()))
 
-    patch.setattr(CommandLog, "join", joining)
+    patch.setattr(CommandLog, "adopt", adopting)
 
 
 def relay_does_not_split(patch: Patch) -> None:

@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
+import msgspec
 from store_kit import query_of
 
-from headwater.overlay.outputs import CommandAccepted, VectorAdvanced
-from headwater.plan.command import Install, Remove
+from headwater.algebra.proof import Proof
+from headwater.overlay.outputs import CommandAccepted, CountsLearned
+from headwater.plan.command import Count, Install, Remove
 from headwater.plan.tree import Tree
-from headwater.store.commands import CommandStore
+from headwater.store.commands import COMMANDS_SCHEMA, CommandStore
+from headwater.store.manifest import Manifest
+
+PROOF = Proof(b"word", b"signature", b"key", b"certificate")
 
 
 def install(name: str, counter: int) -> Install:
-    return Install(query_of(name, counter), (Tree(0, ((1, 0), (2, 0))),), 3, age_s=1.5)
+    return Install(
+        query_of(name, counter), (Tree(0, ((1, 0), (2, 0))),), 3, age_s=1.5,
+        operator="olga", proof=PROOF, plan_proof=PROOF,
+    )  # fmt: skip
 
 
-def test_installs_and_the_vector_come_back_as_they_were(tmp_path: Path) -> None:
+def count(installer: str, number: int, *live: Install) -> Count:
+    return Count(installer, number, number, tuple(str(one.query.id) for one in live), proof=PROOF)
+
+
+def test_installs_and_counts_come_back_as_they_were_with_their_proofs(tmp_path: Path) -> None:
     store = CommandStore(tmp_path)
     one, two = install("hits", 1), install("errors", 2)
-    store.write([CommandAccepted(one, {"home": 1}), CommandAccepted(two, {"home": 2, "oslo": 7})])
+    first, second = count("home", 1, one), count("home", 2, one, two)
+    other = msgspec.structs.replace(count("oslo", 7), ended=(Remove(one.query.id, "oslo", 7),))
+    store.write([CommandAccepted(one, (first,)), CommandAccepted(two, (second, other))])
     store.close()
     store = CommandStore(tmp_path)
     assert sorted(store.live(), key=lambda i: i.query.id.counter) == [one, two]
-    assert store.vector() == {"home": 2, "oslo": 7}
+    assert store.counts() == [second, other]
     store.close()
 
 
-def test_a_removal_leaves_nothing_but_the_vector(tmp_path: Path) -> None:
+def test_a_removal_leaves_nothing_but_the_count(tmp_path: Path) -> None:
     store = CommandStore(tmp_path)
     one = install("hits", 1)
     remove = Remove(one.query.id, "home", 2)
-    store.write([CommandAccepted(one, {"home": 1}), CommandAccepted(remove, {"home": 2})])
-    store.write([VectorAdvanced({"oslo": 4})])
+    store.write([CommandAccepted(one, (count("home", 1, one),))])
+    store.write([CommandAccepted(remove, (count("home", 2),))])
+    store.write([CountsLearned((count("oslo", 4),))])
     assert store.live() == []
-    assert store.vector() == {"home": 2, "oslo": 4}
-    store.close()
-
-
-def test_the_vector_never_falls(tmp_path: Path) -> None:
-    store = CommandStore(tmp_path)
-    store.write([VectorAdvanced({"home": 5}), VectorAdvanced({"home": 3})])
-    assert store.vector() == {"home": 5}
+    assert store.counts() == [count("home", 2), count("oslo", 4)]
     store.close()
 
 
@@ -51,7 +60,27 @@ def test_own_numbers_rise_across_restarts_and_beyond_what_peers_remember(tmp_pat
     store.close()
     store = CommandStore(tmp_path)
     assert store.next_counter("home") == 3
-    store.write([VectorAdvanced({"home": 40})])
+    store.write([CountsLearned((count("home", 40),))])
     assert store.next_counter("home") == 41
     assert store.next_counter("oslo") == 1
     store.close()
+
+
+def test_unsigned_commands_of_an_older_version_are_left_and_their_numbers_not_used_again(
+    tmp_path: Path,
+) -> None:
+    older = msgspec.structs.replace(COMMANDS_SCHEMA, migrations=COMMANDS_SCHEMA.migrations[:1])
+    manifest = Manifest.open(tmp_path / "commands.sqlite", older)
+    with manifest.transaction():
+        manifest.run("INSERT INTO installs VALUES ('hits@home#4', x'00')")
+        manifest.run("INSERT INTO vector VALUES ('home', 4), ('oslo', 9)")
+    manifest.close()
+    store = CommandStore(tmp_path)
+    assert store.live() == []
+    assert store.counts() == []
+    assert store.next_counter("home") == 5
+    store.close()
+    tables = sqlite3.connect(tmp_path / "commands.sqlite").execute(
+        "SELECT name FROM sqlite_master WHERE name = 'vector'"
+    )
+    assert tables.fetchall() == []

@@ -1,4 +1,4 @@
-"""What operators ask, answered: run, explain, streams, sites, watch, why, remove.
+"""What operators ask, answered: prepare, give, explain, streams, sites, watch, why.
 
 The handler runs on the runtime's own event loop, so it may look at the node directly. Questions
 about answers are the root's to answer; any other agent says where the root is.
@@ -17,11 +17,10 @@ import msgspec
 from headwater.agent import control_api as api
 from headwater.agent.death_book import Death
 from headwater.agent.explain_trees import trees_text
+from headwater.agent.giving import give, prepared, prepared_removal
 from headwater.agent.install import (
     compile_here,
-    install,
     plan_here,
-    remove,
     usable_coordinates,
 )
 from headwater.agent.runtime import SiteRuntime
@@ -67,27 +66,34 @@ class ControlDesk:
         if self._runtime is None:
             raise HeadwaterError("this agent is starting; try again in a moment")
         runtime = self._runtime
-        if name == api.RUN:
-            return _plain(_run(runtime, _asked(payload, api.RunRequest)))
+        if name == api.PREPARE:
+            return _plain(prepared(runtime, _asked(payload, api.PrepareRequest).text))
+        if name == api.PREPARE_REMOVAL:
+            return _plain(prepared_removal(runtime, _asked(payload, api.StreamRequest).stream))
+        if name == api.GIVE:
+            return _plain(_give(runtime, _asked(payload, api.GiveRequest)))
         if name == api.EXPLAIN:
             return _plain(_explain(runtime, _asked(payload, api.ExplainRequest)))
         if name == api.STREAMS:
             return _plain(await asyncio.to_thread(_streams, runtime))
         if name == api.SITES:
             return _plain(_sites(runtime))
-        if name == api.REMOVE:
-            request = _asked(payload, api.StreamRequest)
-            return _plain(api.RemoveReply(remove(runtime, request.stream)))
         if name == api.WHY:
             return _plain(await _why(runtime, _asked(payload, api.WhyRequest)))
         if name == api.WATCH:
             return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
-        known = (api.RUN, api.EXPLAIN, api.STREAMS, api.SITES, api.WATCH, api.WHY, api.REMOVE)
+        known = (
+            api.PREPARE, api.PREPARE_REMOVAL, api.GIVE, api.EXPLAIN, api.STREAMS, api.SITES,
+            api.WATCH, api.WHY,
+        )  # fmt: skip
         raise ConfigurationError(f"no request {name[:40]!r}; requests: {', '.join(known)}")
 
 
-def _run(runtime: SiteRuntime, request: api.RunRequest) -> api.RunReply:
-    queries = install(runtime, request.text)
+def _give(runtime: SiteRuntime, request: api.GiveRequest) -> api.RunReply:
+    try:
+        queries = give(runtime, request)
+    except msgspec.MsgspecError as error:
+        raise ConfigurationError(f"give: wanted commands as they were prepared, {error}") from None
     return api.RunReply(tuple(_installed(runtime, query) for query in queries))
 
 

@@ -10,17 +10,42 @@ from typing import Any
 
 import msgspec
 
-RUN = "run"
+PREPARE = "prepare"
+PREPARE_REMOVAL = "prepare removal"
+GIVE = "give"
 EXPLAIN = "explain"
 STREAMS = "streams"
 SITES = "sites"
 WATCH = "watch"
 WHY = "why"
-REMOVE = "remove"
 
 
-class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PrepareRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What is to be signed, and by what the client can make the same itself."""
+
+    words: tuple[bytes, ...]
+    """The words of the commands, in order; who commands is not in them yet."""
+    installer: str
+    home: str
+    sites: tuple[str, ...]
+
+
+class SignedCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    word: bytes
+    signature: bytes
+    key: bytes
+    certificate: bytes
+
+
+class GiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Commands of one kind, all or none."""
+
+    installs: tuple[SignedCommand, ...] = ()
+    removals: tuple[SignedCommand, ...] = ()
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -102,7 +127,7 @@ class SitesReply(msgspec.Struct, frozen=True):
 
 
 class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For ``watch`` (a stream of ``AnswerEvent``) and ``remove``."""
+    """For ``watch`` (a stream of ``AnswerEvent``) and ``prepare removal``."""
 
     stream: str
     newest: bool = True

@@ -41,7 +41,7 @@ CUBE_WRITES = (
     fx.Cut, fx.Remember, fx.MarkSent, fx.MarkAcked, fx.MarkUnacked, fx.Expire, fx.Forget,
 )  # fmt: skip
 LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.Trim)
-COMMAND_WRITES = (fx.KeepCommand, fx.KeepVector)
+COMMAND_WRITES = (fx.KeepCommand, fx.KeepCounts)
 WRITE_PATIENCE_S = 60.0
 """For how long a write is tried that fails for another reason than lack of room."""
 

@@ -72,7 +72,22 @@ def install(
     slack_us: int = INSTALL_SLACK_US,
     ends: bool = False,
 ) -> list[Query]:
-    """Command all queries of a file; returns them."""
+    """Command all queries of a file, where all sites are one process; returns them."""
+    queries = prepare(runtime, text, begin=begin, slack_us=slack_us, ends=ends)
+    for query in queries:
+        runtime.command(planned(runtime, query))
+    return queries
+
+
+def prepare(
+    runtime: SiteRuntime,
+    text: str,
+    *,
+    begin: str = "now",
+    slack_us: int = INSTALL_SLACK_US,
+    ends: bool = False,
+) -> list[Query]:
+    """The queries of a file, checked against what runs, with numbers of their own."""
     draft = compile_here(runtime, text)
     if not draft:
         raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
@@ -81,22 +96,20 @@ def install(
     first = runtime.next_counter()
     for _ in draft[1:]:
         runtime.next_counter()
-    queries = compile_here(
+    return compile_here(
         runtime, text, next_counter=first, begin=begin, slack_us=slack_us, ends=ends
     )
-    for query in queries:
-        trees = plan_here(runtime, query)
-        clock = runtime.node.peer.root_clock(query.root)
-        root_clock_s = None if clock is None else runtime.now_s() + clock.offset_s
-        runtime.command(
-            Install(
-                query=query,
-                trees=trees,
-                roster_version=runtime.roster.version,
-                root_clock_s=root_clock_s,
-            )
-        )
-    return queries
+
+
+def planned(runtime: SiteRuntime, query: Query) -> Install:
+    """The query with trees, ready to be commanded."""
+    clock = runtime.node.peer.root_clock(query.root)
+    return Install(
+        query=query,
+        trees=plan_here(runtime, query),
+        roster_version=runtime.roster.version,
+        root_clock_s=None if clock is None else runtime.now_s() + clock.offset_s,
+    )
 
 
 def plan_here(runtime: SiteRuntime, query: Query) -> tuple[Tree, ...]:
@@ -157,8 +170,8 @@ def same_source(left: Source, right: Source) -> bool:
     return msgspec.structs.replace(left, text="") == msgspec.structs.replace(right, text="")
 
 
-def remove(runtime: SiteRuntime, stream: str) -> str:
-    """End the stream of this name everywhere, with all its parts; returns the ids that end."""
+def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
+    """What ends the stream of this name everywhere, with all its parts."""
     live = [one.query for one in runtime.node.peer.live_queries().values()]
     found = [query for query in live if query.stream == stream]
     if not found:
@@ -170,6 +183,4 @@ def remove(runtime: SiteRuntime, stream: str) -> str:
                 )
         names = sorted({query.stream for query in live})
         raise ConfigurationError(f"no stream {stream!r}; streams: {names or 'none'}")
-    for query in found:
-        runtime.command(Remove(query.id, runtime.site, runtime.next_counter()))
-    return ", ".join(str(query.id) for query in found)
+    return [Remove(query.id, runtime.site, runtime.next_counter()) for query in found]

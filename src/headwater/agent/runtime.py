@@ -35,7 +35,7 @@ from headwater.agent.threads import SiteThreads, done_by
 from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.edge.site_word import ALWAYS_S
-from headwater.errors import HeadwaterError, StoreBroken, StoreError
+from headwater.errors import ConfigurationError, HeadwaterError, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -163,7 +163,7 @@ class SiteRuntime:
         stores = self.stores
         self.node.restore(
             commands=stores.commands.live(),
-            vector=stores.commands.vector(),
+            counts=stores.commands.counts(),
             cube=stores.cube.restore(),
             ledgers=[stores.ledger.restore(query) for query in stores.ledger.queries()],
             now_s=self.now_s(),
@@ -217,12 +217,17 @@ class SiteRuntime:
         return self.now_s() + self.node.ahead_s
 
     def command(self, command: Command) -> None:
-        """Give a command of this site's own."""
+        """Give a command that an operator has signed, or, where all sites are one process, has not
+        yet. Raises ``ConfigurationError`` where it is refused."""
+        if command.proof is None and self.network.operator is not None:
+            command = self.network.operator.sign(command)
         if isinstance(command, Install):
             self.stores.book.add(command.query)
         with self._ends_with("node"):
-            self.node.command(command, now_s=self.now_s())
+            problem = self.node.command(command, now_s=self.now_s())
         self._wake.set()
+        if problem is not None:
+            raise ConfigurationError(f"refused: {problem}")
 
     def replan(self, install: Install) -> None:
         """New trees for a query that is answered here."""

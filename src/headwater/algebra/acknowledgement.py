@@ -19,7 +19,7 @@ that no other site has rows for, would never be asked: the root has not heard of
 
 import msgspec
 
-from headwater.algebra.proof import AnyProof
+from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER
 
@@ -73,5 +73,5 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     """For how long, at most, something may have waited unheard at the root, or this at those who
     handed it on, because they were busy. Nothing that was sent so much later than ``age_s`` tells
     is known to be lost."""
-    proof: AnyProof = None
+    proof: Proof | None = None
     """That the root has said this, all but ``age_s`` and ``late_s``, which grow on the way."""

@@ -1,18 +1,14 @@
 """The proof that a word is its speaker's own, carried beside the word.
 
 A link proves who carries a message, a signature who speaks in it. What is somebody's own word
-(a site's state, a root's acknowledgement) is signed over its exact bytes, and whoever hands it on
-hands on these bytes: a version that knows fewer fields than the signer passes them on unharmed.
+(a site's state, a root's acknowledgement, an operator's command) is signed over its exact bytes,
+and whoever hands it on hands on these bytes: a version that knows fewer fields than the signer
+passes them on unharmed.
 
 Machines never look inside. To them a proof is whatever their ``Signatures`` made of a word.
 """
 
-from typing import Any
-
 import msgspec
-
-AnyProof = Any
-"""``Proof``, or what stands for it where no bytes travel."""
 
 
 class Proof(msgspec.Struct, frozen=True, array_like=True):
@@ -21,3 +17,5 @@ class Proof(msgspec.Struct, frozen=True, array_like=True):
     signature: bytes
     key: bytes
     """Which key: a few bytes that stand for the signer's certificate."""
+    certificate: bytes = b""
+    """Of an operator, whom nobody is linked with for long: the certificate itself."""

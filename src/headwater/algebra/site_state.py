@@ -15,7 +15,7 @@ from itertools import islice
 
 import msgspec
 
-from headwater.algebra.proof import AnyProof
+from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
 
 FOREVER = 1 << 62
@@ -155,5 +155,5 @@ class SiteState(msgspec.Struct, frozen=True):
     than its own has lost its ledger, and its clock: it takes one above."""
     unread: Unread = Unread()
     """As the newest look at the source found it; told as seldom as the tally."""
-    proof: AnyProof = None
+    proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

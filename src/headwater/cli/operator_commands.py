@@ -48,10 +48,11 @@ def run(
 ) -> None:
     """Install the streams of a file, all or none."""
     from headwater.agent import control_api as api
-    from headwater.cli.reach import ask
+    from headwater.agent.operator_client import run_statements
+    from headwater.cli.reach import command
 
-    request = api.RunRequest(read_sql(file))
-    reply = ask(federation, at, api.RUN, request, api.RunReply)
+    text = read_sql(file)
+    reply = command(federation, at, lambda ask, signature: run_statements(ask, text, signature))
     print_listing(_listing(api.Installed, reply.installed), output)
 
 
@@ -142,10 +143,10 @@ def remove(
     stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
 ) -> None:
     """End a stream everywhere; written results stay."""
-    from headwater.agent import control_api as api
-    from headwater.cli.reach import ask
+    from headwater.agent.operator_client import remove_stream
+    from headwater.cli.reach import command
 
-    reply = ask(federation, at, api.REMOVE, api.StreamRequest(stream), api.RemoveReply)
+    reply = command(federation, at, lambda ask, signature: remove_stream(ask, stream, signature))
     print_listing(Listing(("removed",), [(reply.removed,)]), output)
 
 

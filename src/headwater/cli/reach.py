@@ -8,7 +8,7 @@ is asked instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,11 +17,13 @@ import msgspec
 
 from headwater.agent.config import load_roster
 from headwater.agent.control_api import Elsewhere
+from headwater.agent.operator_client import Ask
 from headwater.cli import current
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.certs import CertFiles, identity_in
 from headwater.net.control_client import ControlClient
 from headwater.net.identity import Role
+from headwater.net.signing import OperatorSignature
 
 REDIRECTS_MAX = 2
 """An agent may send us on; agents that send us in circles are wrong about something."""
@@ -71,6 +73,20 @@ def ask(
     """The reply to one request, from whoever can give it."""
     payload = asyncio.run(_ask(find_agent(federation, site), name, _plain(request)))
     return msgspec.convert(payload, reply)
+
+
+def command(
+    federation: Path | None,
+    site: str | None,
+    give: Callable[[Ask, OperatorSignature], Awaitable[R]],
+) -> R:
+    """Give commands to one agent, signed with the operator's key."""
+
+    async def given() -> R:
+        async with find_agent(federation, site).client() as client:
+            return await give(client.request, client.signature)
+
+    return asyncio.run(given())
 
 
 def listen(

@@ -42,12 +42,19 @@ from headwater.net.wire import (
     WireRoute,
     WireSigned,
     WireSummary,
-    checked_command,
     checked_summary,
-    wire_command,
     wire_summary,
 )
-from headwater.net.words import ack_in, signed_ack, signed_state, state_in
+from headwater.net.words import (
+    ack_in,
+    command_in,
+    count_in,
+    signed_ack,
+    signed_command,
+    signed_count,
+    signed_state,
+    state_in,
+)
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -114,9 +121,14 @@ class WireCoordinates(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WireCommandsKnown(msgspec.Struct, frozen=True, array_like=True):
-    vector: Annotated[dict[Name, int], Meta(max_length=ORDINALS_MAX)]
+    counts: Annotated[tuple[WireSigned, ...], Meta(max_length=ORDINALS_MAX)]
     live: Names
     plans: Annotated[dict[Name, int], Meta(max_length=1 << 16)] = {}
+
+
+class WireCommandMessage(msgspec.Struct, frozen=True, array_like=True):
+    command: WireCommand
+    count: WireSigned | None = None
 
 
 class WireAskInstall(msgspec.Struct, frozen=True, array_like=True):
@@ -278,16 +290,25 @@ _LAYOUTS = (
     _Layout(
         5,
         CommandMessage,
-        msgspec.msgpack.Decoder(WireCommand),
-        lambda _, message: wire_command(message.command),
-        lambda _, wire: CommandMessage(checked_command(wire)),
+        msgspec.msgpack.Decoder(WireCommandMessage),
+        lambda _, message: WireCommandMessage(
+            signed_command(message.command),
+            None if message.count is None else signed_count(message.count),
+        ),
+        lambda _, wire: CommandMessage(
+            command_in(wire.command), None if wire.count is None else count_in(wire.count)
+        ),
     ),
     _Layout(
         6,
         CommandsKnown,
         msgspec.msgpack.Decoder(WireCommandsKnown),
-        lambda _, known: WireCommandsKnown(known.vector, known.live, known.plans),
-        lambda _, wire: CommandsKnown(wire.vector, wire.live, wire.plans),
+        lambda _, known: WireCommandsKnown(
+            tuple(signed_count(count) for count in known.counts), known.live, known.plans
+        ),
+        lambda _, wire: CommandsKnown(
+            tuple(count_in(signed) for signed in wire.counts), wire.live, wire.plans
+        ),
     ),
     _Layout(
         7,

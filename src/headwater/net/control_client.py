@@ -32,6 +32,7 @@ from headwater.net.identity import Role
 from headwater.net.network import DEFAULT_LIMITS, NetLimits
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.send_queue import SendQueue
+from headwater.net.signing import OperatorSignature
 from headwater.net.tls import Credentials
 
 REPLY_TIMEOUT_S = 30.0
@@ -67,6 +68,12 @@ class ControlClient:
         self._waiting: dict[int, asyncio.Queue[Answer | None]] = {}
         self._under_way: set[int] = set()
         self._last_id = 0
+
+    @property
+    def signature(self) -> OperatorSignature:
+        """What commands are signed with: the key of the certificate that is shown."""
+        identity = self._credentials.identity
+        return OperatorSignature(identity.federation, identity.name, self._credentials.own)
 
     async def __aenter__(self) -> ControlClient:
         return self

@@ -7,6 +7,7 @@ signature, and therefore has it. Nobody keeps them on disk.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Container
 from typing import Annotated
 
@@ -16,13 +17,18 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec import Meta
 
+from headwater.algebra.proof import Proof
 from headwater.net.identity import Identity, Role, parse_uri
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.signing import key_name
+from headwater.net.wire import CERTIFICATE_BYTES_MAX
 
-CERTIFICATE_BYTES_MAX = 4_096
 CERTIFICATES_PER_MEMBER_MAX = 4
 """A renewed one, the former one, and some more; the one that ends first makes room."""
+
+
+OPERATORS_MAX = 256
+"""Certificates of operators at hand; further ones are read again from the commands."""
 
 
 class CertificateTold(msgspec.Struct, frozen=True, array_like=True):
@@ -69,12 +75,30 @@ class Keyring:
         member = self._members.get(key)
         return None if member is None else member.der
 
-    def of(self, site: str, key: bytes) -> ec.EllipticCurvePublicKey | None:
-        member = self._members.get(key)
-        if member is None or (member.identity.role, member.identity.name) != (Role.SITE, site):
+    def of(self, site: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
+        member = self._behind(proof, Role.SITE, site)
+        return None if member is None or self._has_ended(member) else member.public
+
+    def of_operator(
+        self, operator: str, proof: Proof, *, is_counted: bool
+    ) -> ec.EllipticCurvePublicKey | None:
+        member = self._behind(proof, Role.OPERATOR, operator)
+        if member is None or (self._has_ended(member) and not is_counted):
             return None
-        is_over = member.identity.expires_s <= self._wall_s()
-        return None if is_over or member.identity.serial in self._denied() else member.public
+        return member.public
+
+    def _behind(self, proof: Proof, role: Role, name: str) -> _Member | None:
+        """Whose proof it is, if it is theirs and they are not denied."""
+        if proof.certificate and proof.key not in self._members:
+            with contextlib.suppress(Refused):
+                self.learn(proof.certificate)
+        member = self._members.get(proof.key)
+        if member is None or (member.identity.role, member.identity.name) != (role, name):
+            return None
+        return None if member.identity.serial in self._denied() else member
+
+    def _has_ended(self, member: _Member) -> bool:
+        return member.identity.expires_s <= self._wall_s()
 
     def _checked(self, der: bytes) -> _Member:
         try:
@@ -86,7 +110,10 @@ class Keyring:
             raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: wanted a P-256 key")
         if not any(_has_issued(authority, certificate) for authority in self._authorities()):
             raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: it is not from our CA")
-        if identity.federation != self._federation or identity.name not in self._sites:
+        is_site = identity.role is Role.SITE
+        if identity.federation != self._federation or (
+            is_site and identity.name not in self._sites
+        ):
             raise Refused(Refusal.NOT_IN_ROSTER, f"told: {identity.uri} is not of this roster")
         return _Member(identity, public, der)
 
@@ -98,6 +125,11 @@ class Keyring:
         }
         if len(same) >= CERTIFICATES_PER_MEMBER_MAX:
             del self._members[min(same, key=same.__getitem__)]
+        operators = [
+            name for name, member in self._members.items() if member.identity.role is not Role.SITE
+        ]
+        if identity.role is not Role.SITE and len(operators) >= OPERATORS_MAX:
+            del self._members[operators[0]]
 
 
 def _identity_in(certificate: x509.Certificate) -> Identity:

@@ -35,12 +35,16 @@ from headwater.net.network import (
     RefusalCounts,
 )
 from headwater.net.refusal import Refusal
+from headwater.net.signing import KeySignatures, MemoryKeys, OperatorSignature
 from headwater.net.value_link import ValueLink
-from headwater.net.signing import KeySignatures, MemoryKeys
 from headwater.overlay.messages import Message
 
 HANDSHAKE_ROUND_TRIPS = 3
 """TCP, TLS 1.3, hello."""
+
+
+FEDERATION = "memory"
+OPERATOR = "here"
 
 
 class MemoryWorld:
@@ -59,6 +63,9 @@ class MemoryWorld:
         self.notice_s = notice_s
         self.random = random.Random(seed)
         self.keys = MemoryKeys()
+        own = self.keys.make_operator(OPERATOR)
+        self.operator = OperatorSignature(FEDERATION, OPERATOR, own)
+        """A federation in one process is its own operator."""
         self._networks: dict[str, MemoryNetwork] = {}
         self._cuts: set[frozenset[str]] = set()
 
@@ -123,8 +130,9 @@ class MemoryNetwork:
         self._counters: dict[str, LinkCounters] = {}
         self._links: dict[str, MemoryLink | ValueLink] = {}
         self._dialling: set[str] = set()
+        self.operator: OperatorSignature | None = world.operator
         own = world.keys.make(site)
-        self.signatures = KeySignatures("memory", own=lambda: own, others=world.keys)
+        self.signatures = KeySignatures(FEDERATION, own=lambda: own, others=world.keys)
 
     # The contract of ``Network``.
 

@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 
 from headwater.net.frames import Stream
+from headwater.net.signing import OperatorSignature
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 from headwater.overlay.signatures import Signatures
@@ -41,6 +42,10 @@ class Network(Protocol):
     @property
     def signatures(self) -> Signatures:
         """By the keys of those who are linked here."""
+
+    @property
+    def operator(self) -> OperatorSignature | None:
+        """Where all sites are one process: who commands them."""
 
     async def start(self, handler: NetworkHandler) -> None: ...
 

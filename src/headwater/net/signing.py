@@ -21,7 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
-from headwater.net.words import ack_word, state_word
+from headwater.net.words import ack_word, command_word, count_word, plan_word, state_word
+from headwater.plan.command import Command, Count, Install
 
 KEY_BYTES = 8
 """Of a digest, what stands for a key. Two keys with the same ones make signatures invalid, never
@@ -35,17 +36,27 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 class Kind(StrEnum):
     STATE = "state"
     ACK = "acknowledgement"
+    PLAN = "plan"
+    COUNT = "count"
+    COMMAND = "command"
 
 
 class OwnKey(NamedTuple):
     name: bytes
     """How others refer to it."""
     private: ec.EllipticCurvePrivateKey
+    certificate: bytes = b""
 
 
 class PublicKeys(Protocol):
-    def of(self, site: str, key: bytes) -> ec.EllipticCurvePublicKey | None:
-        """The key of this name, if it is this site's and still to be believed."""
+    def of(self, site: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
+        """The key of the proof, if it is this site's and still to be believed."""
+
+    def of_operator(
+        self, operator: str, proof: Proof, *, is_counted: bool
+    ) -> ec.EllipticCurvePublicKey | None:
+        """The key of the proof, if it is this operator's. Of what is counted, also one whose
+        certificate has ended since."""
 
 
 class MemoryKeys:
@@ -55,30 +66,83 @@ class MemoryKeys:
         self._keys: dict[bytes, tuple[str, ec.EllipticCurvePublicKey]] = {}
 
     def make(self, site: str) -> OwnKey:
+        return self._make(f"site {site}")
+
+    def make_operator(self, operator: str) -> OwnKey:
+        return self._make(f"operator {operator}")
+
+    def of(self, site: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
+        return self._find(f"site {site}", proof)
+
+    def of_operator(
+        self, operator: str, proof: Proof, *, is_counted: bool
+    ) -> ec.EllipticCurvePublicKey | None:
+        return self._find(f"operator {operator}", proof)
+
+    def _make(self, owner: str) -> OwnKey:
         private = ec.generate_private_key(ec.SECP256R1())
         own = OwnKey(key_name(public_bytes(private.public_key())), private)
-        self._keys[own.name] = (site, private.public_key())
+        self._keys[own.name] = (owner, private.public_key())
         return own
 
-    def of(self, site: str, key: bytes) -> ec.EllipticCurvePublicKey | None:
-        found = self._keys.get(key)
-        return found[1] if found is not None and found[0] == site else None
+    def _find(self, owner: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
+        found = self._keys.get(proof.key)
+        return found[1] if found is not None and found[0] == owner else None
+
+
+class Signer:
+    """Signs with one key; ``own`` is asked anew each time: keys are renewed."""
+
+    def __init__(self, federation: str, own: Callable[[], OwnKey]) -> None:
+        self._federation = federation
+        self._own = own
+
+    def sign(self, kind: Kind, word: bytes, *, shows_certificate: bool = False) -> Proof:
+        """``shows_certificate``: the word outlives the links, and so must the proof."""
+        own = self._own()
+        text = signed_text(kind, self._federation, word)
+        r, s = utils.decode_dss_signature(own.private.sign(text, _ALGORITHM))
+        signature = r.to_bytes(_NUMBER_BYTES) + s.to_bytes(_NUMBER_BYTES)
+        return Proof(word, signature, own.name, own.certificate if shows_certificate else b"")
+
+
+class OperatorSignature:
+    """What an operator's client signs commands with."""
+
+    def __init__(self, federation: str, operator: str, own: OwnKey) -> None:
+        self.operator = operator
+        self._signer = Signer(federation, lambda: own)
+
+    def sign(self, command: Command) -> Command:
+        named = msgspec.structs.replace(command, operator=self.operator)
+        proof = self._signer.sign(Kind.COMMAND, command_word(named), shows_certificate=True)
+        return msgspec.structs.replace(named, proof=proof)
 
 
 class KeySignatures:
-    """What ``Signatures`` are in an agent. ``own`` is asked anew each time: keys are renewed."""
+    """What ``Signatures`` are in an agent."""
 
     def __init__(self, federation: str, *, own: Callable[[], OwnKey], others: PublicKeys) -> None:
-        self._federation = federation.encode()
-        self._own = own
+        self._federation = federation
+        self._signer = Signer(federation, own)
         self._others = others
         self._verified: OrderedDict[bytes, None] = OrderedDict()
 
     def sign_state(self, state: SiteState) -> SiteState:
-        return msgspec.structs.replace(state, proof=self._sign(Kind.STATE, state_word(state)))
+        return msgspec.structs.replace(
+            state, proof=self._signer.sign(Kind.STATE, state_word(state))
+        )
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
-        return msgspec.structs.replace(ack, proof=self._sign(Kind.ACK, ack_word(ack)))
+        return msgspec.structs.replace(ack, proof=self._signer.sign(Kind.ACK, ack_word(ack)))
+
+    def sign_plan(self, install: Install) -> Install:
+        proof = self._signer.sign(Kind.PLAN, plan_word(install), shows_certificate=True)
+        return msgspec.structs.replace(install, plan_proof=proof)
+
+    def sign_count(self, count: Count) -> Count:
+        proof = self._signer.sign(Kind.COUNT, count_word(count), shows_certificate=True)
+        return msgspec.structs.replace(count, proof=proof)
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, Kind.STATE, state.proof)
@@ -86,37 +150,54 @@ class KeySignatures:
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
         return self._is_by(root, Kind.ACK, ack.proof)
 
-    def _sign(self, kind: Kind, word: bytes) -> Proof:
-        name, private = self._own()
-        r, s = utils.decode_dss_signature(private.sign(self._text(kind, word), _ALGORITHM))
-        signature = r.to_bytes(_NUMBER_BYTES) + s.to_bytes(_NUMBER_BYTES)
-        return Proof(word, signature, name)
+    def is_plan_of(self, site: str, install: Install) -> bool:
+        return self._is_by(site, Kind.PLAN, install.plan_proof)
 
-    def _is_by(self, name: str, kind: Kind, proof: Proof | None) -> bool:
-        if proof is None or len(proof.signature) != 2 * _NUMBER_BYTES:
+    def is_count_of(self, installer: str, count: Count) -> bool:
+        return self._is_by(installer, Kind.COUNT, count.proof)
+
+    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+        proof = command.proof
+        if proof is None:
             return False
-        public = self._others.of(name, proof.key)
+        public = self._others.of_operator(operator, proof, is_counted=is_counted)
+        return public is not None and self._is_signed(public, Kind.COMMAND, proof)
+
+    def _is_by(self, site: str, kind: Kind, proof: Proof | None) -> bool:
+        if proof is None:
+            return False
+        public = self._others.of(site, proof)
         return public is not None and self._is_signed(public, kind, proof)
 
     def _is_signed(self, public: ec.EllipticCurvePublicKey, kind: Kind, proof: Proof) -> bool:
-        text = self._text(kind, proof.word)
+        text = signed_text(kind, self._federation, proof.word)
         seen = hashlib.sha256(proof.key + proof.signature + text).digest()
         if seen in self._verified:
             self._verified.move_to_end(seen)
             return True
-        r, s = proof.signature[:_NUMBER_BYTES], proof.signature[_NUMBER_BYTES:]
-        encoded = utils.encode_dss_signature(int.from_bytes(r), int.from_bytes(s))
-        try:
-            public.verify(encoded, text, _ALGORITHM)
-        except InvalidSignature:
+        if not _verifies(public, proof.signature, text):
             return False
         self._verified[seen] = None
         if len(self._verified) > VERIFIED_MAX:
             self._verified.popitem(last=False)
         return True
 
-    def _text(self, kind: Kind, word: bytes) -> bytes:
-        return b"\0".join((b"headwater", kind.encode(), self._federation, word))
+
+def _verifies(public: ec.EllipticCurvePublicKey, signature: bytes, text: bytes) -> bool:
+    if len(signature) != 2 * _NUMBER_BYTES:
+        return False
+    r, s = signature[:_NUMBER_BYTES], signature[_NUMBER_BYTES:]
+    encoded = utils.encode_dss_signature(int.from_bytes(r), int.from_bytes(s))
+    try:
+        public.verify(encoded, text, _ALGORITHM)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def signed_text(kind: Kind, federation: str, word: bytes) -> bytes:
+    """What is signed: no word of one kind or federation is one of another."""
+    return b"\0".join((b"headwater", kind.encode(), federation.encode(), word))
 
 
 def key_name(encoded: bytes) -> bytes:

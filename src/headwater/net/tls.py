@@ -120,7 +120,7 @@ def _own_key(files: CertFiles) -> tuple[OwnKey, bytes]:
         )
     certificate = x509.load_pem_x509_certificate(files.cert.read_bytes())
     der = certificate.public_bytes(serialization.Encoding.DER)
-    return OwnKey(key_name(der), key), der
+    return OwnKey(key_name(der), key, der), der
 
 
 def require_verifying(context: ssl.SSLContext) -> None:

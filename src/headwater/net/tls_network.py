@@ -96,6 +96,7 @@ class TlsNetwork:
         self.signatures = KeySignatures(
             federation, own=lambda: credentials.own, others=self._keyring
         )
+        self.operator = None
         self._serve = {
             Channel.CONTROL: self._serve_control,
             Channel.BULK: self._serve_bulk,

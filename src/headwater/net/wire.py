@@ -29,7 +29,7 @@ from headwater.algebra.acknowledgement import (
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
-from headwater.algebra.route import START, Route
+from headwater.algebra.route import START, TREES_MAX, Route
 from headwater.algebra.site_state import (
     FOREVER,
     UNREAD_NAMED_MAX,
@@ -41,14 +41,15 @@ from headwater.algebra.site_state import (
 )
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.net.refusal import Refusal, Refused
-from headwater.plan.command import Command, Install, Remove
-from headwater.plan.query import Query
+from headwater.plan.query import Query, QueryId
 from headwater.plan.tree import Tree
 
 ORDINALS_MAX = 1 << 17
 """Sites that a federation can number in its life; bounds every bitset to 16 KiB."""
 RANGES_MAX = 1 << 17
+NAMES_MAX = 1 << 16
 AGE_S_MAX = 1e9
+CERTIFICATE_BYTES_MAX = 4_096
 
 Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
 NOBODY = -1
@@ -72,6 +73,7 @@ class WireSigned(msgspec.Struct, frozen=True, array_like=True):
     word: bytes
     signature: Annotated[bytes, Meta(max_length=64)] = b""
     key: Annotated[bytes, Meta(max_length=16)] = b""
+    certificate: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)] = b""
 
 
 class WirePart(msgspec.Struct, frozen=True, array_like=True):
@@ -170,16 +172,53 @@ class WireTree(msgspec.Struct, frozen=True, array_like=True):
     """By ordinal: the parent."""
 
 
-class WireInstall(msgspec.Struct, frozen=True, tag="Install"):
+class WireQuery(msgspec.Struct, frozen=True, array_like=True):
+    """An operator's word."""
+
     query: Query
-    trees: tuple[WireTree, ...]
     roster_version: Number
-    plan_version: Number = 0
+    operator: Name = ""
+
+
+class WirePlan(msgspec.Struct, frozen=True, array_like=True):
+    """A planner's word."""
+
+    query: Name
+    version: Number
+    trees: Annotated[tuple[WireTree, ...], Meta(max_length=TREES_MAX)]
+
+
+class WireInstall(msgspec.Struct, frozen=True, array_like=True, tag="install"):
+    query: WireSigned
+    plan: WireSigned
     age_s: Age = 0.0
     root_clock_s: float | None = None
 
 
-WireCommand = WireInstall | Remove
+class WireRemoval(msgspec.Struct, frozen=True, array_like=True):
+    """An operator's word."""
+
+    id: QueryId
+    installer: Name
+    counter: Number
+    operator: Name = ""
+
+
+class WireRemove(msgspec.Struct, frozen=True, array_like=True, tag="remove"):
+    removal: WireSigned
+
+
+WireCommand = WireInstall | WireRemove
+
+
+class WireCount(msgspec.Struct, frozen=True, array_like=True):
+    """An installer's word."""
+
+    installer: Name
+    number: Number
+    revision: Number
+    live: Annotated[tuple[Name, ...], Meta(max_length=NAMES_MAX)] = ()
+    ended: Annotated[tuple[WireSigned, ...], Meta(max_length=NAMES_MAX)] = ()
 
 
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
@@ -296,7 +335,9 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
 
 def proof_of(signed: WireSigned) -> Proof | None:
     """None: nobody has signed it."""
-    return Proof(signed.word, signed.signature, signed.key) if signed.signature else None
+    if not signed.signature:
+        return None
+    return Proof(signed.word, signed.signature, signed.key, signed.certificate)
 
 
 def wire_ack(ack: Acknowledgement) -> WireAck:
@@ -343,40 +384,14 @@ def checked_ack(wire: WireAck, way: WireAckOnItsWay) -> Acknowledgement:
     )
 
 
-def wire_command(command: Command) -> WireCommand:
-    if isinstance(command, Remove):
-        return command
-    return WireInstall(
-        command.query,
-        tuple(_wire_tree(tree) for tree in command.trees),
-        command.roster_version,
-        command.plan_version,
-        command.age_s,
-        command.root_clock_s,
-    )
-
-
-def checked_command(wire: WireCommand) -> Command:
-    if isinstance(wire, Remove):
-        return wire
-    return Install(
-        wire.query,
-        tuple(_checked_tree(tree) for tree in wire.trees),
-        wire.roster_version,
-        wire.plan_version,
-        wire.age_s,
-        wire.root_clock_s,
-    )
-
-
-def _wire_tree(tree: Tree) -> WireTree:
+def wire_tree(tree: Tree) -> WireTree:
     above = [NOBODY] * tree.ordinals.stop
     for child, parent in tree.parents:
         above[child] = parent
     return WireTree(tree.root, tuple(above))
 
 
-def _checked_tree(wire: WireTree) -> Tree:
+def checked_tree(wire: WireTree) -> Tree:
     """A tree in which somebody does not reach the root is refused as it is made."""
     pairs = ((child, parent) for child, parent in enumerate(wire.above) if parent != NOBODY)
     return Tree(wire.root, tuple(pairs))

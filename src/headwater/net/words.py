@@ -5,40 +5,96 @@ A word that came with a proof is never written anew: its bytes are handed on as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
+from headwater.net.refusal import Refusal, Refused
 from headwater.net.wire import (
     WireAck,
     WireAckOnItsWay,
+    WireCommand,
+    WireCount,
+    WireInstall,
+    WirePlan,
+    WireQuery,
+    WireRemoval,
+    WireRemove,
     WireSigned,
     WireState,
     checked_ack,
     checked_state,
+    checked_tree,
+    proof_of,
     wire_ack,
     wire_state,
+    wire_tree,
 )
+from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.query import Query
+
+Said = TypeVar("Said")
 
 _states = msgspec.msgpack.Decoder(WireState)
 _acks = msgspec.msgpack.Decoder(WireAck)
+_queries = msgspec.msgpack.Decoder(WireQuery)
+_plans = msgspec.msgpack.Decoder(WirePlan)
+_removals = msgspec.msgpack.Decoder(WireRemoval)
+_counts = msgspec.msgpack.Decoder(WireCount)
+_encode = msgspec.msgpack.encode
+
+# The bytes of a word.
 
 
 def state_word(state: SiteState) -> bytes:
-    return msgspec.msgpack.encode(wire_state(state))
+    return _encode(wire_state(state))
 
 
 def ack_word(ack: Acknowledgement) -> bytes:
-    return msgspec.msgpack.encode(wire_ack(ack))
+    return _encode(wire_ack(ack))
+
+
+def plan_word(install: Install) -> bytes:
+    trees = tuple(wire_tree(tree) for tree in install.trees)
+    return _encode(WirePlan(str(install.query.id), install.plan_version, trees))
+
+
+def count_word(count: Count) -> bytes:
+    ended = tuple(_signed(removal.proof, command_word, removal) for removal in count.ended)
+    return _encode(WireCount(count.installer, count.number, count.revision, count.live, ended))
+
+
+def command_word(command: Command) -> bytes:
+    if isinstance(command, Install):
+        return _encode(WireQuery(command.query, command.roster_version, command.operator))
+    return _encode(WireRemoval(command.id, command.installer, command.counter, command.operator))
+
+
+# Words as they travel: with their signatures, and beside what grows on the way.
 
 
 def signed_state(state: SiteState) -> WireSigned:
-    return _as_it_came(state.proof) or WireSigned(state_word(state))
+    return _signed(state.proof, state_word, state)
 
 
 def signed_ack(ack: Acknowledgement) -> WireSigned:
-    return _as_it_came(ack.proof) or WireSigned(ack_word(ack))
+    return _signed(ack.proof, ack_word, ack)
+
+
+def signed_count(count: Count) -> WireSigned:
+    return _signed(count.proof, count_word, count)
+
+
+def signed_command(command: Command) -> WireCommand:
+    said = _signed(command.proof, command_word, command)
+    if isinstance(command, Remove):
+        return WireRemove(said)
+    plan = _signed(command.plan_proof, plan_word, command)
+    return WireInstall(said, plan, command.age_s, command.root_clock_s)
 
 
 def state_in(signed: WireSigned) -> SiteState:
@@ -50,5 +106,47 @@ def ack_in(way: WireAckOnItsWay) -> Acknowledgement:
     return checked_ack(_acks.decode(way.signed.word), way)
 
 
-def _as_it_came(proof: Proof | None) -> WireSigned | None:
-    return None if proof is None else WireSigned(proof.word, proof.signature, proof.key)
+def count_in(signed: WireSigned) -> Count:
+    wire = _counts.decode(signed.word)
+    ended = tuple(_removal_in(one) for one in wire.ended)
+    return Count(wire.installer, wire.number, wire.revision, wire.live, ended, proof_of(signed))
+
+
+def command_in(wire: WireCommand) -> Command:
+    if isinstance(wire, WireRemove):
+        return _removal_in(wire.removal)
+    said, plan = _queries.decode(wire.query.word), _plans.decode(wire.plan.word)
+    if plan.query != str(said.query.id):
+        raise Refused(Refusal.MALFORMED, f"install: trees of {plan.query[:80]!r}")
+    return Install(
+        query=said.query,
+        trees=tuple(checked_tree(tree) for tree in plan.trees),
+        roster_version=said.roster_version,
+        plan_version=plan.version,
+        age_s=wire.age_s,
+        root_clock_s=wire.root_clock_s,
+        operator=said.operator,
+        proof=proof_of(wire.query),
+        plan_proof=proof_of(wire.plan),
+    )
+
+
+def query_in(word: bytes) -> tuple[Query, int, str]:
+    """(the query, of which version of the roster, commanded by whom) of an operator's word."""
+    said = _queries.decode(word)
+    return said.query, said.roster_version, said.operator
+
+
+def removal_in(word: bytes) -> Remove:
+    wire = _removals.decode(word)
+    return Remove(wire.id, wire.installer, wire.counter, wire.operator)
+
+
+def _removal_in(signed: WireSigned) -> Remove:
+    return msgspec.structs.replace(removal_in(signed.word), proof=proof_of(signed))
+
+
+def _signed(proof: Proof | None, word_of: Callable[[Said], bytes], said: Said) -> WireSigned:
+    if proof is None:
+        return WireSigned(word_of(said))
+    return WireSigned(proof.word, proof.signature, proof.key, proof.certificate)

@@ -12,7 +12,7 @@ are answered by a call instead: ``Cut`` by ``updates_cut``, ``LoadAndSend`` by `
 ``LoadAndSend``           the cube: load the rows of these updates, then call ``loaded``
 ``Keep`` … ``Answer``     the root's ledger, Spark, the results
 ``KeepCommand``,          the durable commands
-``KeepVector``
+``KeepCounts``
 ``Installed``,            the Spark host: run this query's site part from now on, or no longer
 ``Withdrawn``
 ``LiveAnew``,             the cube or the ledger: take an incarnation above the given one, durably,
@@ -36,8 +36,8 @@ from headwater.edge.outputs import (
 )
 from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
+from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
-from headwater.overlay.outputs import VectorAdvanced as KeepVector
 from headwater.plan.query import Query
 from headwater.root.outputs import Answer, Ended, Keep, KeepState, Trim
 
@@ -111,7 +111,7 @@ Effect = (
     | Answer
     | Ended
     | KeepCommand
-    | KeepVector
+    | KeepCounts
     | Installed
     | Withdrawn
     | AnswersBegun
@@ -136,8 +136,8 @@ __all__ = [
     "Installed",
     "Keep",
     "KeepCommand",
+    "KeepCounts",
     "KeepState",
-    "KeepVector",
     "LiveAnew",
     "LoadAndSend",
     "MarkAcked",

@@ -33,7 +33,7 @@ from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import Message
 from headwater.overlay.peer import Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
-from headwater.plan.command import Command, Install
+from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -93,14 +93,14 @@ class Node:
         self,
         *,
         commands: Iterable[Install],
-        vector: Mapping[str, int],
+        counts: Iterable[Count],
         cube: Iterable[QueryKept] = (),
         ledgers: Iterable[RootKept] = (),
         now_s: float,
     ) -> None:
         """What was durable when the former process ended; before anything else."""
         installs = list(commands)
-        self._machines.peer.restore(installs, vector)
+        self._machines.peer.restore(installs, counts)
         self._machines.ledgers = {one.query: one for one in ledgers}
         if self._machines.edge is not None:
             self._machines.edge.restore(cube)
@@ -171,10 +171,11 @@ class Node:
         self._machines.peer.receive(sender, message, now_s=now_s)
         self._machines.pass_on(now_s=now_s)
 
-    def command(self, command: Command, *, now_s: float) -> None:
-        """From an operator at this site."""
-        self._machines.peer.command(command, now_s=now_s)
+    def command(self, command: Command, *, now_s: float) -> str | None:
+        """From an operator at this site; why it is refused, or None."""
+        problem = self._machines.peer.command(command, now_s=now_s)
         self._machines.pass_on(now_s=now_s)
+        return problem
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """New trees for a query that is answered here."""

@@ -1,34 +1,32 @@
-"""What a peer knows about commands: the live queries, and how far it has heard each installer.
+"""What a peer knows about commands: the live queries, and how far each installer has counted.
 
-Installers number their commands. The log is a pair: ``vector``, "of installer X I know every
-command up to n", and ``live``, the queries that are installed. A query at or below the vector and
-not live has been removed. So a removal leaves nothing behind that must be kept, and it can't be
-undone by a peer that was away, however long: when the two compare, the vector says which of them
-is behind. (Mortar, section 6.1, with its cache of removals replaced by the vector.)
+Installers number their commands, and each says in one signed word how far it has counted and which
+of its queries are live (``Count``). A query at or below that number that is not named there has
+been removed. So a removal leaves nothing behind that must be kept, and it can't be undone by a peer
+that was away, however long. (Mortar, section 6.1, with its cache of removals replaced by counts.)
 
-Two logs are joined without conflict, in any order and any number of times::
+What a peer claims of another's commands is a hint to ask. Only three things change what is known
+here, each by its signature: an install (the operator's word), a count (the installer's), and in a
+count the removal of somebody else's query (an operator's word again)::
 
-    stays live    live in both; or live in one and above the other's vector (news to the other)
-    is removed    live in one, and the other knows its number but does not have it live
-    vector        the larger number for each installer
+    is live       its install is here; its installer's count is below it, or names it; nobody's
+                  count has ended it
+    is missing    its installer's count names it and its install is not here: it is asked for
+    is removed    once installed, and no more
 
-The join of A with B needs the installs of what is news to A; until A has them it must not take
-over B's vector, or it would declare them removed. ``missing_from`` says which those are, ``join``
-does the rest at once.
-
-A command that arrives by itself moves the vector only if it is the next one of its installer. An
-install may be taken early all the same (it is then live above the vector, which the rules above
-allow); a removal may not, because forgetting a query above the vector would be forgetting the
-removal. An installer knows its own commands, so its own numbers may have gaps.
+Logs converge in any order, whatever was exchanged before: of two counts of an installer the later
+one holds, and everything else follows from the counts and the installs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from enum import Enum
 
-from headwater.plan.command import Command, Install, Remove
+import msgspec
+
+from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import Query, QueryId
 
 
@@ -38,28 +36,32 @@ class Verdict(Enum):
     """Nothing new: installed already, or removed since."""
     REPLANNED = "replanned"
     """A query that is live, on new trees."""
-    BEHIND = "behind"
-    """It can't be taken before other commands are known: reconcile with the sender."""
 
 
 class CommandLog:
-    __slots__ = ("_digest", "live", "vector")
+    __slots__ = ("_digest", "_ended", "_outnamed", "counts", "live")
 
     def __init__(self) -> None:
         self.live: dict[str, Install] = {}
-        self.vector: dict[str, int] = {}
+        self.counts: dict[str, Count] = {}
+        self._ended: set[str] = set()
+        """Ids that some count has ended."""
+        self._outnamed: dict[str, str] = {}
+        """Ids whose name another query has won, as long as that is live and the installer of the
+        loser has not said that it is over: it may not have heard of the winner yet."""
         self._digest: int | None = None
 
-    def restore(self, installs: Iterable[Install], vector: Mapping[str, int]) -> None:
+    def restore(self, installs: Iterable[Install], counts: Iterable[Count]) -> None:
         self.live = {str(install.query.id): install for install in installs}
-        self.vector = dict(vector)
-        self._digest = None
+        self.counts = {count.installer: count for count in counts}
+        self._changed()
 
     @property
     def digest(self) -> int:
-        """64 bits that are equal where live queries and vectors are."""
+        """64 bits that are equal where live queries and counts are."""
         if self._digest is None:
-            state = repr((sorted(self.vector.items()), sorted(self.live), sorted(self.plans())))
+            counts = sorted((name, count.order) for name, count in self.counts.items())
+            state = repr((counts, sorted(self.live), sorted(self.plans())))
             digest = hashlib.blake2b(state.encode(), digest_size=8).digest()
             self._digest = int.from_bytes(digest, "little")
         return self._digest
@@ -72,8 +74,15 @@ class CommandLog:
             if install.plan_version
         ]
 
-    def knows(self, installer: str, counter: int) -> bool:
-        return counter <= self.vector.get(installer, 0)
+    def number_of(self, installer: str) -> int:
+        """How far it has counted."""
+        count = self.counts.get(installer)
+        return 0 if count is None else count.number
+
+    def is_counted(self, query_id: QueryId) -> bool:
+        """Whether its installer says that it is live."""
+        count = self.counts.get(query_id.installer)
+        return count is not None and str(query_id) in count.live
 
     def is_removed(self, id_text: str) -> bool:
         """True of an id that was installed once and is no more."""
@@ -83,97 +92,55 @@ class CommandLog:
             query_id = QueryId.parse(id_text)
         except ValueError:
             return False
-        return self.knows(query_id.installer, query_id.counter)
+        return self._is_over(query_id, id_text)
 
-    def take(self, command: Command, *, is_own: bool = False) -> Verdict:
-        """A command by itself: from the network, or (``is_own``) given at this peer."""
-        installer, counter = number_of(command)
-        if isinstance(command, Install) and self._is_newer_plan(command):
-            self.live[str(command.query.id)] = command
+    def _is_over(self, query_id: QueryId, id_text: str) -> bool:
+        if id_text in self._ended or self._is_outnamed(id_text):
+            return True
+        count = self.counts.get(query_id.installer)
+        return count is not None and query_id.counter <= count.number and id_text not in count.live
+
+    # What changes it
+
+    def take(self, install: Install) -> Verdict:
+        """An install by itself, whose words have been looked at."""
+        id_text = str(install.query.id)
+        known = self.live.get(id_text)
+        if known is not None:
+            if known.plan_version >= install.plan_version:
+                return Verdict.KNOWN
+            self.live[id_text] = install
             self._digest = None
             return Verdict.REPLANNED
-        if self.knows(installer, counter):
+        if self._is_over(install.query.id, id_text):
             return Verdict.KNOWN
-        is_next = is_own or counter == self.vector.get(installer, 0) + 1
-        if isinstance(command, Install):
-            return self._take_install(command, is_next=is_next)
-        if not is_next or not self.knows(command.id.installer, command.id.counter):
-            return Verdict.BEHIND
-        self.live.pop(str(command.id), None)
-        self._advance(installer, counter)
-        return Verdict.ACCEPTED
-
-    def _is_newer_plan(self, install: Install) -> bool:
-        known = self.live.get(str(install.query.id))
-        return known is not None and known.plan_version < install.plan_version
-
-    def outdated_by(self, plans: Mapping[str, int]) -> list[str]:
-        """The live queries of which there is a newer plan than ours."""
-        return [
-            id_text
-            for id_text, version in plans.items()
-            if id_text in self.live and self.live[id_text].plan_version < version
-        ]
-
-    def _take_install(self, install: Install, *, is_next: bool) -> Verdict:
-        query_id = install.query.id
-        if str(query_id) in self.live:
-            return Verdict.KNOWN
-        self.live[str(query_id)] = install
-        if is_next:
-            self._advance(query_id.installer, query_id.counter)
+        self.live[id_text] = install
         self._digest = None
         return Verdict.ACCEPTED
 
-    def missing_from(self, live: Iterable[str]) -> list[str]:
-        """The ids whose installs are needed before a log with these live ids can be joined."""
-        missing = []
-        for id_text in live:
-            query_id = QueryId.parse(id_text)
-            if id_text not in self.live and not self.knows(query_id.installer, query_id.counter):
-                missing.append(id_text)
-        return missing
+    def is_newer(self, count: Count) -> bool:
+        known = self.counts.get(count.installer)
+        return known is None or count.order > known.order
 
-    def join(self, vector: Mapping[str, int], live: Iterable[str]) -> list[QueryId]:
-        """Take over all that the other log knows; what is removed here by it comes back."""
-        theirs = set(live)
-        removed = [
+    def adopt(self, count: Count) -> list[QueryId]:
+        """An installer's later word; what it has removed here."""
+        self.counts[count.installer] = count
+        self._changed()
+        over = [
             install.query.id
             for id_text, install in self.live.items()
-            if id_text not in theirs
-            and install.query.id.counter <= vector.get(install.query.id.installer, 0)
+            if self._is_over(install.query.id, id_text)
         ]
-        for query_id in removed:
+        for query_id in over:
             del self.live[str(query_id)]
-        for installer, counter in vector.items():
-            if counter > self.vector.get(installer, 0):
-                self._advance(installer, counter)
-        self._digest = None
-        return removed
-
-    def is_ahead_of(
-        self, vector: Mapping[str, int], live: Iterable[str], plans: Mapping[str, int]
-    ) -> bool:
-        """True where the other log has something to learn from this one."""
-        theirs = set(live)
-        return (
-            any(version > plans.get(id_text, 0) for id_text, version in self.plans())
-            or any(counter > vector.get(name, 0) for name, counter in self.vector.items())
-            or any(self.is_removed(id_text) for id_text in theirs)
-            or any(
-                install.query.id.counter > vector.get(install.query.id.installer, 0)
-                for id_text, install in self.live.items()
-                if id_text not in theirs
-            )
-        )
+        return over
 
     def resolve_names(self) -> list[tuple[QueryId, QueryId]]:
         """Of two live queries with one name that of the higher unit wins: (loser, winner).
 
-        Every peer that knows both decides the same. A loser above the vector waits until the
-        vector reaches it, for the reason that removals do. A part has two names, its own and its
-        stream's, so that a stream that is installed anew with fewer roots leaves no part behind.
-        Units are compared, not numbers: all parts of one win or lose, whichever a peer heard of.
+        Every peer that knows both decides the same. A part has two names, its own and its stream's,
+        so that a stream that is installed anew with fewer roots leaves no part behind. Units are
+        compared, not numbers: all parts of one win or lose, whichever a peer heard of.
         """
         best: dict[str, Query] = {}
         for install in self.live.values():
@@ -185,24 +152,118 @@ class CommandLog:
         for install in self.live.values():
             query = install.query
             winners = [best[name].id for name in _names(query) if best[name].unit != query.unit]
-            if winners and self.knows(query.id.installer, query.id.counter):
+            if winners:
                 lost.append((query.id, winners[0]))
-        for loser, _ in lost:
+        for loser, winner in lost:
             del self.live[str(loser)]
+            self._outnamed[str(loser)] = str(winner)
             self._digest = None
         return lost
 
-    def _advance(self, installer: str, counter: int) -> None:
-        """Installs that were taken early and come next are covered too."""
-        early = {
-            install.query.id.counter
-            for install in self.live.values()
-            if install.query.id.installer == installer
-        }
-        while counter + 1 in early:
-            counter += 1
-        self.vector[installer] = counter
+    # An installer's own count
+
+    def counted(self, command: Command) -> Count:
+        """The count of its installer with this command, which is the next one."""
+        installer, number = number_of(command)
+        former = self.counts.get(installer) or Count(installer, 0, 0)
+        live, ended = set(former.live), former.ended
+        if isinstance(command, Install):
+            live.add(str(command.query.id))
+        elif command.id.installer == installer:
+            live.discard(str(command.id))
+        else:
+            ended = (*ended, command)
+        return msgspec.structs.replace(
+            former,
+            number=number,
+            revision=former.revision + 1,
+            live=tuple(sorted(live)),
+            ended=ended,
+            proof=None,
+        )
+
+    def recounted(self, installer: str) -> Count | None:
+        """The count of this installer by what is known now; None: it says that already.
+
+        What somebody else has ended, or what has lost its name, is no more in it; and what it has
+        ended itself is left out when the other installer says it, too.
+        """
+        count = self.counts.get(installer)
+        if count is None:
+            return None
+        live = tuple(
+            one for one in count.live if one not in self._ended and not self._is_outnamed(one)
+        )
+        ended = tuple(one for one in count.ended if not self._is_said(one.id))
+        if (live, ended) == (count.live, count.ended):
+            return None
+        return msgspec.structs.replace(
+            count, revision=count.revision + 1, live=live, ended=ended, proof=None
+        )
+
+    def _is_said(self, query_id: QueryId) -> bool:
+        count = self.counts.get(query_id.installer)
+        return (
+            count is not None
+            and query_id.counter <= count.number
+            and str(query_id) not in count.live
+        )
+
+    # What two peers have to tell each other
+
+    def missing_from(self, live: Iterable[str]) -> list[str]:
+        """Of these ids, and of those that counts name, the ones whose installs are not here."""
+        named = [one for count in self.counts.values() for one in count.live]
+        wanted = dict.fromkeys((*live, *named))
+        return [
+            one
+            for one in wanted
+            if one not in self.live and not self._is_over(QueryId.parse(one), one)
+        ]
+
+    def outdated_by(self, plans: Mapping[str, int]) -> list[str]:
+        """The live queries of which there is a newer plan than ours."""
+        return [
+            id_text
+            for id_text, version in plans.items()
+            if id_text in self.live and self.live[id_text].plan_version < version
+        ]
+
+    def is_ahead_of(
+        self, counts: Iterable[Count], live: Iterable[str], plans: Mapping[str, int]
+    ) -> bool:
+        """True where the other log has something to learn from this one."""
+        theirs = {count.installer: count.order for count in counts}
+        known = set(live)
+        return (
+            any(version > plans.get(id_text, 0) for id_text, version in self.plans())
+            or any(
+                name not in theirs or count.order > theirs[name]
+                for name, count in self.counts.items()
+            )
+            or any(id_text not in known for id_text in self.live)
+        )
+
+    def _changed(self) -> None:
         self._digest = None
+        self._ended = {str(one.id) for count in self.counts.values() for one in count.ended}
+        self._outnamed = {
+            loser: winner
+            for loser, winner in self._outnamed.items()
+            if winner in self.live and not self._is_said(QueryId.parse(loser))
+        }
+
+    def _is_outnamed(self, id_text: str) -> bool:
+        return self._outnamed.get(id_text) in self.live
+
+
+def commanded(counts: Iterable[Count], installs: Container[str]) -> dict[str, int]:
+    """By installer: the number up to which all its commands are known, where these are here."""
+    found = {}
+    for count in counts:
+        missing = [QueryId.parse(one).counter for one in count.live if one not in installs]
+        found[count.installer] = min([count.number, *(number - 1 for number in missing)])
+    return found
 
 
 def number_of(command: Command) -> tuple[str, int]:

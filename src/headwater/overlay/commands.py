@@ -2,11 +2,14 @@
 
 A new command is laid down as ``CommandAccepted`` before it is flooded, and outputs are done in
 order, so nobody learns from this peer what a crash could make it forget.
+
+Each word is looked at before it changes anything: an install is its operator's, its trees are their
+planner's, a count is its installer's, and a removal in it is an operator's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -14,20 +17,25 @@ from headwater.overlay.command_log import CommandLog, Verdict, number_of
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.overlay.neighbours import Neighbours
-from headwater.overlay.outputs import CONTROL, CommandAccepted, VectorAdvanced
+from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
 from headwater.overlay.reconciliation import Reconciliation
 from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.signatures import Signatures
 from headwater.overlay.tray import Tray
 from headwater.overlay.tree_place import TreePlace
-from headwater.overlay.trust import problem_with_command, problem_with_known
-from headwater.plan.command import Command, Install, Remove
+from headwater.overlay.trust import (
+    problem_with_command,
+    problem_with_count,
+    problem_with_known,
+)
+from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import QueryId
 
 
 class Commands:
     __slots__ = (
-        "_config", "_federation", "_neighbours", "_on_installed", "_on_removed", "_roster", "_site",
-        "_tray", "_vector_told", "log", "reconciliation",
+        "_config", "_federation", "_neighbours", "_on_installed", "_on_removed", "_roster",
+        "_signatures", "_site", "_tray", "_untold", "log", "reconciliation",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +46,7 @@ class Commands:
         config: OverlayConfig,
         federation: tuple[TreePlace | None, ...],
         neighbours: Neighbours,
+        signatures: Signatures,
         tray: Tray,
         on_installed: Callable[[Install], None],
         on_removed: Callable[[str], None],
@@ -49,32 +58,50 @@ class Commands:
         self._config = config
         self._federation = federation
         self._neighbours = neighbours
+        self._signatures = signatures
         self._tray = tray
         self._on_installed = on_installed
         self._on_removed = on_removed
-        self._vector_told: dict[str, int] = {}
+        self._untold: dict[str, Count] = {}
+        """Counts that are not durable yet."""
 
-    def restore(self, installs: Iterable[Install], vector: Mapping[str, int]) -> None:
+    def restore(self, installs: Iterable[Install], counts: Iterable[Count]) -> None:
         """From disk, where these are durable already."""
-        self.log.restore(installs, vector)
-        self._vector_told = dict(vector)
+        self.log.restore(installs, counts)
         for install in self.log.live.values():
             self._on_installed(install)
 
-    def give(self, command: Command, *, now_s: float) -> None:
-        """A local operator gives a command of this site."""
-        installer, counter = number_of(command)
-        problem = problem_with_command(command, self._roster) or self._no_room_for(command)
-        if installer != self._site:
-            problem = f"command of {installer}: given at {self._site}"
-        elif self.log.knows(installer, counter):
-            problem = f"command {installer}#{counter}: the number has been used"
+    # Given here
+
+    def give(self, command: Command, *, now_s: float) -> str | None:
+        """An operator gives a command of this site; why it is refused, or None."""
+        problem = (
+            self._problem_with_own(command)
+            or self._problem_with_message(command, None)
+            or self._problem_with_operator(command, is_counted=False)
+        )
         if problem is not None:
             self._tray.note("refused", problem)
-        elif self.log.take(command, is_own=True) is Verdict.ACCEPTED:
-            self._accepted(command, sender=None, now_s=now_s)
-        else:
-            self._tray.note("refused", f"command {installer}#{counter}: its query is unknown here")
+            return problem
+        if isinstance(command, Install):
+            command = self._signatures.sign_plan(command)
+            self.log.take(command)
+        count = self._signatures.sign_count(self.log.counted(command))
+        removed = self._adopt(count)
+        self._accepted(command, removed, now_s=now_s)
+        self._flood(CommandMessage(command, count), sender=None)
+        self._settle()
+        return None
+
+    def _problem_with_own(self, command: Command) -> str | None:
+        installer, counter = number_of(command)
+        if installer != self._site:
+            return f"command of {installer}: given at {self._site}"
+        if counter <= self.log.number_of(installer):
+            return f"command {installer}#{counter}: the number has been used"
+        if isinstance(command, Remove) and str(command.id) not in self.log.live:
+            return f"command {installer}#{counter}: its query is unknown here"
+        return None
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """The root of a live query gives it new trees. One peer alone does, so plans have an
@@ -86,81 +113,192 @@ class Commands:
             problem = f"plan of {install.query.id}: its root is {install.query.root}"
         if problem is not None:
             self._tray.note("refused", problem)
-        elif self.log.take(install) is Verdict.REPLANNED:
-            self._accepted(install, sender=None, now_s=now_s)
+            return
+        install = self._signatures.sign_plan(install)
+        if self.log.take(install) is Verdict.REPLANNED:
+            self._accepted(install, [], now_s=now_s)
+            self._flood(CommandMessage(install), sender=None)
         else:
             self._tray.note("refused", f"plan of {install.query.id}: it is not newer")
 
-    def receive(self, sender: str, command: Command, *, one_way_s: float, now_s: float) -> None:
-        problem = problem_with_command(command, self._roster) or self._no_room_for(command)
+    # Received
+
+    def receive(
+        self, sender: str, message: CommandMessage, *, one_way_s: float, now_s: float
+    ) -> None:
+        command, count = message.command, message.count
+        problem = self._problem_with_message(command, count)
+        if problem is not None:
+            self._tray.note("refused", f"{sender}: {problem}")
+            return
+        if not self._is_news(command, count):
+            return
+        problem = self._problem_with_words(command, count)
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
             return
         if isinstance(command, Install):
             command = msgspec.structs.replace(command, age_s=command.age_s + one_way_s)
-        verdict = self.log.take(command)
-        if verdict in (Verdict.ACCEPTED, Verdict.REPLANNED):
-            self._accepted(command, sender=sender, now_s=now_s)
-        if verdict is Verdict.BEHIND or not self.log.knows(*number_of(command)):
-            self._tray.put(*self.reconciliation.tell(sender, now_s=now_s))
+            if self.log.take(command) is not Verdict.KNOWN:
+                self._accepted(command, [], now_s=now_s)
+        if count is not None and self.log.is_newer(count):
+            self._tell_removed(self._adopt(count))
+        self._flood(CommandMessage(command, count), sender=sender)
+        self._settle()
+
+    def _problem_with_message(self, command: Command, count: Count | None) -> str | None:
+        """Looked at before any signature is."""
+        problem = problem_with_command(command, self._roster) or self._no_room_for(command)
+        if problem is not None or count is None:
+            return problem
+        if number_of(command)[0] != count.installer:
+            return f"a command of {number_of(command)[0]} with the count of {count.installer}"
+        return self._problem_with_count(count)
+
+    def _problem_with_words(self, command: Command, count: Count | None) -> str | None:
+        is_counted = isinstance(command, Install) and self.log.is_counted(command_id(command))
+        return (
+            self._problem_with_operator(command, is_counted=is_counted)
+            or self._problem_with_plan(command)
+            or (None if count is None else self._problem_with_counter(count))
+        )
+
+    def _is_news(self, command: Command, count: Count | None) -> bool:
+        """Looked at before any signature is: most of what is flooded has been heard before."""
+        if count is not None and self.log.is_newer(count):
+            return True
+        if isinstance(command, Remove):
+            return False
+        known = self.log.live.get(str(command.query.id))
+        if known is not None:
+            return known.plan_version < command.plan_version
+        return not self.log.is_removed(str(command.query.id))
 
     def receive_known(self, sender: str, known: CommandsKnown, *, now_s: float) -> None:
         queries_max = self._config.queries_max
         problem = problem_with_known(known, self._roster, queries_max=queries_max)
+        problems = (self._problem_with_count(count) for count in known.counts)
+        problem = problem or next((one for one in problems if one is not None), None)
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
             return
-        replies, removed = self.reconciliation.receive(sender, known, now_s=now_s)
-        self._tray.put(*replies)
-        self._settle(removed)
+        for count in known.counts:
+            self._receive_count(sender, count)
+        self._tray.put(*self.reconciliation.receive(sender, known, now_s=now_s))
+        self._settle()
+
+    def _receive_count(self, sender: str, count: Count) -> None:
+        if not self.log.is_newer(count):
+            return
+        problem = self._problem_with_counter(count)
+        if problem is not None:
+            self._tray.note("refused", f"{sender}: {problem}")
+        else:
+            self._tell_removed(self._adopt(count))
 
     def receive_ask(self, sender: str, ask: AskInstall, *, now_s: float) -> None:
         self._tray.put(*self.reconciliation.answer(sender, ask, now_s=now_s))
 
-    def _no_room_for(self, command: Command) -> str | None:
-        if isinstance(command, Install) and len(self.log.live) >= self._config.queries_max:
-            return f"install of {command.query.id}: {self._config.queries_max} queries are live"
-        return None
+    # Whose word it is
 
-    def _accepted(self, command: Command, *, sender: str | None, now_s: float) -> None:
+    def _problem_with_plan(self, command: Command) -> str | None:
+        if not isinstance(command, Install):
+            return None
+        if self._signatures.is_plan_of(command.planner, command):
+            return None
+        return f"plan of {command.query.id}: it is not signed by {command.planner}"
+
+    def _problem_with_operator(self, command: Command, *, is_counted: bool) -> str | None:
+        """A certificate that has ended since does not undo what its installer has counted."""
+        if self._signatures.is_command_of(command.operator, command, is_counted=is_counted):
+            return None
+        kind, who = type(command).__name__.lower(), command.operator or "an operator"
+        return f"{kind} of {command_id(command)}: it is not signed by {who}"
+
+    def _problem_with_count(self, count: Count) -> str | None:
+        return problem_with_count(
+            count,
+            self._roster,
+            queries_max=self._config.queries_max,
+            former=self.log.counts.get(count.installer),
+        )
+
+    def _problem_with_counter(self, count: Count) -> str | None:
+        """Whether it is its installer's word, and the removals in it are operators'."""
+        installer = count.installer
+        if not self._signatures.is_count_of(installer, count):
+            return f"count of {installer}: it is not signed by {installer}"
+        known = self.log.counts.get(installer)
+        looked_at = () if known is None else known.ended
+        problems = (
+            self._problem_with_operator(removal, is_counted=True)
+            for removal in count.ended
+            if removal not in looked_at
+        )
+        return next((problem for problem in problems if problem is not None), None)
+
+    def _no_room_for(self, command: Command) -> str | None:
+        """A newer plan of a live query takes none."""
+        queries_max = self._config.queries_max
+        is_new = isinstance(command, Install) and str(command.query.id) not in self.log.live
+        if not is_new or len(self.log.live) < queries_max:
+            return None
+        return f"install of {command_id(command)}: {queries_max} queries are live"
+
+    # What follows
+
+    def _adopt(self, count: Count) -> list[QueryId]:
+        self._untold[count.installer] = count
+        return self.log.adopt(count)
+
+    def _accepted(self, command: Command, removed: list[QueryId], *, now_s: float) -> None:
         """Durable first, then acted on, then told to the rest of the federation."""
         self._tell_accepted(command)
-        removed: list[QueryId] = []
         if isinstance(command, Install):
-            query_id = str(command.query.id)
             self._on_installed(command)
-            removed = self.reconciliation.installed(query_id, now_s=now_s)
+            self.reconciliation.installed(str(command.query.id), now_s=now_s)
         else:
             self._forget(str(command.id))
-        self._flood(command, sender=sender)
-        self._settle(removed)
+        self._tell_removed([one for one in removed if command_id(command) != one])
 
-    def _flood(self, command: Command, *, sender: str | None) -> None:
+    def _flood(self, message: CommandMessage, *, sender: str | None) -> None:
         place = self._federation[0]
         if place is None:
             return
         nearby = place.children if place.parent is None else (place.parent, *place.children)
         for site in nearby:
             if site != sender and self._neighbours.is_up(site):
-                self._tray.transmit(site, CommandMessage(command), CONTROL)
+                self._tray.transmit(site, message, CONTROL)
 
-    def _settle(self, removed: list[QueryId]) -> None:
-        """What joining another log has removed, names that are taken twice, and the vector."""
-        for query_id in removed:
-            self._tell_accepted(Remove(query_id, query_id.installer, query_id.counter))
-            self._forget(str(query_id))
+    def _settle(self) -> None:
+        """Names that are taken twice, this site's own count by what it has learned; on disk."""
         for loser, winner in self.log.resolve_names():
             self._tell_accepted(Remove(loser, winner.installer, winner.counter))
             self._forget(str(loser))
             self._tray.note("name-lost", f"{loser} ends: {winner} has the same name and wins")
-        if self.log.vector != self._vector_told:
-            self._vector_told = dict(self.log.vector)
-            self._tray.put(VectorAdvanced(dict(self.log.vector)))
+        own = self.log.recounted(self._site)
+        if own is not None:
+            self._tell_removed(self._adopt(self._signatures.sign_count(own)))
+        if self._untold:
+            self._tray.put(CountsLearned(self._take_untold()))
+
+    def _tell_removed(self, removed: Iterable[QueryId]) -> None:
+        for query_id in removed:
+            self._tell_accepted(Remove(query_id, query_id.installer, query_id.counter))
+            self._forget(str(query_id))
 
     def _tell_accepted(self, command: Command) -> None:
-        self._vector_told = dict(self.log.vector)
-        self._tray.put(CommandAccepted(command, dict(self.log.vector)))
+        self._tray.put(CommandAccepted(command, self._take_untold()))
+
+    def _take_untold(self) -> tuple[Count, ...]:
+        counts, self._untold = tuple(self._untold.values()), {}
+        return counts
 
     def _forget(self, query_id: str) -> None:
         self.reconciliation.forget(query_id)
         self._on_removed(query_id)
+
+
+def command_id(command: Command) -> QueryId:
+    """The query that it is about."""
+    return command.query.id if isinstance(command, Install) else command.id

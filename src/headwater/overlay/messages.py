@@ -16,7 +16,7 @@ from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
 from headwater.overlay.root_signs import RootSign
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Count, Install, Remove
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag=True):
@@ -73,16 +73,15 @@ class CommandMessage(msgspec.Struct, frozen=True, tag=True):
     """A command on its way through the federation, or the answer to ``AskInstall``."""
 
     command: Install | Remove
+    count: Count | None = None
+    """Its installer's, with this command, when it is given."""
 
 
 class CommandsKnown(msgspec.Struct, frozen=True, tag=True):
-    """All that a peer knows about commands, in its shortest form.
+    """All that a peer knows about commands, in its shortest form: the installers' own words, and
+    as hints what to ask for."""
 
-    "Of each installer I know every command up to this number; of those, these queries are live."
-    What is at or below the vector and not live has been removed, so removals need no tombstones.
-    """
-
-    vector: dict[str, int]
+    counts: tuple[Count, ...]
     live: tuple[str, ...]
     plans: dict[str, int] = {}
     """Plan versions of live queries that have been planned again."""

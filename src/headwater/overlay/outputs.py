@@ -8,7 +8,7 @@ from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
 from headwater.overlay.messages import Message
-from headwater.plan.command import Command
+from headwater.plan.command import Command, Count
 
 CONTROL = 0
 """Heartbeats, acknowledgements, states, commands: small, and never behind data."""
@@ -60,20 +60,21 @@ class AckDelivered(msgspec.Struct, frozen=True):
 
 
 class CommandAccepted(msgspec.Struct, frozen=True):
-    """A command that is new here: make it durable together with the vector, then act on it.
+    """A command that is new here: make it durable together with the counts, then act on it.
 
-    A removal that was learned by reconciliation comes as a ``Remove`` whose own number is not
-    known; it then carries the number of the removed query, and only ``id`` and ``vector`` count.
+    A removal that was learned from a count comes as a ``Remove`` whose own number is not known; it
+    then carries the number of the removed query, and only ``id`` and ``counts`` count.
     """
 
     command: Command
-    vector: dict[str, int]
+    counts: tuple[Count, ...]
+    """Those that have changed since they were last told."""
 
 
-class VectorAdvanced(msgspec.Struct, frozen=True):
-    """Commands were learned that left nothing live behind: make the vector durable."""
+class CountsLearned(msgspec.Struct, frozen=True):
+    """Installers have counted further, with nothing to act on here: make it durable."""
 
-    vector: dict[str, int]
+    counts: tuple[Count, ...]
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -91,6 +92,6 @@ Output = (
     | StatesDelivered
     | AckDelivered
     | CommandAccepted
-    | VectorAdvanced
+    | CountsLearned
     | Notice
 )

@@ -24,6 +24,7 @@ from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger, Summary
 from headwater.overlay.ack_relay import AckRelay
 from headwater.overlay.carrier import Carrier
+from headwater.overlay.command_log import commanded
 from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates import Coordinates
@@ -52,7 +53,7 @@ from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_heartbeat
 from headwater.overlay.wakefulness import Wakefulness
-from headwater.plan.command import Command, Install
+from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -123,6 +124,7 @@ class Peer:
             config=config,
             federation=federation.places,
             neighbours=self._neighbours,
+            signatures=signatures,
             tray=self._tray,
             on_installed=self._installed,
             on_removed=self._removed,
@@ -157,11 +159,11 @@ class Peer:
 
     # What the driver tells.
 
-    def restore(self, commands: Iterable[Install], vector: Mapping[str, int]) -> None:
+    def restore(self, commands: Iterable[Install], counts: Iterable[Count]) -> None:
         """What was durable when the agent ended; before anything else."""
         self._due_s = None
         self._is_restoring = True
-        self._commands.restore(commands, vector)
+        self._commands.restore(commands, counts)
         self._is_restoring = False
 
     def link_up(self, site: str, *, now_s: float) -> None:
@@ -215,8 +217,8 @@ class Peer:
                 self._states.receive(sender, message, now_s=now_s)
             case AckMessage(ack):
                 self._acks.receive(sender, ack, one_way_s=link.one_way_s, now_s=now_s)
-            case CommandMessage(command):
-                self._commands.receive(sender, command, one_way_s=link.one_way_s, now_s=now_s)
+            case CommandMessage():
+                self._commands.receive(sender, message, one_way_s=link.one_way_s, now_s=now_s)
             case CommandsKnown():
                 self._commands.receive_known(sender, message, now_s=now_s)
             case AskInstall():
@@ -281,10 +283,10 @@ class Peer:
 
     # What this agent's own edge, root and operators say.
 
-    def command(self, command: Command, *, now_s: float) -> None:
-        """Given by a local operator, numbered by this site: accept it and flood it."""
+    def command(self, command: Command, *, now_s: float) -> str | None:
+        """Given by an operator, numbered by this site: accept it and flood it, or say why not."""
         self._begin(now_s)
-        self._commands.give(command, now_s=now_s)
+        return self._commands.give(command, now_s=now_s)
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """This peer is the root of the query: new trees for it, under a higher plan version. What
@@ -294,11 +296,11 @@ class Peer:
 
     def next_counter(self) -> int:
         """The number of this site's next command, also after its own count was lost."""
-        return self._commands.log.vector.get(self.site, 0) + 1
+        return self._commands.log.number_of(self.site) + 1
 
     def commanded(self) -> dict[str, int]:
         """By installer: the number up to which all its commands are known here."""
-        return dict(self._commands.log.vector)
+        return commanded(self._commands.log.counts.values(), self._commands.log.live)
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
         """From this site's edge, once for each update; only into ``room_bytes``."""

@@ -1,15 +1,15 @@
 """Two neighbours find out that they know different commands, and soon know the same.
 
 Commands are flooded over the federation's tree, which is fast and loses some. Heartbeats carry a
-digest of the command log; where two differ, each side sends what it knows (live ids and vector),
-asks for the installs it lacks, and joins the other's log when it has them::
+digest of the command log; where two differ, each side sends what it knows (the installers' counts
+and live ids), takes over the other's later counts, and asks for the installs that it lacks::
 
     A                                B
     │ ◄──────── heartbeat, digest ── │   the digests differ
     │ ── CommandsKnown ────────────► │
-    │ ◄──────────── CommandsKnown ── │   B is ahead: it has q@B#4
+    │ ◄──────────── CommandsKnown ── │   B is ahead: it has q@B#4, as B's own count says
     │ ── AskInstall q@B#4 ─────────► │
-    │ ◄─ CommandMessage(Install) ─── │   A has all that B's log names, and joins
+    │ ◄─ CommandMessage(Install) ─── │   A knows what B knows
 
 Nothing is retried here: as long as the digests differ the next heartbeat starts again, at most
 every ``reconcile_every_s`` with each neighbour.
@@ -23,7 +23,6 @@ from headwater.overlay.command_log import CommandLog
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.overlay.outputs import CONTROL, Transmit
 from headwater.plan.command import Install
-from headwater.plan.query import QueryId
 
 ASK_IDS_MAX = 64
 """Installs asked for at a time; the rest is asked for when the next comparison still lacks it."""
@@ -31,25 +30,16 @@ ASKED_MAX = 10_000
 """Remembered askings, so that a stream of summaries of an unknown query asks once in a while."""
 
 
-class _Offer:
-    """What a neighbour knows, kept until the installs it names are here."""
-
-    def __init__(self, known: CommandsKnown, missing: list[str]) -> None:
-        self.known = known
-        self.missing = set(missing)
-
-
 class Reconciliation:
     __slots__ = (
         "_accepted_s", "_asked_s", "_changed_s", "_differed", "_digest", "_every_s", "_log",
-        "_offers", "_told_s",
+        "_told_s",
     )  # fmt: skip
 
     def __init__(self, log: CommandLog, *, every_s: float) -> None:
         self._log = log
         self._every_s = every_s
         self._differed: set[str] = set()
-        self._offers: dict[str, _Offer] = {}
         self._told_s: dict[str, float] = {}
         self._asked_s: dict[tuple[str, str], float] = {}
         self._accepted_s: dict[str, float] = {}
@@ -81,28 +71,23 @@ class Reconciliation:
             return []
         self._told_s[site] = now_s
         live = tuple(sorted(self._log.live))
-        known = CommandsKnown(dict(self._log.vector), live, dict(self._log.plans()))
+        counts = tuple(self._log.counts.values())
+        known = CommandsKnown(counts, live, dict(self._log.plans()))
         return [Transmit(site, known, CONTROL)]
 
-    def receive(
-        self, site: str, known: CommandsKnown, *, now_s: float
-    ) -> tuple[list[Transmit], list[QueryId]]:
-        """(what to send, what was removed by joining)."""
-        missing = self._log.missing_from(known.live)
-        self._offers[site] = _Offer(known, missing)
+    def receive(self, site: str, known: CommandsKnown, *, now_s: float) -> list[Transmit]:
+        """What to send; its later counts have been taken over."""
         replies = []
-        wanted = missing + self._log.outdated_by(known.plans)
+        wanted = self._log.missing_from(known.live) + self._log.outdated_by(known.plans)
         if wanted:
             replies.append(Transmit(site, AskInstall(tuple(wanted[:ASK_IDS_MAX])), CONTROL))
-        removed = self._join_complete()
-        if self._log.is_ahead_of(known.vector, known.live, known.plans):
+        if self._log.is_ahead_of(known.counts, known.live, known.plans):
             replies += self.tell(site, now_s=now_s)
-        return replies, removed
+        return replies
 
-    def installed(self, query_id: str, *, now_s: float) -> list[QueryId]:
-        """An install was accepted; what is removed by the joins that waited for it."""
+    def installed(self, query_id: str, *, now_s: float) -> None:
+        """An install was accepted: from now on it grows older."""
         self._accepted_s[query_id] = now_s
-        return self._join_complete()
 
     def forget(self, query_id: str) -> None:
         self._accepted_s.pop(query_id, None)
@@ -110,7 +95,6 @@ class Reconciliation:
     def link_down(self, site: str) -> None:
         """A half-finished comparison is begun anew on the next link."""
         self._differed.discard(site)
-        self._offers.pop(site, None)
         self._told_s.pop(site, None)
 
     def ask(self, site: str, query_id: str, *, now_s: float) -> list[Transmit]:
@@ -140,13 +124,3 @@ class Reconciliation:
             return msgspec.structs.replace(install, root_clock_s=None)
         held_s = max(0.0, now_s - accepted_s)
         return msgspec.structs.replace(install, age_s=install.age_s + held_s)
-
-    def _join_complete(self) -> list[QueryId]:
-        """Join every offer whose installs are all here, or are known to be removed."""
-        removed: list[QueryId] = []
-        for site, offer in list(self._offers.items()):
-            offer.missing = set(self._log.missing_from(offer.missing))
-            if not offer.missing:
-                del self._offers[site]
-                removed += self._log.join(offer.known.vector, offer.known.live)
-        return removed

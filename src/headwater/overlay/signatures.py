@@ -10,6 +10,7 @@ from typing import Protocol
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.site_state import SiteState
+from headwater.plan.command import Command, Count, Install
 
 
 class Signatures(Protocol):
@@ -24,8 +25,24 @@ class Signatures(Protocol):
     def is_state_of(self, site: str, state: SiteState) -> bool:
         """Whether this site has said exactly that."""
 
+    def sign_plan(self, install: Install) -> Install:
+        """The same, with this member's proof of the trees."""
+
+    def sign_count(self, count: Count) -> Count:
+        """The same, with this member's proof."""
+
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
         """Whether this root has said exactly that."""
+
+    def is_plan_of(self, site: str, install: Install) -> bool:
+        """Whether the trees are this site's word."""
+
+    def is_count_of(self, installer: str, count: Count) -> bool:
+        """Whether this installer has said exactly that."""
+
+    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+        """Whether this operator has commanded exactly that. Of a command that is counted, also
+        with a certificate that has ended since."""
 
 
 class Unsigned:
@@ -41,6 +58,21 @@ class Unsigned:
         return True
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
+        return True
+
+    def sign_plan(self, install: Install) -> Install:
+        return install
+
+    def sign_count(self, count: Count) -> Count:
+        return count
+
+    def is_plan_of(self, site: str, install: Install) -> bool:
+        return True
+
+    def is_count_of(self, installer: str, count: Count) -> bool:
+        return True
+
+    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
         return True
 
 

@@ -18,7 +18,7 @@ from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.root_signs import SIGNS_MAX
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
-from headwater.plan.command import Command, Install
+from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import QueryId
 
 AGE_MAX_S = 1e9
@@ -26,6 +26,9 @@ AGE_MAX_S = 1e9
 TIME_MAX_S = 1e12
 """What a clock may show."""
 COUNTER_MAX = 1 << 53
+LEAP_MAX = 1 << 20
+"""By how much a count may be further than the one that is known: nobody gives so many commands
+while somebody is away, and there must be room above it."""
 
 
 def problem_with_heartbeat(beat: Heartbeat) -> str | None:
@@ -162,12 +165,33 @@ def problem_with_known(
 ) -> str | None:
     if len(known.live) > queries_max:
         return f"commands known: {len(known.live)} live queries, at most {queries_max}"
-    for installer, counter in known.vector.items():
-        if installer not in roster.ordinal_of or not 0 < counter <= COUNTER_MAX:
-            return f"commands known: {installer[:80]!r} #{counter} is not of this federation"
+    if len(known.counts) > len(roster.ordinal_of):
+        return f"commands known: {len(known.counts)} counts of {len(roster.ordinal_of)} sites"
     if any(not 0 <= version <= COUNTER_MAX for version in known.plans.values()):
         return "commands known: a plan version out of range"
     problems = (_problem_with_id(id_text, roster) for id_text in known.live)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def problem_with_count(
+    count: Count, roster: RosterIndex, *, queries_max: int, former: Count | None
+) -> str | None:
+    """A word that is absurdly far from what is known is refused even where it is signed."""
+    text = f"count of {count.installer[:80]!r}"
+    if count.installer not in roster.ordinal_of:
+        return f"{text}: not of this federation"
+    number, revision = (0, 0) if former is None else (former.number, former.revision)
+    if not 0 <= count.number <= number + LEAP_MAX or not 0 < count.revision <= revision + LEAP_MAX:
+        return f"{text}: #{count.number}, revision {count.revision}: a leap from #{number}"
+    if len(count.live) > queries_max or len(count.ended) > queries_max:
+        return f"{text}: {len(count.live)} live queries, at most {queries_max}"
+    for id_text in count.live:
+        problem = _problem_with_id(id_text, roster)
+        if problem is None and QueryId.parse(id_text).installer != count.installer:
+            problem = f"query id {id_text[:80]!r}: of another installer"
+        if problem is not None:
+            return f"{text}: {problem}"
+    problems = (problem_with_command(removal, roster) for removal in count.ended)
     return next((problem for problem in problems if problem is not None), None)
 
 

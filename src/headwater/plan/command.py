@@ -1,7 +1,16 @@
-"""Commands that make and end queries, numbered by the site that gives them."""
+"""Commands that make and end queries: given by operators, numbered by the site that takes them.
+
+An install is two words. The operator's is the query, the plan's are its trees: the site that took
+the command signs the first plan, and the query's root every later one.
+
+How far a site has counted is a third one, its own: a ``Count``. It says which of the commands up to
+its number are live, so removals need no tombstones and nobody else can say that something was
+removed.
+"""
 
 import msgspec
 
+from headwater.algebra.proof import Proof
 from headwater.plan.query import Query, QueryId
 from headwater.plan.tree import Tree
 
@@ -18,6 +27,17 @@ class Install(msgspec.Struct, frozen=True, tag=True):
     root_clock_s: float | None = None
     """What the root's clock showed then. With the age it tells a site that hears nothing else how
     far its own clock is off (Mortar, section 5)."""
+    operator: str = ""
+    """Who has commanded it."""
+    proof: Proof | None = None
+    """The operator's, over the query."""
+    plan_proof: Proof | None = None
+    """The planner's, over the trees and their version."""
+
+    @property
+    def planner(self) -> str:
+        """Whose word the trees are."""
+        return self.query.root if self.plan_version else self.query.id.installer
 
 
 class Remove(msgspec.Struct, frozen=True, tag=True):
@@ -26,6 +46,29 @@ class Remove(msgspec.Struct, frozen=True, tag=True):
     installer: str
     counter: int
     """The number of this command in its installer's own count."""
+    operator: str = ""
+    proof: Proof | None = None
 
 
 Command = Install | Remove
+
+
+class Count(msgspec.Struct, frozen=True):
+    """One installer's own word on its commands; a later revision replaces the former one."""
+
+    installer: str
+    number: int
+    """All its commands up to this one have been given."""
+    revision: int
+    live: tuple[str, ...] = ()
+    """The ids of its queries that are live."""
+    ended: tuple[Remove, ...] = ()
+    """Queries of other installers that were removed by commands given here, as long as their own
+    installers have not said so themselves."""
+    proof: Proof | None = None
+
+    @property
+    def order(self) -> tuple[int, int, tuple[str, ...], tuple[str, ...]]:
+        """Of two words the higher one holds. Two of one revision come from an installer that lost
+        its disk; everybody must choose the same."""
+        return self.revision, self.number, self.live, tuple(str(one.id) for one in self.ended)

@@ -46,10 +46,11 @@ def _describe(what: Any) -> str:
         case do.Answer(query, requests, kept_through):
             asked = "; ".join(_request(request) for request in requests)
             return f"answer {query} kept through {kept_through}: {asked}"
-        case do.KeepCommand(command, vector):
+        case do.KeepCommand(command, counts):
             name = type(command).__name__.lower()
             query_id = command.query.id if isinstance(command, Install) else command.id
-            return f"keep {name} {query_id} vector {vector}"
+            told = ", ".join(f"{count.installer}#{count.number}" for count in counts)
+            return f"keep {name} {query_id} counts {told}"
         case do.Installed(query) | do.AnswersBegun(query):
             return f"{type(what).__name__} {query.id}"
     return str(what)

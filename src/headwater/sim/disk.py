@@ -18,7 +18,7 @@ from headwater.algebra.site_state import FOREVER
 from headwater.edge.outputs import Cut, CutDone, MarkAcked
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import QueryBatch
-from headwater.plan.command import Install
+from headwater.plan.command import Count, Install
 from headwater.plan.query import Query
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
 from headwater.sim.bag import Bag
@@ -370,7 +370,7 @@ class Disk:
         self.cube = cube
         self.ledgers: dict[str, LedgerDisk] = {}
         self.installs: dict[str, Install] = {}
-        self.vector: dict[str, int] = {}
+        self.counts: dict[str, Count] = {}
         self.is_full = False
         self.delay_s = 0.0
 

@@ -6,26 +6,30 @@ replay it, or put it beside another word, which shows; making one takes the key.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
+from headwater.plan.command import Command, Count, Install, Remove
 
-Word = TypeVar("Word", SiteState, Acknowledgement)
+OPERATOR = "olga"
+"""Who commands in simulated federations."""
 
 
 class SimulatedKey:
     """One for each site, for ever: where a disk is lost, the certificate is put in place again."""
 
 
-class SimulatedProof:
-    __slots__ = ("key", "word")
+class SimulatedProof(Proof, frozen=True):
+    """What was signed, and with which key."""
 
-    def __init__(self, key: SimulatedKey, word: SiteState | Acknowledgement) -> None:
-        self.key = key
-        self.word = word
+    said: object = None
+    by: SimulatedKey | None = None
+
+
+def simulated_proof(by: SimulatedKey, said: object) -> SimulatedProof:
+    return SimulatedProof(b"", b"", b"", said=said, by=by)
 
 
 class SimulatedSignatures:
@@ -36,25 +40,70 @@ class SimulatedSignatures:
         self._keys = keys
 
     def sign_state(self, state: SiteState) -> SiteState:
-        return msgspec.structs.replace(state, proof=SimulatedProof(self._own, _bare(state)))
+        return msgspec.structs.replace(state, proof=self._sign(_state(state)))
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
-        return msgspec.structs.replace(ack, proof=SimulatedProof(self._own, _bare(ack)))
+        return msgspec.structs.replace(ack, proof=self._sign(_ack(ack)))
+
+    def sign_plan(self, install: Install) -> Install:
+        return msgspec.structs.replace(install, plan_proof=self._sign(_plan(install)))
+
+    def sign_count(self, count: Count) -> Count:
+        return msgspec.structs.replace(count, proof=self._sign(_count(count)))
+
+    def sign_command(self, command: Command) -> Command:
+        """As an operator, whose key this is."""
+        command = msgspec.structs.replace(command, operator=OPERATOR)
+        return msgspec.structs.replace(command, proof=self._sign(_command(command)))
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
-        return self._is_by(site, state)
+        return self._is_by(site, state.proof, _state(state))
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
-        return self._is_by(root, ack)
+        return self._is_by(root, ack.proof, _ack(ack))
 
-    def _is_by(self, name: str, word: Word) -> bool:
-        proof = word.proof
-        is_proof = isinstance(proof, SimulatedProof) and proof.key is self._keys.get(name)
-        return is_proof and proof.word == _bare(word)
+    def is_plan_of(self, site: str, install: Install) -> bool:
+        return self._is_by(site, install.plan_proof, _plan(install))
+
+    def is_count_of(self, installer: str, count: Count) -> bool:
+        return self._is_by(installer, count.proof, _count(count))
+
+    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+        return operator == OPERATOR and self._is_by(operator, command.proof, _command(command))
+
+    def _sign(self, said: object) -> SimulatedProof:
+        return simulated_proof(self._own, said)
+
+    def _is_by(self, name: str, proof: Proof | None, said: object) -> bool:
+        key = self._keys.get(name)
+        return (
+            isinstance(proof, SimulatedProof)
+            and key is not None
+            and proof.by is key
+            and proof.said == said
+        )
 
 
-def _bare(word: Word) -> Word:
-    """Without its proof, and without what grows on the way."""
-    if isinstance(word, Acknowledgement):
-        return msgspec.structs.replace(word, proof=None, age_s=0.0, late_s=0.0)
-    return msgspec.structs.replace(word, proof=None)
+# What is signed: the word without its proof, and without what grows on the way.
+
+
+def _state(state: SiteState) -> object:
+    return msgspec.structs.replace(state, proof=None)
+
+
+def _ack(ack: Acknowledgement) -> object:
+    return msgspec.structs.replace(ack, proof=None, age_s=0.0, late_s=0.0)
+
+
+def _plan(install: Install) -> object:
+    return ("plan", install.query.id, install.plan_version, install.trees)
+
+
+def _count(count: Count) -> object:
+    return msgspec.structs.replace(count, proof=None)
+
+
+def _command(command: Command) -> object:
+    if isinstance(command, Remove):
+        return msgspec.structs.replace(command, proof=None)
+    return ("install", command.query, command.roster_version, command.operator)

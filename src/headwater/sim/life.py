@@ -118,7 +118,7 @@ class Life:
             do.Trim: self._trim,
             do.Answer: self._answer,
             do.KeepCommand: self._keep_command,
-            do.KeepVector: self._keep_vector,
+            do.KeepCounts: self._keep_counts,
             do.Installed: self._installed,
             do.Withdrawn: self._withdrawn,
             do.AnswersBegun: self._begin_ledger,
@@ -386,14 +386,14 @@ class Life:
         )
 
     def _keep_command(self, effect: do.KeepCommand) -> None:
-        self.disk.vector = dict(effect.vector)
+        self.disk.counts.update((count.installer, count) for count in effect.counts)
         if isinstance(effect.command, Install):
             self.disk.installs[str(effect.command.query.id)] = effect.command
         else:
             self.disk.installs.pop(str(effect.command.id), None)
 
-    def _keep_vector(self, effect: do.KeepVector) -> None:
-        self.disk.vector = dict(effect.vector)
+    def _keep_counts(self, effect: do.KeepCounts) -> None:
+        self.disk.counts.update((count.installer, count) for count in effect.counts)
 
     # ---- lives that were outlived
 
@@ -413,7 +413,7 @@ class Life:
 DURABLE = frozenset(
     {
         do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
-        do.Keep, do.KeepState, do.Trim, do.KeepCommand, do.KeepVector, do.AnswersBegun,
+        do.Keep, do.KeepState, do.Trim, do.KeepCommand, do.KeepCounts, do.AnswersBegun,
         do.AnswersEnded, do.LiveAnew, do.RiseAbove,
     }
 )  # fmt: skip

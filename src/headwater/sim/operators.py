@@ -9,6 +9,7 @@ import msgspec
 
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
+from headwater.sim.keys import SimulatedSignatures
 from headwater.sim.scenario import (
     SLIDE_S_MIN,
     START_S,
@@ -39,6 +40,7 @@ class Operators:
         transcript: Transcript,
         *,
         random: Random,
+        signatures: SimulatedSignatures,
     ) -> None:
         """``queries`` are all that were ever installed; further ones are added to them."""
         self._scenario = scenario
@@ -46,6 +48,7 @@ class Operators:
         self._queries = queries
         self._transcript = transcript
         self._random = random
+        self._sign = signatures.sign_command
 
     def install(self, query: Query) -> None:
         site = self._sites[query.id.installer]
@@ -57,12 +60,13 @@ class Operators:
             trees = draw_trees(self._random, self._scenario.roster, root=ordinal)
         self._queries[str(query.id)] = query
         clock = site.node.peer.root_clock(query.root) if site.node is not None else None
-        site.command(
-            Install(
-                query, trees, self._scenario.roster.version,
-                root_clock_s=None if clock is None else site.clock.now_s() + clock.offset_s,
-            )
-        )  # fmt: skip
+        install = Install(
+            query,
+            trees,
+            self._scenario.roster.version,
+            root_clock_s=None if clock is None else site.clock.now_s() + clock.offset_s,
+        )
+        site.command(self._sign(install))
 
     def install_another(self, site: str, *, draw: float) -> None:
         """A further query, commanded at ``site`` if it is up and knows its own count."""
@@ -79,7 +83,7 @@ class Operators:
             installer=site,
             begin_s=max(self._clock_s(at) + 8.0, START_S - self._behind_s_max),
         )
-        counter = at.disk.vector.get(site, 0) + 1
+        counter = at.next_number()
         name = f"q{number}"
         if random.random() < NAME_TAKEN_SHARE:
             name = self._scenario.first_query.stream
@@ -118,7 +122,7 @@ class Operators:
             return
         ids = sorted(at.disk.installs)
         query = at.disk.installs[ids[int(draw * len(ids))]].query
-        at.command(Remove(query.id, site, at.disk.vector.get(site, 0) + 1))
+        at.command(self._sign(Remove(query.id, site, at.next_number())))
 
     def _may_command(self, site: SimulatedSite) -> bool:
         return site.is_up and len(site.truth.incarnations) == 1

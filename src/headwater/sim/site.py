@@ -166,6 +166,11 @@ class SimulatedSite:
         if self.life is not None:
             self.life.load(peer, queued_bytes)
 
+    def next_number(self) -> int:
+        """Of a command given here, by what is on its disk."""
+        count = self.disk.counts.get(self.name)
+        return 1 if count is None else count.number + 1
+
     def command(self, command: Command) -> None:
         if self.life is not None:
             self.life.node.command(command, now_s=self.clock.now_s())

@@ -16,6 +16,7 @@ from random import Random
 import msgspec
 
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.overlay.command_log import commanded
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.admits import admits
 from headwater.sim.disk import Disk, Untold
@@ -128,7 +129,8 @@ class SiteSpark:
 
         All of one unit run here or none does: a unit is the parts of one stream.
         """
-        heard, kept = self._disk.vector, self._disk.installs
+        kept = self._disk.installs
+        heard = commanded(self._disk.counts.values(), kept)
         units = {query.unit for query in self.queries.values()}
         return (
             bool(units)

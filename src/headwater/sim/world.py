@@ -23,7 +23,7 @@ from headwater.sim.checkers import Checkers
 from headwater.sim.disk import CubeDisk, Disk
 from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
 from headwater.sim.faults import Kind, Nemesis
-from headwater.sim.keys import SimulatedKey, SimulatedSignatures
+from headwater.sim.keys import OPERATOR, SimulatedKey, SimulatedSignatures
 from headwater.sim.life import Surroundings
 from headwater.sim.link_ends import LinkEnds
 from headwater.sim.log import Log
@@ -82,13 +82,19 @@ class World:
             jitter=scenario.jitter,
         )
         self._random = Random(f"world {scenario.seed}")
+        names = (*self._places, OPERATOR)
+        self._keys = {name: SimulatedKey() for name in names}
         self._operators = Operators(
-            scenario, self.sites, self.checkers.queries, self.transcript, random=self._random
+            scenario,
+            self.sites,
+            self.checkers.queries,
+            self.transcript,
+            random=self._random,
+            signatures=SimulatedSignatures(self._keys[OPERATOR], self._keys),
         )
         struck = StruckSites(self.sites, self._operators, self.transcript)
         self.nemesis = Nemesis(self.queue, struck, self.network)
         self._life_count = 0
-        self._keys = {site.name: SimulatedKey() for site in scenario.roster.sites}
         around = Surroundings(
             self.queue,
             self.network,
@@ -171,7 +177,7 @@ class World:
         )
         node.restore(
             commands=disk.installs.values(),
-            vector=disk.vector,
+            counts=disk.counts.values(),
             cube=disk.cube.restore(),
             ledgers=[ledger.restore(query) for query, ledger in disk.ledgers.items()],
             now_s=clock.now_s(),

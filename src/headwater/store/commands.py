@@ -1,18 +1,18 @@
-"""The commands that a site knows, on disk: live queries, the vector, its own counter.
+"""The commands that a site knows, on disk: live queries, the installers' counts, its own counter.
 
-A removed query leaves nothing but the vector, which says "all commands of this installer up to n":
-an id at or below it that is not live is removed, so removals need no tombstones.
+Words are kept with their proofs: whoever asks for them must be able to look at them, also when
+those who signed them are gone. A removed query leaves nothing but its installer's count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from headwater.overlay.outputs import CommandAccepted, VectorAdvanced
-from headwater.plan.command import Install
+from headwater.overlay.outputs import CommandAccepted, CountsLearned
+from headwater.plan.command import Count, Install
 from headwater.store.disk import Disk
 from headwater.store.manifest import Manifest, Schema
 
@@ -25,6 +25,16 @@ COMMANDS_SCHEMA = Schema(
             "CREATE TABLE vector (installer TEXT PRIMARY KEY, counter INTEGER NOT NULL) "
             "WITHOUT ROWID",
             "CREATE TABLE counters (site TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID",
+        ),
+        (
+            # 0.1 signed nothing. Nobody would believe its commands, and none is taken over; the
+            # numbers that were given are not given again.
+            "INSERT INTO counters SELECT installer, counter FROM vector WHERE true "
+            "ON CONFLICT DO UPDATE SET last = max(last, excluded.last)",
+            "DROP TABLE vector",
+            "DELETE FROM installs",
+            "CREATE TABLE counts (installer TEXT PRIMARY KEY, number INTEGER NOT NULL, "
+            "count BLOB NOT NULL) WITHOUT ROWID",
         ),
     ),
 )
@@ -44,13 +54,13 @@ class CommandStore:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         self._manifest.refuse_if_broken()
 
-    def write(self, news: Sequence[CommandAccepted | VectorAdvanced]) -> None:
-        """Make commands and their vectors durable, in order, in one transaction."""
+    def write(self, news: Sequence[CommandAccepted | CountsLearned]) -> None:
+        """Make commands and counts durable, in order, in one transaction."""
         with self._manifest.transaction():
             for one in news:
                 if isinstance(one, CommandAccepted):
                     self._accept(one)
-                self._advance(one.vector)
+                self._keep(one.counts)
 
     def _accept(self, accepted: CommandAccepted) -> None:
         command = accepted.command
@@ -62,23 +72,22 @@ class CommandStore:
         else:
             self._manifest.run("DELETE FROM installs WHERE id = ?", (str(command.id),))
 
-    def _advance(self, vector: Mapping[str, int]) -> None:
+    def _keep(self, counts: Sequence[Count]) -> None:
         self._manifest.run_many(
-            "INSERT INTO vector VALUES (?, ?) ON CONFLICT DO UPDATE "
-            "SET counter = max(counter, excluded.counter)",
-            vector.items(),
+            "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
+            ((one.installer, one.number, msgspec.msgpack.encode(one)) for one in counts),
         )
 
     def next_counter(self, site: str) -> int:
         """A number for a command of this site: higher than all before, also after a crash.
 
-        It is above the vector too: a site that lost its disk learns from its peers how far its
+        It is above its count, too: a site that lost its disk learns from its peers how far its
         former self had counted, and must not use a number twice.
         """
         with self._manifest.transaction():
             (number,) = self._manifest.one(
                 "SELECT 1 + max(coalesce((SELECT last FROM counters WHERE site = ?1), 0), "
-                "coalesce((SELECT counter FROM vector WHERE installer = ?1), 0))",
+                "coalesce((SELECT number FROM counts WHERE installer = ?1), 0))",
                 (site,),
             )
             self._manifest.run("INSERT OR REPLACE INTO counters VALUES (?, ?)", (site, number))
@@ -89,6 +98,7 @@ class CommandStore:
         rows = self._manifest.all("SELECT command FROM installs ORDER BY id")
         return [msgspec.msgpack.decode(command, type=Install) for (command,) in rows]
 
-    def vector(self) -> dict[str, int]:
-        """Installer to the number up to which all of its commands are known."""
-        return dict(self._manifest.all("SELECT installer, counter FROM vector"))
+    def counts(self) -> list[Count]:
+        """Each installer's newest."""
+        rows = self._manifest.all("SELECT count FROM counts ORDER BY installer")
+        return [msgspec.msgpack.decode(count, type=Count) for (count,) in rows]
