@@ -38,6 +38,7 @@ from headwater.net.refusal import Refusal
 from headwater.net.signing import KeySignatures, MemoryKeys, OperatorSignature
 from headwater.net.value_link import ValueLink
 from headwater.overlay.messages import Message
+from headwater.overlay.signatures import UNSIGNED, Signatures
 
 HANDSHAKE_ROUND_TRIPS = 3
 """TCP, TLS 1.3, hello."""
@@ -72,6 +73,13 @@ class MemoryWorld:
     def network(self, site: str, codec: Codec, limits: NetLimits = DEFAULT_LIMITS) -> MemoryNetwork:
         network = self._networks[site] = MemoryNetwork(self, site, codec, limits)
         return network
+
+    def signatures(self, site: str) -> Signatures:
+        """Where values are handed over nobody is outside, and nobody signs."""
+        if self.hands_over_values:
+            return UNSIGNED
+        own = self.keys.make(site)
+        return KeySignatures(FEDERATION, own=lambda: own, others=self.keys)
 
     def find(self, site: str) -> MemoryNetwork | None:
         network = self._networks.get(site)
@@ -131,8 +139,7 @@ class MemoryNetwork:
         self._links: dict[str, MemoryLink | ValueLink] = {}
         self._dialling: set[str] = set()
         self.operator: OperatorSignature | None = world.operator
-        own = world.keys.make(site)
-        self.signatures = KeySignatures(FEDERATION, own=lambda: own, others=world.keys)
+        self.signatures = world.signatures(site)
 
     # The contract of ``Network``.
 

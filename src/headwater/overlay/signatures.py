@@ -46,7 +46,8 @@ class Signatures(Protocol):
 
 
 class Unsigned:
-    """Nobody signs and everybody is believed: for a machine that is looked at alone."""
+    """Nobody signs and everybody is believed: where all sites are one program, or for a machine
+    that is looked at alone."""
 
     def sign_state(self, state: SiteState) -> SiteState:
         return state
