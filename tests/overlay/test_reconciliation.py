@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.overlay.command_log import CommandLog
-from headwater.overlay.messages import CommandsKnown, Heartbeat, SummaryMessage
+from headwater.overlay.messages import (
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Heartbeat,
+    SummaryMessage,
+)
 from headwater.overlay.outputs import CommandAccepted, CountsLearned, Notice, Transmit
 from headwater.overlay.reconciliation import Reconciliation
 from headwater.plan.command import Count, Install, Remove
@@ -211,6 +217,16 @@ def test_a_summary_that_overtakes_the_first_heartbeat_does_not_delay_the_compari
     world.hand("b", "root", SummaryMessage(world.summary("b", 1, query=known)))
     world.run(6 * world.one_way_s)
     assert world.live("b") == {known, new}
+
+
+def test_an_install_that_is_asked_for_comes_with_its_installers_count(world):
+    """A site reads what is complete when it knows that it has all queries of a unit."""
+    query = world.install()
+    world.outputs["root"].clear()
+    world.hand("b", "root", AskInstall((query,)))
+    (answer,) = messages(world, "root", CommandMessage)
+    assert str(answer.command.query.id) == query
+    assert (answer.count.number, answer.count.live) == (1, (query,))
 
 
 def test_comparing_is_limited_while_it_does_not_help(world):

@@ -74,7 +74,7 @@ class CommandMessage(msgspec.Struct, frozen=True, tag=True):
 
     command: Install | Remove
     count: Count | None = None
-    """Its installer's, with this command, when it is given."""
+    """Its installer's newest, as far as the sender knows."""
 
 
 class CommandsKnown(msgspec.Struct, frozen=True, tag=True):

@@ -108,11 +108,19 @@ class Reconciliation:
         return [Transmit(site, AskInstall((query_id,)), CONTROL)]
 
     def answer(self, site: str, ask: AskInstall, *, now_s: float) -> list[Transmit]:
-        """The installs that are live here; of others the asker learns by comparing."""
+        """The installs that are live here, with their installers' counts, by which the asker knows
+        that it has all of a unit; of others it learns by comparing."""
         live = self._log.live
         found = [live[query_id] for query_id in ask.ids[:ASK_IDS_MAX] if query_id in live]
+        counts = self._log.counts
         return [
-            Transmit(site, CommandMessage(self.with_age(install, now_s=now_s)), CONTROL)
+            Transmit(
+                site,
+                CommandMessage(
+                    self.with_age(install, now_s=now_s), counts.get(install.query.id.installer)
+                ),
+                CONTROL,
+            )
             for install in found
         ]
 
