@@ -86,7 +86,8 @@ class AnswerRunner:
         """
         stream = query.id.name
         if stream not in self._writers:
-            writer = ResultsWriter(self._stores.results_directory / stream, disk=self._stores.disk)
+            place, disk = self._stores.results_directory / stream, self._stores.results_disk
+            writer = ResultsWriter(place, disk=disk)
             self._stores.ledger.settle_results(stream, writer)
             self._writers[stream] = writer
 

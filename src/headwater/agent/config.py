@@ -18,6 +18,7 @@ from headwater.errors import ConfigurationError
 from headwater.overlay.config import OverlayConfig
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
+from headwater.store.owner_alone import Readers
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -128,6 +129,9 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that must survive: cube, spool, commands, answers."""
     roster: str = "roster.toml"
     """The list of sites; the same at every agent."""
+    results_readers: Readers = Readers.OWNER
+    """Who on this machine may read the answers in ``results`` below ``directory``: ``owner``,
+    ``group`` (the agent's own) or ``all``. Everything else is for the agent's user alone."""
     listen: ListenConfig = ListenConfig()
     tls: TlsConfig = TlsConfig()
     spark: SparkSettings = SparkSettings()

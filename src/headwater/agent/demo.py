@@ -44,6 +44,7 @@ from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
 from headwater.root.envelope import Envelope
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
+from headwater.store.owner_alone import owner_alone
 from headwater.store.results import ResultsReader
 
 REGIONS = {
@@ -73,7 +74,7 @@ Show = Callable[[DemoSnapshot], None]
 def run_demo(*, seconds: float, seed: int, show: Show) -> DemoSummary:
     """Run it all; ``show`` is called a few times a second with what there is to see."""
     show(DemoSnapshot(0.0, seconds, "starting Spark"))
-    with tempfile.TemporaryDirectory(prefix="headwater-demo-") as directory:
+    with owner_alone(), tempfile.TemporaryDirectory(prefix="headwater-demo-") as directory:
         spark = start_session(SparkConfig(directory=directory, log=f"{directory}/spark.log"))
         try:
             show(DemoSnapshot(0.0, seconds, "warming Spark up on a few lines"))

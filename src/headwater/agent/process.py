@@ -32,13 +32,14 @@ from headwater.agent.metrics import serve_metrics
 from headwater.agent.replanning import keep_planned
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
-from headwater.agent.stores import SiteStores
+from headwater.agent.stores import RESULTS, SiteStores
 from headwater.net.certs import CertFiles
 from headwater.net.codec import Codec
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
 from headwater.node.effects import Notice
 from headwater.plan.roster import Roster
+from headwater.store.owner_alone import UMASK, make_own
 from headwater.store.retention import RetentionConfig
 
 log = structlog.get_logger()
@@ -51,6 +52,7 @@ EXIT_TO_BE_RESTARTED = 75
 
 def run_agent(config: AgentConfig) -> None:
     """Run until SIGTERM or SIGINT; SIGHUP reads certificates and deny list again."""
+    os.umask(UMASK)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         processors=[
@@ -74,10 +76,11 @@ async def _run(config: AgentConfig) -> None:
     directory = Path(config.directory)
     clock = SiteClock()
     settings = RuntimeSettings.of(config)
+    _keep_to_owner(config)
     stores = SiteStores(
         directory, site=config.site, clock=clock.now_s,
         retention=RetentionConfig(config.cube.retention_s, config.cube.retention_bytes),
-        spool_bytes_max=config.sources.spool_bytes_max,
+        spool_bytes_max=config.sources.spool_bytes_max, readers=config.results_readers,
     )  # fmt: skip
     (directory / READY).unlink(missing_ok=True)
     desk = ControlDesk()
@@ -117,6 +120,14 @@ async def _run(config: AgentConfig) -> None:
             await asyncio.to_thread(spark.close)
         with contextlib.suppress(Exception):
             stores.close()
+
+
+def _keep_to_owner(config: AgentConfig) -> None:
+    """Before anything is opened there: a former version let others on this machine read it."""
+    directory = Path(config.directory)
+    wide = make_own(directory, results=directory / RESULTS, readers=config.results_readers)
+    if wide:
+        log.warning("closed to others", paths=[str(path) for path in wide])
 
 
 def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> AgentSpark | None:

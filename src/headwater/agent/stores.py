@@ -19,10 +19,13 @@ from headwater.agent.query_book import QueryBook
 from headwater.store.commands import CommandStore
 from headwater.store.cube import Cube
 from headwater.store.disk import Disk
+from headwater.store.owner_alone import ReadableDisk, Readers
 from headwater.store.retention import RetentionConfig
 from headwater.store.root_ledger import RootLedger
 from headwater.store.segments import CACHE_BYTES_MAX
 from headwater.store.spool import SPOOL_BYTES_MAX
+
+RESULTS = "results"
 
 
 class SiteStores:
@@ -38,12 +41,14 @@ class SiteStores:
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         disk: Disk | None = None,
         cache_bytes_max: int = CACHE_BYTES_MAX,
+        readers: Readers = Readers.OWNER,
     ) -> None:
         self.site = site
         self.disk = disk or Disk()
-        """For all that this site reads and writes, its logs and results among it."""
+        """For all that this site reads and writes, its logs among it."""
+        self.results_disk = self.disk if readers is Readers.OWNER else ReadableDisk(readers)
         self.directory = directory
-        self.results_directory = directory / "results"
+        self.results_directory = directory / RESULTS
         self.book = QueryBook()
         self.cube = Cube.open(
             directory / "cube",

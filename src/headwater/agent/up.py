@@ -23,6 +23,7 @@ from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.certs import create_authority, issue
 from headwater.net.identity import Role
 from headwater.plan.roster import Roster, Site
+from headwater.store.owner_alone import owner_alone
 
 RUNNING_FILE = "running.json"
 READY_S_MAX = 240.0
@@ -45,6 +46,11 @@ def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
         return load_roster(directory / "roster.toml")[1]
     if site_count < 1:
         raise ConfigurationError(f"up: wanted at least one site, got {site_count}")
+    with owner_alone():
+        return _lay_out(directory, site_count=site_count, relays=relays)
+
+
+def _lay_out(directory: Path, *, site_count: int, relays: int) -> Roster:
     directory.mkdir(parents=True, exist_ok=True)
     ports = _free_ports(site_count + relays)
     sites = tuple(
@@ -97,7 +103,9 @@ def start_agent(directory: Path, name: str) -> int:
 
 def spawn_agent(directory: Path, name: str) -> subprocess.Popen[bytes]:
     """One agent of the layout as a process of its own; its output goes to ``agent.log``."""
-    log = open(directory / name / "agent.log", "ab")  # noqa: SIM115 - the child keeps it
+    with owner_alone():
+        log = open(directory / name / "agent.log", "ab")  # noqa: SIM115 - the child keeps it
+    os.fchmod(log.fileno(), 0o600)
     command = [sys.executable, "-m", "headwater.cli", "agent", "--config"]
     with log:
         return subprocess.Popen(

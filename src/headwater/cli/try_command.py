@@ -133,8 +133,10 @@ def _computed(
     from headwater.agent.try_query import Progress, differences, is_brief, try_central, try_query
     from headwater.cli.progress import ProgressLine
     from headwater.spark.session import SparkConfig, start_session
+    from headwater.store.owner_alone import owner_alone
 
-    with ProgressLine() as line, TemporaryDirectory(prefix="headwater-try-") as directory:
+    scratch = TemporaryDirectory(prefix="headwater-try-")
+    with ProgressLine() as line, owner_alone(), scratch as directory:
         line.show(Progress("starting Spark"))
         spark = start_session(
             SparkConfig(

@@ -34,11 +34,11 @@ class Disk:
     in memory."""
 
     def make_directory(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def write_new(self, path: Path, pieces: Iterable[bytes | memoryview]) -> None:
         """Write a file that must not exist yet, unsynced; a failed one is not left behind."""
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o640)
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
             for piece in pieces:
                 self.write_all(handle, piece)

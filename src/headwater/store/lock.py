@@ -30,8 +30,8 @@ class DirectoryLock:
         """Lock the directory, making it if needed. Raises ``AlreadyRunning``, never waits."""
         path = directory / LOCK_NAME
         with explained(f"locking {directory}"):
-            directory.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

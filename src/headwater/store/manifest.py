@@ -21,6 +21,7 @@ schema, and every further one begins as a copy of its pages, in 0.4 ms.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -99,6 +100,7 @@ class Manifest:
             make_durably(disk, path.parent)
         connection = None
         try:
+            _make_own(path)
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             connection.execute("PRAGMA journal_mode = WAL")
@@ -279,6 +281,13 @@ class Manifest:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         if self._broken is not None:
             raise StoreBroken(f"{self._broken}; nothing more is written until it is opened anew")
+
+
+def _make_own(path: Path) -> None:
+    """Its owner's alone from the first moment; SQLite gives the files beside it the same mode. What
+    fails here fails again when it is opened, and is told then."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
