@@ -123,6 +123,17 @@ def refuse_unfit(network: Network, settings: Mapping[str, str], *, shared: str |
         )
 
 
+def refuse_open(given: Mapping[str, str]) -> None:
+    """With a local master: an operator's settings must not open what everybody here can reach."""
+    opened = sorted(
+        name for name, value in ENCRYPTED.items() if given.get(name, value).strip() != value
+    )
+    if opened:
+        raise ConfigurationError(
+            f"spark settings: {opened} open Spark's ports to everybody on this machine; remove them"
+        )
+
+
 def make_private(directory: Path) -> None:
     """A directory of our own within the shared one, which others may be able to write to."""
     where = f"[spark] shared: {directory.parent}"

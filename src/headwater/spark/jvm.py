@@ -34,6 +34,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import UTF8Deserializer, read_int
 
 from headwater.errors import SparkFailed
+from headwater.spark.callback_door import guard_callbacks
 from headwater.spark.done_within import done_within
 from headwater.spark.java import Java
 from headwater.spark.jvm_end import JvmEnd, end_of
@@ -286,6 +287,8 @@ def _connect(port: int, secret: str) -> Any:
     os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = secret
     try:
-        return launch_gateway()
+        gateway = launch_gateway()
+        guard_callbacks(gateway)
+        return gateway
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]

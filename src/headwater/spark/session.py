@@ -13,6 +13,7 @@ import contextlib
 import importlib.resources
 import logging
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from headwater.errors import ConfigurationError, SparkFailed
 from headwater.spark.archive import archive_path
 from headwater.spark.cluster import (
     CLUSTER,
+    ENCRYPTED,
     SECRET,
     SHUFFLE_PARTITIONS,
     Network,
@@ -36,6 +38,7 @@ from headwater.spark.cluster import (
     make_private,
     not_taken,
     read_secret,
+    refuse_open,
     refuse_unfit,
     refuse_unreachable,
 )
@@ -97,11 +100,18 @@ The checkpoint is written by way of Hadoop, which has no native library here and
 one. Written without checksums, by the simpler of two ways, it takes two. Nobody reads it again: see
 ``source_stream``."""
 
+SEVERAL_PROCESSES = "local-cluster"
+"""A local master that starts executors of its own, which must be told the secret."""
 GONE_S = 0.5
 """How long the end of a JVM may come after the end of its sockets."""
 
-LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """With a local master, or one on loopback, nobody else has business with the driver."""
+LOCAL = {**LOOPBACK, **ENCRYPTED}
+"""And of those on this machine only the driver itself: its port takes objects of any class from
+whoever knows the secret, which the JVM makes for itself at each start. What passes between the
+parts of one process passes no port, so this costs nothing but at the start. What it writes to disk
+is for its owner alone already, and is not encrypted once more."""
 
 
 class SparkConfig(msgspec.Struct, frozen=True):
@@ -244,6 +254,8 @@ def _made_ready(config: SparkConfig, settings: Mapping[str, str]) -> Path | None
 
 def _secrets(config: SparkConfig) -> list[tuple[str, str]]:
     """What is told to the JVM alone. Raises where it is no secret."""
+    if config.master.startswith(SEVERAL_PROCESSES):
+        return [(SECRET, secrets.token_hex(32))]
     is_told = config.secret is not None and is_cluster(config.master)
     return [(SECRET, read_secret(config.secret))] if is_told and config.secret else []
 
@@ -285,6 +297,8 @@ def session_settings(config: SparkConfig) -> dict[str, str]:
             f"spark settings: {SECRET} belongs in a file for the agent's user alone; name it with "
             "secret = … under [spark]"
         )
+    if not is_cluster(config.master):
+        refuse_open(given)
     settings = {
         "spark.app.name": "headwater",
         "spark.master": config.master,
@@ -307,7 +321,7 @@ def _place_settings(config: SparkConfig) -> dict[str, str]:
     if not is_cluster(config.master):
         return LOCAL
     network = Network(config.master, config.secret)
-    return {**CLUSTER, **network.settings(), **(LOCAL if network.is_loopback else {})}
+    return {**CLUSTER, **network.settings(), **(LOOPBACK if network.is_loopback else {})}
 
 
 def core_count(master: str, *, available: int | None = None) -> int:
