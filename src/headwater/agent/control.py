@@ -33,6 +33,7 @@ from headwater.plan.timestamps import timestamp_us
 from headwater.root.envelope import Envelope
 from headwater.root.explain import OVER, SiteUnread
 from headwater.root.view import site_offsets_s, sites_ahead, sites_unread
+from headwater.shown_text import shown_line, shown_within
 from headwater.store.results import ResultsReader
 
 T = TypeVar("T")
@@ -277,14 +278,16 @@ async def _why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | 
         reader, window = _reader(runtime, query), explanation.window
         published = await asyncio.to_thread(reader.newest_of, str(query.id), window)
         explanation = explanation.with_published(published)
+    value = msgspec.to_builtins(explanation)
+    seen = msgspec.convert(shown_within(value), type(explanation))
     times = {"start": iso(explanation.start_us), "end": iso(explanation.end_us)}
-    trouble = _trouble_text(runtime, query)
+    trouble = shown_line(_trouble_text(runtime, query))
     deaths = [
-        f"{iso(int(one.at_s * 1e6))} Spark died here with this query at work: {one.text}"
+        f"{iso(int(one.at_s * 1e6))} Spark died here with this query at work: "
+        + shown_line(one.text)
         for one in _deaths(runtime, query)[-DEATHS_SHOWN:]
     ]
-    lines = [explanation.text(), *([f"trouble at {runtime.site}: {trouble}"] if trouble else ())]
-    value = msgspec.to_builtins(explanation)
+    lines = [seen.text(), *([f"trouble at {runtime.site}: {trouble}"] if trouble else ())]
     value |= {**times, "trouble": trouble, "spark_deaths": deaths}
     return api.WhyReply("\n".join([*lines, *deaths]), value)
 

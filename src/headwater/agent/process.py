@@ -39,6 +39,7 @@ from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
 from headwater.node.effects import Notice
 from headwater.plan.roster import Roster
+from headwater.shown_text import escaped_json
 from headwater.store.owner_alone import UMASK, make_own
 from headwater.store.retention import RetentionConfig
 
@@ -67,7 +68,7 @@ def run_agent(config: AgentConfig) -> None:
 
 
 def _json(value: object, **_: object) -> str:
-    return msgspec.json.encode(value, enc_hook=str).decode()
+    return escaped_json(msgspec.json.encode(value, enc_hook=str).decode())
 
 
 async def _run(config: AgentConfig) -> None:

@@ -7,6 +7,7 @@ such a name keeps it, and the envelope's gets an underscore in front.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headwater.cli.output import Listing, OutputFormat, print_objects, print_table, say
+from headwater.cli.output import Listing, OutputFormat, print_objects, print_table, print_text, say
 from headwater.errors import ConfigurationError
 
 ROWS_SHOWN = 200
@@ -135,6 +136,11 @@ def _write_arrow(table: pa.Table, form: OutputFormat, path: Path | None) -> None
     if form is OutputFormat.CSV:
         import pyarrow.csv as arrow_csv
 
+        if path is None and sys.stdout.isatty():
+            seen = io.BytesIO()
+            arrow_csv.write_csv(table.flatten(), seen)
+            print_text(seen.getvalue().decode())
+            return
         arrow_csv.write_csv(table.flatten(), target)
         return
     import pyarrow.parquet as parquet

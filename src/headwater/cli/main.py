@@ -23,6 +23,7 @@ from headwater.cli import (
 )
 from headwater.cli import try_command as trying
 from headwater.errors import HeadwaterError
+from headwater.shown_text import shown
 
 DEBUG = "HEADWATER_DEBUG"
 """Set by ``--debug``, and seen by the processes that a command starts."""
@@ -84,7 +85,7 @@ def _before_every_command(
 def _end(message: str, code: int, error: Exception) -> None:
     if os.environ.get(DEBUG):
         raise error
-    print(message, file=sys.stderr)
+    print(shown(message), file=sys.stderr)
     sys.exit(code)
 
 

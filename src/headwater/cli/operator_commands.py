@@ -18,9 +18,11 @@ from headwater.cli.output import (
     print_listing,
     print_objects,
     print_table,
+    print_text,
     say,
 )
 from headwater.errors import ConfigurationError
+from headwater.shown_text import shown_line
 
 Federation = Annotated[
     Path | None,
@@ -66,7 +68,7 @@ def explain(
     request = api.ExplainRequest(read_sql(file))
     reply = ask(federation, at, api.EXPLAIN, request, api.ExplainReply)
     if chosen(output) is OutputFormat.TABLE:
-        print("\n\n".join(reply.plans))
+        print_text("\n\n".join(reply.plans))
     else:
         print_objects({"plan": plan} for plan in reply.plans)
 
@@ -134,7 +136,7 @@ def why(
 
     reply = ask(federation, at, api.WHY, api.WhyRequest(stream, window), api.WhyReply)
     if chosen(output) is OutputFormat.TABLE:
-        print(reply.text)
+        print_text(reply.text)
     else:
         print_objects([reply.value])
 
@@ -179,7 +181,7 @@ def _show_answer(
     columns = tuple(rows[0]) if rows else ()
     listing = Listing(columns, [tuple(row.values()) for row in rows], none="no rows")
     if form is OutputFormat.TABLE:
-        print(headline(header))
+        print_text(shown_line(headline(header)))
         print_table(listing)
     else:
         print_listing(listing, form)

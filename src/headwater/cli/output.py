@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -19,6 +19,7 @@ import msgspec
 import typer
 
 from headwater.errors import ConfigurationError
+from headwater.shown_text import escaped_json, shown, shown_line, shown_within
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +83,7 @@ def chosen(wanted: OutputFormat | None, out: IO[str] | None = None) -> OutputFor
 
 def say(text: str) -> None:
     """A line about the work itself."""
-    print(text, file=sys.stderr, flush=True)
+    print(shown(text), file=sys.stderr, flush=True)
 
 
 def log_warnings_only() -> None:
@@ -93,8 +94,18 @@ def log_warnings_only() -> None:
 
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),
+            _plain_words,
+            structlog.dev.ConsoleRenderer(),
+        ],
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )
+
+
+def _plain_words(logger: Any, name: str, event: MutableMapping[str, Any]) -> Any:
+    return shown_within(dict(event))
 
 
 def print_listing(
@@ -106,8 +117,9 @@ def print_listing(
         print_table(listing, out)
     elif form is OutputFormat.CSV:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(listing.columns)
-        writer.writerows(listing.rows)
+        is_seen = out.isatty()
+        for row in (listing.columns, *listing.rows):
+            writer.writerow([_seen(value) for value in row] if is_seen else row)
     else:
         assert form is OutputFormat.JSON, f"a listing as {form}: its command should refuse that"
         print_objects((dict(zip(listing.columns, row, strict=True)) for row in listing.rows), out)
@@ -117,21 +129,26 @@ def print_objects(objects: Iterable[Any], out: IO[str] | None = None) -> None:
     """One JSON object a line, each flushed: the reader of a pipe may be waiting for it."""
     out = out or sys.stdout
     for item in objects:
-        out.write(_ENCODER.encode(item).decode() + "\n")
+        out.write(escaped_json(_ENCODER.encode(item).decode()) + "\n")
         out.flush()
 
 
 def print_table(listing: Listing, out: IO[str] | None = None) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     console = console_on(out or sys.stdout)
     if not listing.rows:
-        console.print(listing.none, markup=False, highlight=False)
+        console.print(shown(listing.none), markup=False, highlight=False)
         return
-    table = Table(title=listing.title or None, title_justify="left", header_style="bold")
+    table = Table(
+        title=shown_line(listing.title) or None, title_justify="left", header_style="bold"
+    )
     for number, name in enumerate(listing.columns):
         is_number = all(isinstance(row[number], int | float | Decimal) for row in listing.rows)
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        table.add_column(
+            Text(shown_line(name)), justify="right" if is_number else "left", overflow="fold"
+        )
     for row in listing.rows:
         table.add_row(*(_cell(value) for value in row))
     console.print(table)
@@ -143,6 +160,15 @@ def console_on(out: IO[str]) -> Console:
 
     width = None if out.isatty() else 160
     return Console(file=out, width=width, highlight=False)
+
+
+def print_text(text: str) -> None:
+    """What was found, as a text for people."""
+    print(shown(text))
+
+
+def _seen(value: Any) -> Any:
+    return shown_line(value) if isinstance(value, str) else value
 
 
 def _cell(value: Any) -> Any:
@@ -160,5 +186,6 @@ def _cell(value: Any) -> Any:
         text = ", ".join(str(item) for item in value)
     else:
         text = str(value)
+    text = shown_line(text)
     cut = text if len(text) <= CELL_CHARACTERS_MAX else text[: CELL_CHARACTERS_MAX - 1] + "…"
     return Text(cut)
