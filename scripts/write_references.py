@@ -25,7 +25,8 @@ from headwater.plan.roster import Site
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "remove",
-    "agent", "certs", "certs init", "certs site", "certs operator", "certs show",
+    "agent", "certs", "certs init", "certs site", "certs relay", "certs operator",
+    "certs viewer", "certs show",
 )  # fmt: skip
 
 

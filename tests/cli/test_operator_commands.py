@@ -16,6 +16,7 @@ from headwater.cli import main
 from headwater.errors import QueryRefused
 from headwater.net.certs import CertFiles, create_authority, issue
 from headwater.net.codec import Codec
+from headwater.net.control import Caller
 from headwater.net.identity import Role
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
@@ -84,7 +85,7 @@ class Agents:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
     def _handler(self, site: str) -> Callable[[str, dict[str, Any]], Any]:
-        async def handle(name: str, payload: dict[str, Any]) -> Any:
+        async def handle(name: str, payload: dict[str, Any], caller: Caller) -> Any:
             self.asked.append((site, {"name": name, **payload}))
             if payload.get("stream") == "far" and site == "fra":
                 lhr = self.sites[1]

@@ -10,6 +10,7 @@ import pytest
 from headwater.agent.certificate_watch import CertificateWatch
 from headwater.errors import HeadwaterError
 from headwater.net.certs import Authority, identity_in, issue
+from headwater.net.control import Caller
 from headwater.net.control_client import ControlClient
 from headwater.net.identity import Role
 from headwater.net.tls import Credentials
@@ -39,7 +40,7 @@ def test_a_certificate_that_is_written_to_the_deny_list_loses_its_link(
         await by_bravo.until(lambda ear: bool(ear.downs))
         bravo.dial("alpha")
         await kit.eventually(lambda: alpha.stats().refused.get("denied certificate") == 2)
-        deny.unlink()
+        deny.write_text("")
         watch.look()
         await kit.eventually(lambda: bravo.stats().refused.get("refused us") == 1)
         bravo.dial("alpha")
@@ -52,7 +53,7 @@ def test_an_operator_who_is_denied_loses_the_connection_and_gets_no_other(
     live: Any, kit: Any, tmp_path: Path
 ) -> None:
     async def test(federation: Any) -> None:
-        async def echo(name: str, payload: dict[str, Any]) -> Any:
+        async def echo(name: str, payload: dict[str, Any], caller: Caller) -> Any:
             return payload
 
         deny = tmp_path / "denied"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from headwater.errors import HeadwaterError, NotAuthorised, QueryRefused, WireError
-from headwater.net.control import EVENTS_AHEAD_BYTES, REQUESTS_MAX
+from headwater.net.control import EVENTS_AHEAD_BYTES, REQUESTS_MAX, Caller
 from headwater.net.control_client import ControlClient
 from headwater.net.frames import WAITED, Kind, Stream, encode_frame
 
@@ -18,11 +18,13 @@ class Agent:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.callers: list[Caller] = []
         self.events_made = 0
         self.is_stream_closed = asyncio.Event()
         self.proceed = asyncio.Event()
 
-    async def __call__(self, name: str, payload: dict[str, Any]) -> Any:
+    async def __call__(self, name: str, payload: dict[str, Any], caller: Caller) -> Any:
+        self.callers.append(caller)
         self.asked.append((name, payload))
         if name == "echo":
             return payload

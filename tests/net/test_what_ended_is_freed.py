@@ -81,8 +81,11 @@ def test_strangers_who_knock_and_leave_cost_nothing_afterwards(
     live(test)
 
 
-def test_strangers_who_are_pushed_out_cost_nothing_afterwards(live: Any, kit: Any) -> None:
-    """Long before their handshake would have timed out."""
+@pytest.mark.parametrize(("said", "count"), [(b"", 0), (b"\x16", 2)])
+def test_strangers_who_are_pushed_out_cost_nothing_afterwards(
+    live: Any, kit: Any, said: bytes, count: int
+) -> None:
+    """Long before their handshake would have timed out. Those who say nothing cost no TLS."""
 
     async def test(federation: Any) -> None:
         limits = NetLimits(greetings_max=2)
@@ -90,8 +93,12 @@ def test_strangers_who_are_pushed_out_cost_nothing_afterwards(live: Any, kit: An
         writers = []
         for _ in range(TIMES):
             writers.append((await asyncio.open_connection("127.0.0.1", alpha.port))[1])
+            writers[-1].write(said)
             await asyncio.sleep(0.01)
-        await kit.eventually(lambda: held() == 2)
+        await kit.eventually(
+            lambda: alpha.stats().refused.get("too many connections") == TIMES - 2
+        )
+        await kit.eventually(lambda: held() == count)
         for writer in writers:
             writer.close()
         await kit.eventually(lambda: held() == 0)

@@ -38,7 +38,8 @@ class TlsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str = "certs/site.key"
     """Its key, readable by the agent's user alone."""
     deny: str = "certs/denied"
-    """Serials of certificates that are refused, one a line; no file: none."""
+    """Serials of certificates that are refused, one a line. No file: nobody is, and the agent's log
+    says so at the start."""
 
 
 class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

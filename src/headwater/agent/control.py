@@ -26,6 +26,7 @@ from headwater.agent.install import (
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.net.control import Caller
 from headwater.node.effects import Notice
 from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
@@ -62,7 +63,9 @@ class ControlDesk:
         if self._runtime is not None:
             self._runtime.note(notice.part, notice.kind, notice.text)
 
-    async def handle(self, name: str, payload: dict[str, Any]) -> Any:
+    async def handle(
+        self, name: str, payload: dict[str, Any], caller: Caller | None = None
+    ) -> Any:
         """The reply as plain data, or an asynchronous iterator of events."""
         if self._runtime is None:
             raise HeadwaterError("this agent is starting; try again in a moment")

@@ -33,12 +33,14 @@ from headwater.agent.replanning import keep_planned
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import RESULTS, SiteStores
+from headwater.errors import ConfigurationError
 from headwater.net.certs import CertFiles
 from headwater.net.codec import Codec
+from headwater.net.identity import Role
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
 from headwater.node.effects import Notice
-from headwater.plan.roster import Roster
+from headwater.plan.roster import Roster, Site
 from headwater.shown_text import escaped_json
 from headwater.store.owner_alone import UMASK, make_own
 from headwater.store.retention import RetentionConfig
@@ -91,6 +93,7 @@ async def _run(config: AgentConfig) -> None:
             await asyncio.to_thread(spark.open)
         files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
         credentials = Credentials(files, deny=Path(config.tls.deny))
+        _check_credentials(credentials, site)
         network = TlsNetwork(
             site=config.site,
             roster=roster,
@@ -129,6 +132,19 @@ def _keep_to_owner(config: AgentConfig) -> None:
     wide = make_own(directory, results=directory / RESULTS, readers=config.results_readers)
     if wide:
         log.warning("closed to others", paths=[str(path) for path in wide])
+
+
+def _check_credentials(credentials: Credentials, site: Site) -> None:
+    """What the network can't know by itself: what the roster says, and what nobody would notice."""
+    if credentials.identity.role is Role.RELAY and site.has_data:
+        raise ConfigurationError(
+            f"certificate of {site.name}: it is a relay's, which originates nothing, and the "
+            f"roster gives {site.name} data; issue one with: headwater certs site, or say "
+            "has_data = false in the roster"
+        )
+    if credentials.missing_deny is not None:
+        text = "nobody is denied; if that is meant, put an empty file there"
+        log.warning("no deny list", path=str(credentials.missing_deny), text=text)
 
 
 def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> AgentSpark | None:

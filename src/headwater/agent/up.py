@@ -32,6 +32,7 @@ STOP_S_MAX = 20.0
 SPARK_AGENT_BYTES = 900 << 20
 """About what one agent with its lean Spark takes; see the benchmarks."""
 OPERATOR = "operator"
+NOBODY_DENIED = "# serials of certificates that are refused, one a line\n"
 
 
 class Running(msgspec.Struct):
@@ -67,8 +68,10 @@ def _lay_out(directory: Path, *, site_count: int, relays: int) -> Roster:
     federation = directory.resolve().name
     authority = create_authority(directory / "certs", federation)
     issue(authority, Role.OPERATOR, OPERATOR)
+    (directory / "certs" / "denied").write_text(NOBODY_DENIED)
     for site in sites:
-        issue(authority, Role.SITE, site.name, hosts=(site.host,))
+        role = Role.SITE if site.has_data else Role.RELAY
+        issue(authority, role, site.name, hosts=(site.host,))
         (directory / site.name / "data").mkdir(parents=True, exist_ok=True)
         (directory / site.name / "agent.toml").write_text(_agent_toml(site))
     (directory / "roster.toml").write_text(roster_toml(federation, roster))
@@ -204,7 +207,8 @@ def _agent_toml(site: Site) -> str:
         f"[tls]\n"
         f'ca = "../certs/ca.pem"\n'
         f'certificate = "../certs/{site.name}.pem"\n'
-        f'key = "../certs/{site.name}.key"\n\n'
+        f'key = "../certs/{site.name}.key"\n'
+        f'deny = "../certs/denied"\n\n'
         f"[spark]\n"
         f'mode = "{mode}"\n'
         f'master = "local[1]"\n\n'

@@ -12,10 +12,14 @@ from headwater.cli.output import Listing, ListingOutput, OutputFormat, print_lis
 
 if TYPE_CHECKING:
     from headwater.net.certs import CertFiles
+    from headwater.net.identity import Role
 
 Directory = Annotated[Path, typer.Argument(help="Where the CA's key is; keep it off the sites.")]
 Days = Annotated[float | None, typer.Option(help="How long it is valid.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+Host = Annotated[
+    list[str] | None, typer.Option(help="A name or address that it is dialled by.")
+]
 Into = Annotated[Path | None, typer.Option(help="Write it elsewhere than beside the CA.")]
 
 certs = typer.Typer(
@@ -62,23 +66,32 @@ def init(
 def site(
     directory: Directory,
     name: Annotated[str, typer.Argument(help="As in the roster.")],
-    host: Annotated[
-        list[str] | None, typer.Option(help="A name or address that it is dialled by.")
-    ] = None,
+    host: Host = None,
     into: Into = None,
     days: Days = None,
     force: Force = False,
     output: ListingOutput = None,
 ) -> None:
     """Make the certificate of a site."""
-    from headwater.net.certs import issue, load_authority
     from headwater.net.identity import Role
 
-    files = issue(
-        load_authority(directory), Role.SITE, name,
-        into=into, hosts=tuple(host or ()), days=days, force=force,
-    )  # fmt: skip
-    _print(Role.SITE, name, files, output)
+    _issue(directory, Role.SITE, name, into, days, force, output, hosts=tuple(host or ()))
+
+
+@certs.command("relay")
+def relay(
+    directory: Directory,
+    name: Annotated[str, typer.Argument(help="As in the roster.")],
+    host: Host = None,
+    into: Into = None,
+    days: Days = None,
+    force: Force = False,
+    output: ListingOutput = None,
+) -> None:
+    """Make the certificate of a relay, which carries and never originates."""
+    from headwater.net.identity import Role
+
+    _issue(directory, Role.RELAY, name, into, days, force, output, hosts=tuple(host or ()))
 
 
 @certs.command("operator")
@@ -91,12 +104,24 @@ def operator(
     output: ListingOutput = None,
 ) -> None:
     """Make the certificate of an operator, who commands."""
-    from headwater.net.certs import issue, load_authority
     from headwater.net.identity import Role
 
-    signer = load_authority(directory)
-    files = issue(signer, Role.OPERATOR, name, into=into, days=days, force=force)
-    _print(Role.OPERATOR, name, files, output)
+    _issue(directory, Role.OPERATOR, name, into, days, force, output)
+
+
+@certs.command("viewer")
+def viewer(
+    directory: Directory,
+    name: Annotated[str, typer.Argument(help="Who looks on.")],
+    into: Into = None,
+    days: Days = None,
+    force: Force = False,
+    output: ListingOutput = None,
+) -> None:
+    """Make the certificate of a viewer, who sees and changes nothing."""
+    from headwater.net.identity import Role
+
+    _issue(directory, Role.VIEWER, name, into, days, force, output)
 
 
 @certs.command("show")
@@ -116,6 +141,17 @@ def show(
         f"{who.serial:x}",
     )
     print_listing(Listing(("role", "name", "federation", "expires", "serial"), [row]), output)
+
+
+def _issue(
+    directory: Path, role: Role, name: str, into: Path | None, days: float | None, force: bool,
+    output: OutputFormat | None, *, hosts: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    from headwater.net.certs import issue, load_authority
+
+    signer = load_authority(directory)
+    files = issue(signer, role, name, into=into, hosts=hosts, days=days, force=force)
+    _print(role, name, files, output)
 
 
 def _print(role: str, name: str, files: CertFiles, output: OutputFormat | None) -> None:

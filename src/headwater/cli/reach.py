@@ -55,11 +55,13 @@ def find_agent(federation: Path | None, site: str | None) -> Agent:
 
 
 def operator_files(directory: Path) -> CertFiles:
-    """The first certificate in the directory that has the operator's role, with its key."""
-    for cert in sorted(directory.glob("*.pem")):
-        key = cert.with_suffix(".key")
-        if cert.name != "ca.pem" and key.exists() and identity_in(cert).role is Role.OPERATOR:
-            return CertFiles(directory / "ca.pem", cert, key)
+    """The first certificate in the directory with the role of an operator, else of a viewer."""
+    certs = [cert for cert in sorted(directory.glob("*.pem")) if cert.name != "ca.pem"]
+    for role in (Role.OPERATOR, Role.VIEWER):
+        for cert in certs:
+            key = cert.with_suffix(".key")
+            if key.exists() and identity_in(cert).role is role:
+                return CertFiles(directory / "ca.pem", cert, key)
     raise ConfigurationError(
         f"{directory}: no operator's certificate there; make one with: "
         f"headwater certs operator CA NAME --into {directory}"

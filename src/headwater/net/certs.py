@@ -1,4 +1,4 @@
-"""A federation's own certificates: its CA, one certificate for each site, one for each operator.
+"""A federation's own certificates: its CA, one certificate for each member.
 
 The CA is used for nothing else, so "signed by it" means "belongs to the federation". Keys are
 P-256: small on the wire and quick on a small site. A file that exists is never overwritten unless
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from headwater.errors import ConfigurationError
-from headwater.net.identity import Identity, Role, is_name, parse_uri
+from headwater.net.identity import AGENTS, Identity, Role, is_name, parse_uri
 
 CA_DAYS = 3650
 SITE_DAYS = 365
@@ -30,7 +30,12 @@ starts today must not be refused by a site that is some minutes behind."""
 
 NAME_RULE = "up to 63 letters, digits, '.', '_' and '-'"
 
-_DAYS = {Role.SITE: SITE_DAYS, Role.OPERATOR: OPERATOR_DAYS}
+_DAYS = {
+    Role.SITE: SITE_DAYS,
+    Role.RELAY: SITE_DAYS,
+    Role.OPERATOR: OPERATOR_DAYS,
+    Role.VIEWER: OPERATOR_DAYS,
+}
 
 
 class CertFiles(msgspec.Struct, frozen=True):
@@ -148,7 +153,7 @@ def _sign(
     names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(identity.uri)]
     names += [_host(host) for host in hosts]
     usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
-    if identity.role is Role.SITE:
+    if identity.role in AGENTS:
         usages.append(ExtendedKeyUsageOID.SERVER_AUTH)
     issuer = authority.certificate.subject
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())

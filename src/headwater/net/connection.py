@@ -22,6 +22,7 @@ from headwater.net.frames import (
     encode_frame,
 )
 from headwater.net.hello import Goodbye, Hello
+from headwater.net.identity import Identity
 from headwater.net.network import LinkCounters
 from headwater.net.refusal import Refused
 from headwater.net.send_queue import SendQueue
@@ -36,6 +37,8 @@ overtaken and taken back."""
 class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.heard_s = 0.0
+        self.identity: Identity | None = None
+        """Who is at the other end, once that is known: each connection shows a certificate."""
         self.lost: asyncio.Future[BaseException | None] = _loop().create_future()
         """Done when the connection has ended, with the error that ended it, if there was one."""
         self._counters = LinkCounters()

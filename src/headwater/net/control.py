@@ -9,6 +9,8 @@ Requests are decoded strictly: an unknown field is a mistake of whoever wrote th
 command that is half understood is worse than one that is refused.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
@@ -33,9 +35,17 @@ EVENTS_AHEAD_BYTES = 256 * 1024
 REQUESTS_MAX = 16
 """Under way at once on one connection."""
 
-ControlHandler = Callable[[str, dict[str, Any]], Awaitable[Any]]
-"""``await handler(name, payload)`` gives the reply, or an asynchronous iterator of events. A
-``HeadwaterError`` goes to the operator as it is."""
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks, by the certificate, and from where."""
+
+    identity: Identity
+    address: str = ""
+
+
+ControlHandler = Callable[[str, dict[str, Any], Caller], Awaitable[Any]]
+"""``await handler(name, payload, caller)`` gives the reply, or an asynchronous iterator of events.
+A ``HeadwaterError`` goes to the operator as it is."""
 
 
 class Request(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -78,17 +88,37 @@ Answer = Reply | Event | End | Failure
 
 
 async def serve_operator(
-    connection: Connection, operator: Identity, handler: ControlHandler, *, notify: Notify
+    connection: Connection,
+    operator: Identity,
+    handler: ControlHandler,
+    *,
+    notify: Notify,
+    idle_s_max: float,
 ) -> None:
-    """Answers one operator's requests until the connection ends."""
+    """Answers one operator's requests until the connection ends, or nothing is asked for long."""
     desk = _Desk(connection, operator, handler, notify)
     connection.attach(desk.receive, desk.queue)
     try:
-        error = await asyncio.shield(connection.lost)
+        error = await _ended(connection, desk, idle_s_max=idle_s_max)
     finally:
         await desk.close()
     if isinstance(error, Refused):
         raise error
+
+
+async def _ended(connection: Connection, desk: _Desk, *, idle_s_max: float) -> BaseException | None:
+    """What ended it. A request under way, such as ``watch``, is no idleness, however long it is."""
+    loop = asyncio.get_running_loop()
+    since_s = loop.time()
+    while True:
+        try:
+            async with asyncio.timeout(max(0.0, since_s + idle_s_max - loop.time())):
+                return await asyncio.shield(connection.lost)
+        except TimeoutError:
+            since_s = loop.time() if desk.is_busy else max(connection.heard_s, desk.answered_s)
+            if since_s + idle_s_max <= loop.time():
+                connection.end(Refused(Refusal.IDLE, f"nothing asked for {idle_s_max:g} s"))
+                return await asyncio.shield(connection.lost)
 
 
 class _Desk:
@@ -106,6 +136,13 @@ class _Desk:
         self._notify = notify
         self._assembler = MessageAssembler(message_bytes_max=REQUEST_BYTES_MAX)
         self._running: dict[int, asyncio.Task[None]] = {}
+        self._caller = Caller(operator, _address(connection))
+        self.answered_s = 0.0
+        """When something was last sent."""
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._running)
 
     def receive(self, frame: Frame) -> None:
         """Called with each frame; ``Refused`` ends the connection."""
@@ -132,7 +169,7 @@ class _Desk:
 
     async def _answer(self, asked: Request) -> None:
         try:
-            found = await self._handler(asked.name, asked.payload)
+            found = await self._handler(asked.name, asked.payload, self._caller)
             if hasattr(found, "__aiter__"):
                 await self._stream(asked.id, found)
             else:
@@ -155,6 +192,7 @@ class _Desk:
         self._send(End(id_))
 
     def _send(self, answer: Answer) -> None:
+        self.answered_s = asyncio.get_running_loop().time()
         body = msgspec.msgpack.encode(answer)
         if len(body) > ANSWER_BYTES_MAX or not self.queue.put(
             Stream.CONTROL, body, None, now_s=asyncio.get_running_loop().time()
@@ -163,6 +201,11 @@ class _Desk:
             body = msgspec.msgpack.encode(Failure(answer.id, "HeadwaterError", text))
             self.queue.put(Stream.CONTROL, body, None, now_s=asyncio.get_running_loop().time())
         self._connection.pump_soon()
+
+
+def _address(connection: Connection) -> str:
+    found = connection.extra("peername")
+    return str(found[0]) if found else ""
 
 
 REQUESTS: msgspec.msgpack.Decoder[Request | Cancel] = msgspec.msgpack.Decoder(Request | Cancel)

@@ -28,7 +28,7 @@ from headwater.net.control import (
 from headwater.net.frames import Frame, MessageAssembler, Stream
 from headwater.net.greeting import admit, dial_tls, hear_hello
 from headwater.net.hello import Channel, Hello
-from headwater.net.identity import Role
+from headwater.net.identity import AGENTS
 from headwater.net.network import DEFAULT_LIMITS, NetLimits
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.send_queue import SendQueue
@@ -144,7 +144,7 @@ class ControlClient:
 
     async def _greet(self, connection: Connection) -> None:
         identity = admit(connection, self._credentials)
-        if identity.role is not Role.SITE or self._site not in ("", identity.name):
+        if identity.role not in AGENTS or self._site not in ("", identity.name):
             raise Refused(
                 Refusal.WRONG_NAME, f"wanted site {self._site or 'of any name'}, got {identity.uri}"
             )

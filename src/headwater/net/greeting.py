@@ -82,7 +82,8 @@ def _bare(error: OSError) -> OSError:
 
 def admit(connection: Connection, credentials: Credentials) -> Identity:
     """Who is at the other end, by the certificate that TLS has verified."""
-    return credentials.admit(connection.extra("peercert"))
+    connection.identity = identity = credentials.admit(connection.extra("peercert"))
+    return identity
 
 
 async def hear_hello(connection: Connection, sender: Identity, limits: NetLimits) -> Hello:

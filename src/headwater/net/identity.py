@@ -14,14 +14,24 @@ import msgspec
 from headwater.net.refusal import Refusal, Refused
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
-_URI = re.compile(rf"headwater://({_NAME})/(site|operator)/({_NAME})")
+_URI = re.compile(rf"headwater://({_NAME})/(site|relay|operator|viewer)/({_NAME})")
 
 
 class Role(StrEnum):
     SITE = "site"
     """An agent: carries, merges and originates summaries."""
+    RELAY = "relay"
+    """An agent that carries and merges, and never originates."""
     OPERATOR = "operator"
     """A person or a program that commands: installs, removes, asks."""
+    VIEWER = "viewer"
+    """One that asks, and changes nothing."""
+
+
+AGENTS = (Role.SITE, Role.RELAY)
+"""Who may be a peer."""
+PEOPLE = (Role.OPERATOR, Role.VIEWER)
+"""Who may speak on the operators' channel."""
 
 
 class Identity(msgspec.Struct, frozen=True):

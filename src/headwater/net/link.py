@@ -129,6 +129,12 @@ class Link:
         return _queued_bytes(self._sides)
 
     @property
+    def identities(self) -> tuple[Identity, ...]:
+        """By the certificates of both connections: one may have been replaced between the two."""
+        found = (side.connection.identity for side in self._sides)
+        return tuple(one for one in found if one is not None) or (self.identity,)
+
+    @property
     def heard_s(self) -> float:
         return max(side.connection.heard_s for side in self._sides)
 

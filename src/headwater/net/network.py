@@ -84,9 +84,23 @@ class NetLimits(msgspec.Struct, frozen=True):
     silence_s_max: float = 60.0
     """A link on which nothing came for so long is closed, should nobody have closed it before."""
     greetings_max: int = 64
-    """Connections that have not said hello yet; one more pushes out the oldest of them."""
+    """Connections that have not said hello yet: so many of addresses from which a member came
+    lately, and so many of all others; one more pushes out another."""
+    greetings_per_address_max: int = 16
+    """Of the others, one address's."""
+    greetings_per_s_max: float = 50.0
+    """Handshakes of the others that begin in a second, beyond ``greetings_max`` at once."""
+    known_greetings_per_s_max: float = 250.0
+    """Of addresses from which a member came lately: a large federation that comes back at once."""
+    known_for_s: float = 86_400.0
+    known_addresses_max: int = 4096
     connections_max: int = 4096
     operators_max: int = 32
+    """Connections of operators and viewers."""
+    operators_each_max: int = 8
+    """Of those, one name's: whoever opens more must not keep the others out."""
+    operator_idle_s_max: float = 600.0
+    """An operator's connection without a request under way is closed after so long a silence."""
     tcp_user_timeout_s: float = 10.0
     """Written and not acknowledged for so long: the kernel gives the connection up."""
     sample_every_s: float = 1.0

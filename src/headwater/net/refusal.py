@@ -26,6 +26,7 @@ class Refusal(StrEnum):
     WRONG_NAME = "wrong name"
     PROTOCOL_VERSION = "protocol version"
     SILENT = "silent"
+    IDLE = "idle"
     SUPERSEDED = "superseded"
     UNREACHABLE = "unreachable"
     REFUSED_US = "refused us"

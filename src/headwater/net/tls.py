@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from headwater.errors import ConfigurationError
 from headwater.net.certs import CertFiles, identity_in
-from headwater.net.identity import Identity, Role, identity_of
+from headwater.net.identity import AGENTS, Identity, identity_of
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.signing import OwnKey, key_name
 
@@ -38,6 +38,7 @@ class Credentials:
         self._files = files
         self._deny = deny
         self._site: str | None = None
+        self.denied: frozenset[int] = frozenset()
         self.reload()
 
     @property
@@ -51,7 +52,7 @@ class Credentials:
         _require_private(self._files.key)
         server = _context(self._files, ssl.PROTOCOL_TLS_SERVER)
         client = _context(self._files, ssl.PROTOCOL_TLS_CLIENT)
-        denied = _read_serials(self._deny)
+        denied = self._read_denied()
         identity = identity_in(self._files.cert)
         if identity.expires_s <= time.time():
             raise ConfigurationError(
@@ -65,13 +66,29 @@ class Credentials:
         self.identity, self.denied = identity, denied
         self.server, self.client = server, client
 
+    @property
+    def missing_deny(self) -> Path | None:
+        """The deny list that was named and is not there: nobody is denied by it. A path that was
+        mistyped looks the same, so whoever starts an agent is told."""
+        return None if self._deny is None or self._deny.exists() else self._deny
+
+    def _read_denied(self) -> frozenset[int]:
+        """A list that was there and is gone denies what it did: a file that is replaced in two
+        steps, or a disk that is not mounted, must not admit a stolen key."""
+        if self.missing_deny is not None and self.denied:
+            raise ConfigurationError(
+                f"deny list {self._deny}: it is gone, and what it denied stays denied; to admit a "
+                "certificate again take its line out, and leave the file"
+            )
+        return _read_serials(self._deny)
+
     def require_site(self, site: str) -> None:
         """An agent speaks for one site, and its certificate must say so, now and when reloaded."""
         self._require(self.identity, site)
         self._site = site
 
     def _require(self, identity: Identity, site: str) -> None:
-        if (identity.role, identity.name) != (Role.SITE, site):
+        if identity.role not in AGENTS or identity.name != site:
             raise ConfigurationError(
                 f"certificate {self._files.cert}: wanted one for site {site}, "
                 f"got one for {identity.uri}"

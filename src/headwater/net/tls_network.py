@@ -28,7 +28,7 @@ from headwater.net.greeting import (
     turn_away,
 )
 from headwater.net.hello import Channel, Hello
-from headwater.net.identity import Identity, Role
+from headwater.net.identity import AGENTS, PEOPLE, Identity, Role
 from headwater.net.keyring import Keyring
 from headwater.net.link import Link
 from headwater.net.listener import Listener
@@ -104,8 +104,9 @@ class TlsNetwork:
         }
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener = Listener(
-            self._greet, limits=limits, refused=self._refused, notify=self._notices.say
-        )
+            self._greet, limits=limits, refused=self._refused, notify=self._notices.say,
+            known=frozenset(peer.host for peer in roster.sites if peer.host),
+        )  # fmt: skip
 
     # The contract of ``Network``.
 
@@ -175,7 +176,7 @@ class TlsNetwork:
         self._credentials.reload()
         self._keyring.learn(self._credentials.der)
         for kept in list(self._links.values()):
-            if kept.link.identity.serial in self._credentials.denied:
+            if any(one.serial in self._credentials.denied for one in kept.link.identities):
                 self._end(kept.link, Refusal.DENIED_CERTIFICATE)
         for connection, identity in list(self._operators.items()):
             if identity.serial in self._credentials.denied:
@@ -205,10 +206,12 @@ class TlsNetwork:
         connection = await dial_tls(host, port, self._credentials, self._limits)
         opened.append(connection)
         identity = admit(connection, self._credentials)
-        if (identity.role, identity.name) != (Role.SITE, site):
+        if identity.role not in AGENTS or identity.name != site:
             raise Refused(
                 Refusal.WRONG_NAME, f"wanted {site} at {host}:{port}, {identity.uri} is there"
             )
+        self._require_peer(identity)
+        self._listener.know(connection.extra("peername")[0])
         connection.say(self._attempts.hello(site, channel))
         dialling.is_hello_out = True
         self._attempts.answered(site, await hear_hello(connection, identity, self._limits))
@@ -235,16 +238,27 @@ class TlsNetwork:
             await _end_all([] if connection is None else [connection])
 
     def _require_welcome(self, identity: Identity, hello: Hello) -> None:
-        """A peer must be in the roster, an operator have the role, and both mean this site."""
-        wanted = Role.OPERATOR if hello.channel is Channel.OPERATOR else Role.SITE
-        if identity.role is not wanted:
+        """A peer must be in the roster, a person have the role, and both mean this site."""
+        wanted = PEOPLE if hello.channel is Channel.OPERATOR else AGENTS
+        if identity.role not in wanted:
+            who = " and ".join(f"{role}s" for role in wanted)
             raise Refused(
-                Refusal.WRONG_ROLE, f"{identity.uri}: the {hello.channel} channel is for {wanted}s"
+                Refusal.WRONG_ROLE, f"{identity.uri}: the {hello.channel} channel is for {who}"
             )
-        if hello.to != self.site and not (wanted is Role.OPERATOR and hello.to == ""):
+        if hello.to != self.site and not (wanted is PEOPLE and hello.to == ""):
             raise Refused(Refusal.WRONG_NAME, f"this is {self.site}, not {hello.to[:80]!r}")
-        if wanted is Role.SITE and identity.name not in self._peer_names:
+        if wanted is AGENTS:
+            self._require_peer(identity)
+
+    def _require_peer(self, identity: Identity) -> None:
+        """Also of whom we have dialled. For a site with data a relay's certificate won't do."""
+        if identity.name not in self._peer_names:
             raise Refused(Refusal.NOT_IN_ROSTER, f"{identity.uri} is not a peer of this roster")
+        if identity.role is Role.RELAY and self._roster.site(identity.name).has_data:
+            raise Refused(
+                Refusal.WRONG_ROLE,
+                f"{identity.uri}: a relay originates nothing, and the roster gives it data",
+            )
 
     async def _serve_control(self, control: Connection, identity: Identity, hello: Hello) -> None:
         site = identity.name
@@ -268,15 +282,26 @@ class TlsNetwork:
     ) -> None:
         if self._control is None:
             raise Refused(Refusal.WRONG_ROLE, f"{self.site} takes no operators' requests")
-        if len(self._operators) >= self._limits.operators_max:
-            here = len(self._operators)
-            raise Refused(Refusal.TOO_MANY_CONNECTIONS, f"{here} operators are here")
+        self._require_room(identity)
         self._operators[connection] = identity
         try:
             connection.say(self._attempts.hello(identity.name, Channel.OPERATOR))
-            await serve_operator(connection, identity, self._control, notify=self._notices.say)
+            await serve_operator(
+                connection, identity, self._control,
+                notify=self._notices.say, idle_s_max=self._limits.operator_idle_s_max,
+            )  # fmt: skip
         finally:
             del self._operators[connection]
+
+    def _require_room(self, identity: Identity) -> None:
+        here = len(self._operators)
+        if here >= self._limits.operators_max:
+            raise Refused(Refusal.TOO_MANY_CONNECTIONS, f"{here} operators are here")
+        own = sum(one.name == identity.name for one in self._operators.values())
+        if own >= self._limits.operators_each_max:
+            raise Refused(
+                Refusal.TOO_MANY_CONNECTIONS, f"{identity.name} has {own} connections here already"
+            )
 
     # Links.
 
@@ -311,7 +336,7 @@ class TlsNetwork:
         self._handler.link_down(site, link.unsent() + kept.too_late)
 
     async def _watch(self) -> None:
-        """Looks at every link now and then."""
+        """Looks at every connection now and then."""
         while True:
             await asyncio.sleep(self._limits.sample_every_s)
             now_s = asyncio.get_running_loop().time()
@@ -319,8 +344,12 @@ class TlsNetwork:
                 kept.link.sample()
                 if now_s - kept.link.heard_s > self._limits.silence_s_max:
                     self._end(kept.link, Refusal.SILENT)
-                elif kept.link.identity.expires_s < time.time():
+                elif min(one.expires_s for one in kept.link.identities) < time.time():
                     self._end(kept.link, Refusal.EXPIRED_CERTIFICATE)
+            for connection, identity in list(self._operators.items()):
+                if identity.expires_s < time.time():
+                    ended = Refused(Refusal.EXPIRED_CERTIFICATE, f"{identity.uri} has expired")
+                    connection.end(ended)
 
     def _end(self, link: Link, reason: Refusal) -> None:
         link.close(Refused(reason, f"the link with {link.site} is closed"))
