@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import (
@@ -12,7 +14,10 @@ from pyspark.errors import (
     SparkRuntimeException,
 )
 
-from headwater.spark.spark_message import is_of_a_value
+from headwater.spark.spark_message import is_of_a_value, reduced
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class FromJava(Py4JJavaError):  # type: ignore[misc]
@@ -61,3 +66,45 @@ def test_a_value_that_spark_refuses_may_be_a_groups(error: Exception) -> None:
 )
 def test_plans_memory_and_a_jvm_that_is_gone_are_no_groups(error: Exception) -> None:
     assert not is_of_a_value(error)
+
+
+SECRET = "Ada Lovelace, 10.0.0.7"
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (ArithmeticException(f"[X_Y.Z] {SECRET} SQLSTATE: 22012"), "[X_Y.Z] SQLSTATE: 22012;"),
+        (ArithmeticException(f"{SECRET} overflow"), "ArithmeticException;"),
+        (FromJava(f"java.lang.ArithmeticException: {SECRET}"), "java.lang.ArithmeticException;"),
+        (FromJava(f"org.apache.spark.X: [A_B] {SECRET}"), "[A_B];"),
+        (FromJava(f"java.io.IOException: [not a name] {SECRET}"), "java.io.IOException;"),
+        (ValueError(f"{SECRET}\n[LIKE_A_NAME] {SECRET}"), "ValueError;"),
+    ],
+)
+def test_what_leaves_a_site_names_the_error_and_no_value(error: Exception, name: str) -> None:
+    assert reduced(error).startswith(name)
+    assert "Ada" not in reduced(error)
+    assert "10.0" not in reduced(error)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        (
+            "SELECT CAST(v AS INT) FROM (SELECT concat('Ada ', id) v FROM range(3))",
+            "[CAST_INVALID_INPUT] in CAST(v AS INT) SQLSTATE: 22018;",
+        ),
+        (
+            "SELECT to_timestamp(concat('Ada ', id), 'yyyy') FROM range(2)",
+            "[CANNOT_PARSE_TIMESTAMP] SQLSTATE: 22007;",
+        ),
+    ],
+)
+def test_the_part_of_the_statement_is_told(spark: SparkSession, sql: str, told: str) -> None:
+    with pytest.raises(PySparkException) as raised:
+        spark.sql(sql).toArrow()
+    assert "Ada" in str(raised.value)
+    assert reduced(raised.value).startswith(told)
+    assert "Ada" not in reduced(raised.value)

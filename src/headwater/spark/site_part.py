@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,8 +21,10 @@ from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, need_of
 from headwater.spark.shift import Shift
 from headwater.spark.site_sql import with_site
-from headwater.spark.spark_message import SPARK_ERRORS, message_of
+from headwater.spark.spark_message import SPARK_ERRORS, message_of, reduced
 from headwater.spark.tally import Tally
+
+log = structlog.get_logger()
 
 
 def over_records(records_sql: str, sql: str) -> str:
@@ -43,7 +46,8 @@ def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0)
     """Raises ``SparkFailed`` where it is none of the query's."""
     raise_if_of_the_cluster(error)
     touched = tally.panes(query, offset_us=offset_us)
-    return QueryResult(str(query.id), failed=message_of(error), touched=touched)
+    log.warning("query failed on a batch", query=str(query.id), words=message_of(error))
+    return QueryResult(str(query.id), failed=reduced(error), touched=touched)
 
 
 class SharedRun:

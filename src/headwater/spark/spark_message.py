@@ -24,6 +24,12 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 MESSAGE_CHARACTERS = 500
 CAUSE = "Caused by: "
+PART_CHARACTERS = 200
+WORDS_STAY = "the words are in the site's log"
+CONDITION = re.compile(r"^(?:[\w.$]+: )?\[([A-Z][A-Z0-9_.]*)\]")
+"""Spark's name of an error, at the beginning or behind the class of the JVM's."""
+SQLSTATE = re.compile(r"SQLSTATE: ([0-9A-Z]{5})")
+JAVA_CLASS = re.compile(r"[a-z][\w.$]*")
 
 DATA_EXCEPTION = "22"
 """The class of SQLSTATEs that speak of a value: division by zero, overflow, an invalid cast."""
@@ -61,6 +67,38 @@ def message_of(error: BaseException) -> str:
     return (lines[0] if lines else type(error).__name__)[:MESSAGE_CHARACTERS]
 
 
+def reduced(error: BaseException) -> str:
+    """What may leave the site: the class of the error and the part of the statement. The words
+    themselves may hold values of records, and stay in the site's log.
+
+    >>> reduced(ValueError("[CAST_INVALID_INPUT] The value 'Ada' … SQLSTATE: 22018"))
+    "[CAST_INVALID_INPUT] SQLSTATE: 22018; the words are in the site's log"
+    """
+    text = message_of(error)
+    condition, state = CONDITION.search(text), SQLSTATE.search(str(error))
+    name = f"[{condition[1]}]" if condition is not None else _class_of(error, text)
+    part = _part_of_the_statement(error)
+    where = f" in {part[:PART_CHARACTERS]}" if part else ""
+    return f"{name}{where}{f' SQLSTATE: {state[1]}' if state else ''}; {WORDS_STAY}"
+
+
+def _class_of(error: BaseException, text: str) -> str:
+    """From the JVM its own class, which stands before the first colon; else ours."""
+    found = JAVA_CLASS.match(text) if isinstance(error, Py4JJavaError) else None
+    return type(error).__name__ if found is None else found[0]
+
+
+def _part_of_the_statement(error: BaseException) -> str:
+    """Where Spark says; it asks the JVM, which may be gone."""
+    if not isinstance(error, PySparkException):
+        return ""
+    try:
+        fragments = [context.fragment() for context in error.getQueryContext() or ()]
+    except Exception:
+        return ""
+    return next((part for part in fragments if part), "")
+
+
 def is_of_a_value(error: BaseException) -> bool:
     """Whether Spark refused a value, so that the rows without it may well be computed.
 
@@ -73,7 +111,7 @@ def is_of_a_value(error: BaseException) -> bool:
     False
     """
     text = str(error)
-    state = re.search(r"SQLSTATE: ([0-9A-Z]{5})", text)
+    state = SQLSTATE.search(text)
     if state is not None:
         is_condition = any(condition in text for condition in VALUE_CONDITIONS)
         return state[1].startswith(DATA_EXCEPTION) or is_condition

@@ -14,7 +14,7 @@ from headwater.spark.fence import Fence, refused_sql, tolerated_sql
 from headwater.spark.fields import LINE, quoted
 from headwater.spark.lines import SITE
 from headwater.spark.parse import BAD, Parser
-from headwater.spark.spark_message import SPARK_ERRORS, message_of
+from headwater.spark.spark_message import SPARK_ERRORS, reduced
 
 SAMPLES_MAX = 3
 """Malformed lines that are shown, for each site."""
@@ -89,7 +89,7 @@ def _counted(
     try:
         rows = session.sql(sql).toArrow().to_pylist()
     except SPARK_ERRORS as error:
-        raise ReadFailed(message_of(error)) from error
+        raise ReadFailed(reduced(error)) from error
     found = {row.pop(SITE): Tally(**row) for row in rows}
     return [found.get(number, Tally()) for number in range(len(fences))]
 
