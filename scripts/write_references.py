@@ -18,15 +18,16 @@ from unittest.mock import patch
 
 import msgspec
 
-from headwater.agent.config import AgentConfig
+from headwater.agent.config import AgentConfig, PolicyConfig
+from headwater.agent.rights import OperatorRights
 from headwater.cli.main import main
 from headwater.plan.roster import Site
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "remove",
-    "agent", "certs", "certs init", "certs site", "certs relay", "certs operator",
-    "certs viewer", "certs show",
+    "doctor", "audit", "agent", "certs", "certs init", "certs site", "certs relay",
+    "certs operator", "certs viewer", "certs show",
 )  # fmt: skip
 
 
@@ -57,6 +58,9 @@ def configuration_page() -> str:
         if _is_struct(field.type):
             about = inspect.cleandoc(field.type.__doc__ or "").replace("``", "`")
             parts += [f"### [{field.name}]", *([about] if about else []), _table(field.type)]
+        if field.type is PolicyConfig:
+            about = inspect.cleandoc(OperatorRights.__doc__ or "").replace("``", "`")
+            parts += ["### [[policy.operators]]", about, _table(OperatorRights)]
     parts += [
         "## roster.toml",
         "The same file at every agent: the keys `federation` (its name, as in the certificates), "
@@ -115,6 +119,8 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
         value = field.default_factory()
     if value in (None, (), {}, ""):
         return "none"
+    if isinstance(value, tuple):
+        return f"`[{', '.join(_number(str(one)) for one in value)}]`"
     return f"`{_number(value)}`"
 
 

@@ -96,6 +96,14 @@ def test_no_secret_stands_on_the_command_line(running_spark: RunningSpark) -> No
     assert "spark.authenticate.secret" not in conf
 
 
+@pytest.mark.spark
+def test_what_spark_writes_is_its_owners_alone(running_spark: RunningSpark, tmp_path: Path) -> None:
+    running_spark.session.range(3).write.parquet(f"{tmp_path}/rows")
+    made = [tmp_path / "rows", *(tmp_path / "rows").iterdir()]
+    assert len(made) >= 2
+    assert [path.name for path in made if path.stat().st_mode & 0o077] == []
+
+
 @pytest.mark.parametrize("name", ["spark.authenticate", "spark.network.crypto.enabled"])
 def test_settings_that_open_a_local_sparks_ports_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="open Spark's ports"):

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from headwater.agent.rights import OperatorRights
 from headwater.edge.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
@@ -114,6 +115,9 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sites whose queries are admitted; empty: all of the federation."""
     denied_columns: tuple[str, ...] = ()
     """Columns of sources that no query may read here."""
+    operators: tuple[OperatorRights, ...] = ()
+    """Tables ``[[policy.operators]]``: who may do what here, see below; none: every operator
+    everything, and every viewer read."""
 
 
 class CubeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -58,6 +58,18 @@ class ControlDesk:
     def open(self, runtime: SiteRuntime) -> None:
         self._runtime = runtime
 
+    def compiled(self, text: str) -> list[Query]:
+        """The queries of a file, as they would be commanded here."""
+        return compile_here(self._opened(), text)
+
+    def live(self) -> list[Query]:
+        return [one.query for one in self._opened().node.peer.live_queries().values()]
+
+    def _opened(self) -> SiteRuntime:
+        if self._runtime is None:
+            raise HeadwaterError("this agent is starting; try again in a moment")
+        return self._runtime
+
     def note(self, notice: Notice) -> None:
         """Shown with the runtime's own; before there is one, the log has it."""
         if self._runtime is not None:
@@ -67,9 +79,7 @@ class ControlDesk:
         self, name: str, payload: dict[str, Any], caller: Caller | None = None
     ) -> Any:
         """The reply as plain data, or an asynchronous iterator of events."""
-        if self._runtime is None:
-            raise HeadwaterError("this agent is starting; try again in a moment")
-        runtime = self._runtime
+        runtime = self._opened()
         if name == api.PREPARE:
             return _plain(prepared(runtime, _asked(payload, api.PrepareRequest).text))
         if name == api.PREPARE_REMOVAL:

@@ -24,12 +24,15 @@ import structlog
 from headwater.agent.admission import admit_with
 from headwater.agent.agent_spark import JVM as JVM
 from headwater.agent.agent_spark import AgentSpark, end_left_behind
+from headwater.agent.audit import AuditLog
 from headwater.agent.certificate_watch import CertificateWatch
 from headwater.agent.clock import SiteClock
 from headwater.agent.config import AgentConfig, load_roster
 from headwater.agent.control import ControlDesk
+from headwater.agent.front_desk import FrontDesk
 from headwater.agent.metrics import serve_metrics
 from headwater.agent.replanning import keep_planned
+from headwater.agent.rights import Rights
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import RESULTS, SiteStores
@@ -100,7 +103,7 @@ async def _run(config: AgentConfig) -> None:
             credentials=credentials,
             codec=Codec(stores.book.schema),
             listen=(config.listen.host, config.listen.port) if site.dialable else None,
-            control=desk.handle,
+            control=_front_desk(desk, config).handle,
             notify=lambda kind, text: log.info("network", kind=kind, text=text),
         )
         runtime = SiteRuntime(
@@ -124,6 +127,13 @@ async def _run(config: AgentConfig) -> None:
             await asyncio.to_thread(spark.close)
         with contextlib.suppress(Exception):
             stores.close()
+
+
+def _front_desk(desk: ControlDesk, config: AgentConfig) -> FrontDesk:
+    return FrontDesk(
+        desk.handle, Rights(config.policy.operators), AuditLog(Path(config.directory)),
+        compiled=desk.compiled, live=desk.live,
+    )  # fmt: skip
 
 
 def _keep_to_owner(config: AgentConfig) -> None:

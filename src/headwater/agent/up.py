@@ -228,7 +228,8 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _save(directory: Path, alive: Running) -> None:
-    (directory / RUNNING_FILE).write_bytes(msgspec.json.encode(alive))
+    with owner_alone():
+        (directory / RUNNING_FILE).write_bytes(msgspec.json.encode(alive))
 
 
 def _is_ours(pid: int) -> bool:

@@ -16,6 +16,7 @@ import typer
 from headwater import __version__
 from headwater.cli import (
     agent_commands,
+    care_commands,
     demo_command,
     local_commands,
     operator_commands,
@@ -95,3 +96,4 @@ simulate.add_to(app)
 local_commands.add_to(app)
 operator_commands.add_to(app)
 agent_commands.add_to(app)
+care_commands.add_to(app)

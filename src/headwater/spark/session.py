@@ -107,7 +107,10 @@ GONE_S = 0.5
 
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """With a local master, or one on loopback, nobody else has business with the driver."""
-LOCAL = {**LOOPBACK, **ENCRYPTED}
+OWN_FILES = {"spark.hadoop.fs.permissions.umask-mode": "077"}
+"""Hadoop sets modes by itself, and does not ask the process. Executors of a cluster may be another
+user's, and must be able to read."""
+LOCAL = {**LOOPBACK, **ENCRYPTED, **OWN_FILES}
 """And of those on this machine only the driver itself: its port takes objects of any class from
 whoever knows the secret, which the JVM makes for itself at each start. What passes between the
 parts of one process passes no port, so this costs nothing but at the start. What it writes to disk
