@@ -137,6 +137,14 @@ def test_a_viewer_sees_and_changes_nothing(tmp_path: Path) -> None:
     assert desk.compiled == [], "what may not be done costs no work"
 
 
+def test_whoever_the_policy_does_not_name_is_told_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, OperatorRights("ann"))
+    for name in (api.STREAMS, api.SITES, api.EXPLAIN, api.RUN):
+        with pytest.raises(NotAuthorised, match="ben is not among them"):
+            desk.ask(name, who("ben"), text="hits")
+    assert desk.answered == desk.compiled == []
+
+
 def test_rights_are_those_of_what_was_compiled_and_of_what_lives(tmp_path: Path) -> None:
     web = OperatorRights("web", streams=("web_*",))
     desk = Desk(tmp_path, web, live=(named("web_hits"), named("pay")))
