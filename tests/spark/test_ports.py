@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from headwater.spark.session import RunningSpark
 
 LISTENS = "0A"
+NOBODY = 65534
 ANSWER_S_MAX = 20.0
 CALL = b"c\np0\ncall\ne\n"
 """What the JVM would say to have Python run something."""
@@ -85,6 +87,24 @@ def test_only_our_own_user_is_heard_where_the_jvm_calls_us(
     monkeypatch.undo()
     assert set(server.connections) <= before, "a stranger leaves nothing behind"
     assert asked(server.port, CALL) != b"", "and does not end the port"
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may ask as somebody else")
+def test_another_user_of_the_machine_is_not_heard(running_spark: RunningSpark) -> None:
+    gateway = running_spark.session.sparkContext._gateway
+    ensure_callback_server_started(gateway)
+    words = CALL.decode().replace("\n", "\\n")
+    port = gateway._callback_server.port
+    script = f"exec 3<>/dev/tcp/127.0.0.1/{port} && printf '{words}' >&3 && head -c 3 <&3"
+    heard = [
+        subprocess.run(
+            ["bash", "-c", script], user=user, capture_output=True, timeout=60, check=False
+        ).stdout
+        for user in (NOBODY, 0)
+    ]
+    assert heard[0] == b""
+    assert heard[1] != b""
 
 
 @pytest.mark.spark
