@@ -139,7 +139,7 @@ def test_a_viewer_sees_and_changes_nothing(tmp_path: Path) -> None:
 
 def test_whoever_the_policy_does_not_name_is_told_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path, OperatorRights("ann"))
-    for name in (api.STREAMS, api.SITES, api.EXPLAIN, api.RUN):
+    for name in (api.STREAMS, api.SITES, api.EXPLAIN, api.PREPARE):
         with pytest.raises(NotAuthorised, match="ben is not among them"):
             desk.ask(name, who("ben"), text="hits")
     assert desk.answered == desk.compiled == []

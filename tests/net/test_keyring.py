@@ -30,7 +30,8 @@ class Bench:
         self.count = 0
         self.keyring = Keyring(
             "testland",
-            {"alpha", "bravo"},
+            {"alpha", "bravo", "hub"},
+            relays={"hub"},
             authorities=lambda: (self.authority.certificate,),
             denied=lambda: self.denied,
             wall_s=lambda: self.wall_s,
@@ -98,6 +99,19 @@ def test_who_is_not_in_the_roster_is_refused(bench: Bench) -> None:
 def test_an_operator_with_a_sites_name_does_not_speak_for_the_site(bench: Bench) -> None:
     key = bench.keyring.learn(bench.certificate("alpha", role=Role.OPERATOR))
     assert bench.keyring.of("alpha", by(key)) is None
+
+
+def test_a_relays_certificate_speaks_for_a_site_without_data_alone(bench: Bench) -> None:
+    relay = bench.keyring.learn(bench.certificate("hub", role=Role.RELAY))
+    assert bench.keyring.of("hub", by(relay)) is not None
+    with_data = bench.keyring.learn(bench.certificate("alpha", role=Role.RELAY))
+    assert bench.keyring.of("alpha", by(with_data)) is None
+    assert refusal(bench, bench.certificate("stranger", role=Role.RELAY)) is Refusal.NOT_IN_ROSTER
+
+
+def test_a_viewer_commands_nothing(bench: Bench) -> None:
+    key = bench.keyring.learn(bench.certificate("walter", role=Role.VIEWER))
+    assert bench.keyring.of_operator("walter", by(key), is_counted=True) is None
 
 
 @pytest.mark.parametrize("der", [b"", b"\x30\x03", b"x" * 4096])

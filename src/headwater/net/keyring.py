@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec import Meta
 
 from headwater.algebra.proof import Proof
-from headwater.net.identity import Identity, Role, parse_uri
+from headwater.net.identity import AGENTS, PEOPLE, Identity, Role, parse_uri
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.signing import key_name
 from headwater.net.wire import CERTIFICATE_BYTES_MAX
@@ -51,12 +51,15 @@ class Keyring:
         federation: str,
         sites: Container[str],
         *,
+        relays: Container[str] = (),
         authorities: Callable[[], tuple[x509.Certificate, ...]],
         denied: Callable[[], frozenset[int]],
         wall_s: Callable[[], float],
     ) -> None:
         self._federation = federation
         self._sites = sites
+        self._relays = relays
+        """Of the sites, those without data: a relay's certificate is enough for what they say."""
         self._authorities = authorities
         self._denied = denied
         self._wall_s = wall_s
@@ -76,24 +79,25 @@ class Keyring:
         return None if member is None else member.der
 
     def of(self, site: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
-        member = self._behind(proof, Role.SITE, site)
+        roles = AGENTS if site in self._relays else (Role.SITE,)
+        member = self._behind(proof, roles, site)
         return None if member is None or self._has_ended(member) else member.public
 
     def of_operator(
         self, operator: str, proof: Proof, *, is_counted: bool
     ) -> ec.EllipticCurvePublicKey | None:
-        member = self._behind(proof, Role.OPERATOR, operator)
+        member = self._behind(proof, (Role.OPERATOR,), operator)
         if member is None or (self._has_ended(member) and not is_counted):
             return None
         return member.public
 
-    def _behind(self, proof: Proof, role: Role, name: str) -> _Member | None:
+    def _behind(self, proof: Proof, roles: tuple[Role, ...], name: str) -> _Member | None:
         """Whose proof it is, if it is theirs and they are not denied."""
         if proof.certificate and proof.key not in self._members:
             with contextlib.suppress(Refused):
                 self.learn(proof.certificate)
         member = self._members.get(proof.key)
-        if member is None or (member.identity.role, member.identity.name) != (role, name):
+        if member is None or member.identity.name != name or member.identity.role not in roles:
             return None
         return None if member.identity.serial in self._denied() else member
 
@@ -110,9 +114,9 @@ class Keyring:
             raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: wanted a P-256 key")
         if not any(_has_issued(authority, certificate) for authority in self._authorities()):
             raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: it is not from our CA")
-        is_site = identity.role is Role.SITE
+        is_agent = identity.role in AGENTS
         if identity.federation != self._federation or (
-            is_site and identity.name not in self._sites
+            is_agent and identity.name not in self._sites
         ):
             raise Refused(Refusal.NOT_IN_ROSTER, f"told: {identity.uri} is not of this roster")
         return _Member(identity, public, der)
@@ -126,9 +130,9 @@ class Keyring:
         if len(same) >= CERTIFICATES_PER_MEMBER_MAX:
             del self._members[min(same, key=same.__getitem__)]
         operators = [
-            name for name, member in self._members.items() if member.identity.role is not Role.SITE
+            name for name, member in self._members.items() if member.identity.role in PEOPLE
         ]
-        if identity.role is not Role.SITE and len(operators) >= OPERATORS_MAX:
+        if identity.role in PEOPLE and len(operators) >= OPERATORS_MAX:
             del self._members[operators[0]]
 
 

@@ -88,6 +88,7 @@ class TlsNetwork:
         self._keyring = Keyring(
             federation,
             {peer.name for peer in roster.sites},
+            relays={peer.name for peer in roster.sites if not peer.has_data},
             authorities=lambda: credentials.authorities,
             denied=lambda: credentials.denied,
             wall_s=time.time,
