@@ -1,5 +1,6 @@
 """Laws of the command log: logs converge, whatever is exchanged in whatever order."""
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -145,6 +146,17 @@ def test_an_installer_may_leave_out_numbers(overlay):
     give(log, overlay.an_install("q", "a", 5))
     assert numbers(log) == {"a": 5}
     assert log.take(overlay.an_install("p", "a", 4)) is Verdict.KNOWN
+
+
+def test_an_older_plan_never_replaces_a_newer_one(overlay):
+    log = CommandLog()
+    install = overlay.an_install("q", "a", 1)
+    newer = msgspec.structs.replace(install, plan_version=2)
+    assert log.take(install) is Verdict.ACCEPTED
+    assert log.take(newer) is Verdict.REPLANNED
+    older = msgspec.structs.replace(install, plan_version=1)
+    assert log.take(older) is log.take(install) is Verdict.KNOWN
+    assert log.live["q@a#1"].plan_version == 2
 
 
 def test_an_older_word_of_an_installer_is_no_news(overlay):

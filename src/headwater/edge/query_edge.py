@@ -149,7 +149,6 @@ class QueryEdge:
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The wall clock is so far ahead of the steady one from now on."""
         self.time.set_wall(ahead_s, now_s=now_s)
-        self.has_work = True
 
     def snapshot(self) -> SiteState:
         return self.word.snapshot(
