@@ -38,7 +38,7 @@ class Agents:
     """Three agents without Spark, which is enough to command and to be asked."""
 
     def __init__(self, directory: Path) -> None:
-        self._world = MemoryWorld()
+        self.world = MemoryWorld()
         self._directory = directory
         self._runtimes: list[SiteRuntime] = []
         self.desks: dict[str, ControlDesk] = {}
@@ -51,7 +51,7 @@ class Agents:
                 roster=ROSTER,
                 settings=RuntimeSettings(),
                 stores=stores,
-                network=self._world.network(site.name, Codec(stores.book.schema)),
+                network=self.world.network(site.name, Codec(stores.book.schema)),
                 now_s=time.time,
                 admit=lambda _: None,
             )
@@ -70,11 +70,11 @@ class Agents:
 
     async def run(self, site: str, text: str) -> Any:
         """As an operator's client does."""
-        reply = await run_statements(self.desks[site].handle, text, self._world.operator)
+        reply = await run_statements(self.desks[site].handle, text, self.world.operator)
         return msgspec.to_builtins(reply)
 
     async def remove(self, site: str, stream: str) -> Any:
-        reply = await remove_stream(self.desks[site].handle, stream, self._world.operator)
+        reply = await remove_stream(self.desks[site].handle, stream, self.world.operator)
         return msgspec.to_builtins(reply)
 
     async def until_all_know(self, *streams: str) -> None:

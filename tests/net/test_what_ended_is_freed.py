@@ -95,9 +95,7 @@ def test_strangers_who_are_pushed_out_cost_nothing_afterwards(
             writers.append((await asyncio.open_connection("127.0.0.1", alpha.port))[1])
             writers[-1].write(said)
             await asyncio.sleep(0.01)
-        await kit.eventually(
-            lambda: alpha.stats().refused.get("too many connections") == TIMES - 2
-        )
+        await kit.eventually(lambda: alpha.stats().refused.get("too many connections") == TIMES - 2)
         await kit.eventually(lambda: held() == count)
         for writer in writers:
             writer.close()
