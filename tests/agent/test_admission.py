@@ -7,6 +7,7 @@ from headwater.agent.admission import admit_with, source_directory
 from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.errors import HeadwaterError
 from headwater.frontend.compile import compile_statements
+from headwater.plan.duty import Duty
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, client STRING)
@@ -23,17 +24,17 @@ def query():
 
 
 def test_a_compiled_query_is_admitted(query):
-    assert admit_with(PolicyConfig(), SOURCES)(query) is None
+    assert admit_with(PolicyConfig(), SOURCES)(query, Duty.READ) is None
 
 
 def test_a_denied_column_is_a_reason_to_refuse(query):
-    reason = admit_with(PolicyConfig(denied_columns=("client",)), SOURCES)(query)
+    reason = admit_with(PolicyConfig(denied_columns=("client",)), SOURCES)(query, Duty.READ)
     assert reason is not None
     assert "client" in reason
 
 
 def test_a_foreign_installer_is_a_reason_to_refuse(query):
-    reason = admit_with(PolicyConfig(installers=("rome",)), SOURCES)(query)
+    reason = admit_with(PolicyConfig(installers=("rome",)), SOURCES)(query, Duty.READ)
     assert reason is not None
     assert "oslo" in reason
 
@@ -42,7 +43,7 @@ def test_sql_that_nobody_compiled_is_refused(query):
     evil = msgspec.structs.replace(
         query, site_sql="SELECT REFLECT('java.lang.System', 'exit', 1) AS pane FROM records"
     )
-    reason = admit_with(PolicyConfig(), SOURCES)(evil)
+    reason = admit_with(PolicyConfig(), SOURCES)(evil, Duty.READ)
     assert reason is not None
     assert "site part" in reason
 

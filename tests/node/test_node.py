@@ -24,6 +24,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Heartbeat, StatesMessage
 from headwater.plan.command import Count, Install, Remove
+from headwater.plan.duty import Admit, Duty
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
 from headwater.root.outputs import WindowAnswered
@@ -58,7 +59,7 @@ class Host:
             merger_of=lambda _: BagMerger(),
             incarnation=self.cube.incarnation,
             root_incarnation=50,
-            admit=lambda query: self.world.refusals.get((self.name, query.id.name)),
+            admit=self.world.admit_at(self.name),
         )
         queries = {key: install.query for key, install in self.installs.items()}
         self.node.restore(
@@ -142,6 +143,12 @@ class World:
         self.hosts = {name: Host(name, self) for name in ("s0", "s1", "s2")}
         self.link("s0", "s1")
         self.link("s0", "s2")
+
+    def admit_at(self, name: str) -> Admit:
+        """Refusals are of sites that are to read."""
+        return lambda query, duty: (
+            self.refusals.get((name, query.id.name)) if duty is Duty.READ else None
+        )
 
     def __getitem__(self, name: str) -> Host:
         return self.hosts[name]

@@ -84,3 +84,22 @@ def test_unsigned_commands_of_an_older_version_are_left_and_their_numbers_not_us
         "SELECT name FROM sqlite_master WHERE name = 'vector'"
     )
     assert tables.fetchall() == []
+
+
+def test_an_install_that_cannot_be_read_is_set_aside_and_stays(tmp_path: Path) -> None:
+    store = CommandStore(tmp_path)
+    one, two = install("hits", 1), install("errors", 2)
+    store.write([CommandAccepted(one, (count("home", 1, one),)), CommandAccepted(two, ())])
+    store.close()
+    with sqlite3.connect(tmp_path / "commands.sqlite") as database:
+        database.execute("UPDATE installs SET command = x'c1ff' WHERE id = ?", (str(one.query.id),))
+    database.close()
+    for _ in range(2):
+        store = CommandStore(tmp_path)
+        assert store.live() == [two]
+        assert list(store.set_aside()) == [str(one.query.id)]
+        store.close()
+    store = CommandStore(tmp_path)
+    store.write([CommandAccepted(Remove(one.query.id, "home", 3), ())])
+    assert store.set_aside() == {}
+    store.close()

@@ -25,6 +25,7 @@ from headwater.agent.install import (
 )
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
+from headwater.edge.record import RUNNING
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.control import Caller
 from headwater.node.effects import Notice
@@ -161,7 +162,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
         part=_part_text(query), trouble=_trouble_text(runtime, query),
         spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
     )  # fmt: skip
-    if query.root != runtime.site:
+    if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line
     envelopes = [e for _, e in _reader(runtime, query).newest() if e.query == str(query.id)]
     if not envelopes:
@@ -180,9 +181,19 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
 
 def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     """What keeps this site from its part in the query."""
-    concern = ("writing", "reading rows", f"source {query.source.name}")
-    found = runtime.troubles()
+    concern = ("refused", "part", "writing", "reading rows", f"source {query.source.name}")
+    found = runtime.troubles() | _part_troubles(runtime, str(query.id))
     return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
+
+
+def _part_troubles(runtime: SiteRuntime, query_id: str) -> dict[str, str]:
+    """Why this agent does not do its part, as root or as site: refused, or suspended."""
+    refused = runtime.node.refusals().get(query_id)
+    found = {} if refused is None else {"refused": f"it is not answered here: {refused}"}
+    for one in () if runtime.node.edge is None else runtime.node.edge.progress():
+        if one.query == query_id and one.status != RUNNING:
+            found["part"] = f"{one.status} at {runtime.site}: {one.message}"
+    return found
 
 
 def _unread_text(runtime: SiteRuntime, query: Query) -> str:

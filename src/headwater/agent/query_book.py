@@ -7,6 +7,8 @@ until the process ends, since rows of a removed query may still be about.
 
 from __future__ import annotations
 
+import contextlib
+
 import pyarrow as pa
 
 from headwater.algebra.arrow_rows import ArrowMerger
@@ -28,6 +30,12 @@ class QueryBook:
         self._mergers[name] = ArrowMerger(query)
         self._schemas[name] = summary_schema(query)
         self._queries[name] = query
+
+    def add_if_sound(self, query: Query) -> None:
+        """One whose rows can't be told is left out: nothing will be made of it, and others are not
+        held up by it."""
+        with contextlib.suppress(Exception):
+            self.add(query)
 
     def query(self, name: str) -> Query:
         found = self._queries.get(name)

@@ -42,6 +42,7 @@ from headwater.node.node import Node
 from headwater.overlay.messages import Message
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Command, Install
+from headwater.plan.duty import Admit
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -74,7 +75,7 @@ class SiteRuntime:
         stores: SiteStores,
         network: Network,
         now_s: Callable[[], float],
-        admit: Callable[[Query], str | None],
+        admit: Admit,
         host: SiteHost | None = None,
         root_spark: RootSpark | None = None,
         spark: AgentSpark | None = None,
@@ -166,6 +167,7 @@ class SiteRuntime:
             counts=stores.commands.counts(),
             cube=stores.cube.restore(),
             ledgers=[stores.ledger.restore(query) for query in stores.ledger.queries()],
+            aside=stores.commands.set_aside(),
             now_s=self.now_s(),
         )
         await self._do_effects(self.node.take())
@@ -222,7 +224,7 @@ class SiteRuntime:
         if command.proof is None and self.network.operator is not None:
             command = self.network.operator.sign(command)
         if isinstance(command, Install):
-            self.stores.book.add(command.query)
+            self.stores.book.add_if_sound(command.query)
         with self._ends_with("node"):
             problem = self.node.command(command, now_s=self.now_s())
         self._wake.set()

@@ -63,7 +63,7 @@ class SiteStores:
         try:
             self.commands = CommandStore(directory / "commands", disk=self.disk)
             for install in self.commands.live():
-                self.book.add(install.query)
+                self.book.add_if_sound(install.query)
             self.ledger = RootLedger(
                 directory / "ledger", merger_of=self.book.merger, clock=clock, disk=self.disk
             )

@@ -8,7 +8,7 @@ what is asked for again. It is driven by ``tick``; outputs are taken in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 import msgspec
 
@@ -214,10 +214,12 @@ class Edge:
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
             self._outputs.append(Forget(query_id))
 
-    def forget_uninstalled(self) -> None:
-        """After a restart and its installs: what is still kept was removed in between."""
+    def forget_uninstalled(self, *, aside: Container[str] = ()) -> None:
+        """After a restart and its installs: what is still kept was removed in between, but for
+        queries that are set ``aside`` and may be installed yet."""
         for query_id in list(self._kept):
-            self.remove(query_id)
+            if query_id not in aside:
+                self.remove(query_id)
 
     # What happens
 

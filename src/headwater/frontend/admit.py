@@ -21,15 +21,20 @@ from headwater.frontend.sources import (
     RESERVED_PREFIX,
     path_fault,
 )
-from headwater.frontend.statements import COLUMNS_MAX, NAME_PATTERN
+from headwater.frontend.statements import COLUMNS_MAX, NAME_PATTERN, STATEMENTS_MAX
+from headwater.plan.durations import DURATION_US_MAX, duration_us
 from headwater.plan.part import PARTS_MAX
 from headwater.plan.query import Column, Partial, Query, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
 
 SQL_LENGTH_MAX = 200_000
-PARTIALS_MAX = 1000
 SITES_MAX = 100_000
 OPTION_LENGTH_MAX = 1000
+UNIT_MAX = STATEMENTS_MAX * PARTS_MAX
+"""Commands of one file; a unit that never ends would keep a source from being read."""
+MOMENT_US_MAX = 253_402_300_800_000_000
+"""The year 10,000, as far from 1970 as a begin may be on either side."""
+DURATION_S_MAX = DURATION_US_MAX / 1e6
 SETTINGS = (
     ("spark.sql.ansi.enabled", "true"),
     ("spark.sql.groupByOrdinal", "true"),
@@ -108,15 +113,37 @@ def _check_limits(query: Query) -> None:
         raise QueryRefused(f"a text is longer than {SQL_LENGTH_MAX} characters")
     if len(query.sites) > SITES_MAX:
         raise QueryRefused(f"more than {SITES_MAX} sites")
-    if query.window.pane_us < PANE_US_MIN or query.window.panes_per_window > PANES_PER_WINDOW_MAX:
+    if (
+        not query.id.counter
+        <= max(query.unit_last, query.id.counter)
+        <= query.id.counter + UNIT_MAX
+    ):
+        raise QueryRefused(f"unit: wanted at most {UNIT_MAX} commands, the last {query.unit_last}")
+    _check_window(query)
+    _check_timing(query)
+
+
+def _check_window(query: Query) -> None:
+    """Before anything is made of it: windows and panes are counted one by one at the root."""
+    window = query.window
+    is_whole = window.pane_us >= PANE_US_MIN and window.range_us <= DURATION_US_MAX
+    if not is_whole or window.panes_per_window > PANES_PER_WINDOW_MAX:
         raise QueryRefused(
-            f"window: wanted panes of at least {PANE_US_MIN} us and at most "
-            f"{PANES_PER_WINDOW_MAX} of them, got {query.window.panes_per_window} of "
-            f"{query.window.pane_us} us"
+            f"window: wanted panes of at least {PANE_US_MIN} us, at most {PANES_PER_WINDOW_MAX} of "
+            f"them and {DURATION_US_MAX} us together, got {window.panes_per_window} of "
+            f"{window.pane_us} us"
         )
+    begin = query.begin_pane
+    if begin is not None and not abs(window.pane_start_us(begin)) < MOMENT_US_MAX:
+        raise QueryRefused(f"begin: wanted a pane before the year 10000, got {begin}")
+
+
+def _check_timing(query: Query) -> None:
     times = msgspec.structs.astuple(query.timing)
-    if any(time is not None and not 0 <= time < float("inf") for time in times):
-        raise QueryRefused(f"timing: wanted lengths of time from 0, got {times}")
+    if any(time is not None and not 0 <= time <= DURATION_S_MAX for time in times):
+        raise QueryRefused(
+            f"timing: wanted lengths of time from 0 to {DURATION_S_MAX:g} s, got {times}"
+        )
 
 
 def _check_part(query: Query) -> None:
@@ -149,6 +176,9 @@ def _check_source(source: Source) -> None:
         limit = PATTERN_LENGTH_MAX if name == "pattern" else OPTION_LENGTH_MAX
         if name not in FORMAT_OPTIONS[source.format] or len(value) > limit:
             raise QueryRefused(f"source: option {name[:60]!r} is not admitted, or is too long")
+    tolerance = dict(source.options).get("future_tolerance")
+    if tolerance is not None and duration_us(tolerance) is None:
+        raise QueryRefused(f"source: future_tolerance is no time: {tolerance[:60]!r}")
     if source.format is SourceFormat.REGEX:
         try:
             group_numbers(dict(source.options).get("pattern", ""), [*types])

@@ -13,6 +13,8 @@ from headwater.frontend.refused_functions import advice
 from headwater.frontend.type_rules import VOID, arithmetic_type, can_cast, common_type
 from headwater.plan.sql_text import sql_of
 
+PLACES_LENGTH_MAX = 10
+
 
 def call_type(call: exp.Anonymous, types: Sequence[str]) -> str:
     """From the types of its arguments. Raises ``Objection``."""
@@ -45,7 +47,7 @@ def not_available(name: str) -> str:
     refused = advice(name)
     if refused is not None:
         return refused
-    near = get_close_matches(name, [*FUNCTIONS, *AGGREGATES], n=3)
+    near = get_close_matches(name[:60], [*FUNCTIONS, *AGGREGATES], n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     aggregates = ", ".join(AGGREGATES)
     return f"function `{name[:60]}` is not available{hint} (aggregates: {aggregates})"
@@ -110,8 +112,14 @@ def _rounded(type_name: str, call: exp.Anonymous) -> str | None:
     digits = decimal_digits(type_name)
     if digits is None:
         return type_name
-    places = int(sql_of(call.expressions[1])) if len(call.expressions) > 1 else 0
+    places = _places(call.expressions[1]) if len(call.expressions) > 1 else 0
     if places < 0:
         return None
     scale = min(digits[1], places)
     return decimal_type(min(digits[0] - digits[1] + 1 + scale, DECIMAL_DIGITS_MAX), scale)
+
+
+def _places(node: exp.Expr) -> int:
+    """Beyond what a decimal has, it does not matter how many are asked for."""
+    text = sql_of(node)
+    return int(text) if len(text) <= PLACES_LENGTH_MAX else (-1 if text.startswith("-") else 99)

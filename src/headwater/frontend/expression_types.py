@@ -59,7 +59,8 @@ def type_of(node: exp.Expr, columns: ColumnTypes) -> str:
 
 class _Typing:
     def __init__(self, columns: ColumnTypes) -> None:
-        self._columns = columns
+        self._found: dict[int, str] = {}
+        """By the identity of the node; the tree outlives this walk."""
         self._rules: dict[type[exp.Expr], Callable[..., str]] = {
             exp.Column: columns,
             exp.Literal: literal_type,
@@ -87,10 +88,15 @@ class _Typing:
         }
 
     def of(self, node: exp.Expr) -> str:
-        rule = self._rules.get(type(node))
-        if rule is None:
-            raise Objection(node, unknown_node(node))
-        return rule(node)
+        """Worked out once for each node: operators ask for the types of their operands more than
+        once, and a tower of them would double the work with every floor."""
+        found = self._found.get(id(node))
+        if found is None:
+            rule = self._rules.get(type(node))
+            if rule is None:
+                raise Objection(node, unknown_node(node))
+            found = self._found[id(node)] = rule(node)
+        return found
 
     def _wants(self, node: exp.Expr, wanted: str, what: str) -> None:
         found = self.of(node)
@@ -118,7 +124,7 @@ class _Typing:
     def _operand(self, node: exp.Expr, other: exp.Expr) -> str:
         """An integer literal beside a decimal has as many digits as it is written with."""
         found = self.of(node)
-        digits = str(abs(int(sql_of(node)))) if is_integer_literal(node) else ""
+        digits = (sql_of(node).lstrip("-( ").lstrip("0") or "0") if is_integer_literal(node) else ""
         if digits and decimal_digits(self.of(other)) is not None:
             return decimal_type(min(len(digits), DECIMAL_DIGITS_MAX), 0)
         return found
@@ -255,8 +261,10 @@ def literal_type(node: exp.Literal) -> str:
     whole, _, fraction = text.partition(".")
     if not (whole + fraction).isdecimal():
         raise Objection(node, f"`{node.name[:40]}` is not a number")
-    if "." not in text and int(whole) <= BIGINT_MAX:
-        return "int" if int(whole) <= INT_MAX else "bigint"
+    if "." not in text and len(whole.lstrip("0")) <= len(str(BIGINT_MAX)):
+        number = int(whole.lstrip("0") or "0")  # Python refuses to read thousands of digits
+        if number <= BIGINT_MAX:
+            return "int" if number <= INT_MAX else "bigint"
     precision = max(len((whole + fraction).lstrip("0")), len(fraction), 1)
     if precision > DECIMAL_DIGITS_MAX:
         raise Objection(node, f"a number has at most {DECIMAL_DIGITS_MAX} digits")

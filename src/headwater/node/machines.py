@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from headwater.algebra.summary import Merger, Rows, Summary
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
+from headwater.errors import QueryRefused
 from headwater.node.config import NodeConfig
 from headwater.node.effects import (
     AnswersBegun,
@@ -27,6 +28,7 @@ from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.overlay.signatures import Signatures
 from headwater.plan.command import Command, Install
+from headwater.plan.duty import Admit, Duty, refusal_of
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -44,7 +46,7 @@ class Machines:
     __slots__ = (
         "_admit", "_awaited", "_config", "_incarnation", "_installed", "_merger_of",
         "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge",
-        "effects", "ledgers", "loading_bytes", "now_s", "peer", "roots", "site",
+        "effects", "ledgers", "loading_bytes", "now_s", "peer", "refusals", "roots", "site",
     )  # fmt: skip
 
     def __init__(
@@ -60,7 +62,7 @@ class Machines:
         root_start: int,
         born_s: float,
         made_s: float | None,
-        admit: Callable[[Query], str | None],
+        admit: Admit,
         signatures: Signatures,
     ) -> None:
         self.site = site
@@ -80,7 +82,7 @@ class Machines:
             roster=roster,
             trees=trees,
             config=config.overlay,
-            merger_of=merger_of,
+            merger_of=self._admitted_merger,
             signatures=signatures,
         )
         here = roster.site(site)
@@ -97,6 +99,8 @@ class Machines:
         self.roots: dict[str, Root] = {}
         self.ledgers: dict[str, RootKept] = {}
         """What was restored and is not taken up yet."""
+        self.refusals: dict[str, str] = {}
+        """Queries that name this agent as their root and are not admitted, and why."""
         self.loading_bytes = 0
         """Of rows that are being loaded to be sent."""
         self.effects: list[Effect] = []
@@ -246,8 +250,7 @@ class Machines:
             return  # planned anew: its trees are the peer's business
         self._installed.add(query_id)
         if query.root == self.site and query_id not in self.roots:
-            self.effects.append(AnswersBegun(query))
-            self._begin_root(query, now_s=now_s)
+            self._begin_answers(query, now_s=now_s)
         if self.edge is not None and (not query.sites or self.site in query.sites):
             self._awaited[query_id] = query
             self.begin_awaited(now_s=now_s)
@@ -265,14 +268,41 @@ class Machines:
     def _edge_has(self, query_id: str) -> bool:
         return self.edge is not None and self.edge.has_kept(query_id)
 
+    def _admitted_merger(self, query: Query) -> Merger:
+        """For the peer: a relay merges nothing of what it would not admit."""
+        refused = refusal_of(self._admit, query, Duty.CARRY)
+        if refused is not None:
+            raise QueryRefused(refused)
+        return self._merger_of(query)
+
     def _begin_edge(self, query: Query, offset_s: float | None, *, now_s: float) -> None:
         assert self.edge is not None, "only a site with data awaits a query"
-        query_id, refused = str(query.id), self._admit(query)
-        is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
+        query_id, refused = str(query.id), refusal_of(self._admit, query, Duty.READ)
+        is_new = False
+        try:
+            is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
+        except Exception as error:  # admitted, and yet not understood: it fails alone
+            refused = _unopened(error)
         if refused is not None:
             self.notice("edge", "refused", f"{query_id}: {refused}")
         elif self.edge.is_running(query_id):
             self.effects.append(Installed(query, is_new))
+
+    def _begin_answers(self, query: Query, *, now_s: float) -> None:
+        """Admitted first, for its root part will run here; what is refused keeps its ledger, since
+        the next start may admit it."""
+        query_id, refused = str(query.id), refusal_of(self._admit, query, Duty.ANSWER)
+        if refused is None:
+            try:
+                self._begin_root(query, now_s=now_s)
+            except Exception as error:  # as at the edge
+                refused = _unopened(error)
+        if refused is None:
+            self.effects.append(AnswersBegun(query))
+        else:
+            self.ledgers.pop(query_id, None)
+            self.refusals[query_id] = refused
+            self.notice("root", "refused", f"{query_id}: {refused}")
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:
         root = Root(
@@ -293,12 +323,17 @@ class Machines:
     def _remove(self, query_id: str) -> None:
         self._installed.discard(query_id)
         self._awaited.pop(query_id, None)
+        was_refused = self.refusals.pop(query_id, None) is not None
         if self.edge is not None:
             if self.edge.is_running(query_id):
                 self.effects.append(Withdrawn(query_id))
             self.edge.remove(query_id)
-        if self.roots.pop(query_id, None) is not None:
+        if self.roots.pop(query_id, None) is not None or was_refused:
             self.effects.append(AnswersEnded(query_id))
 
     def notice(self, part: str, kind: str, text: str) -> None:
         self.effects.append(Notice(part, kind, text))
+
+
+def _unopened(error: Exception) -> str:
+    return f"it can't be opened: {type(error).__name__}: {str(error)[:200]}"

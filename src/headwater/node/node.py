@@ -31,9 +31,10 @@ from headwater.node.machines import Machines
 from headwater.node.progress import NodeProgress
 from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import Message
-from headwater.overlay.peer import Peer
+from headwater.overlay.peer import NOTHING_ASIDE, Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.plan.command import Command, Count, Install
+from headwater.plan.duty import Admit
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -66,12 +67,12 @@ class Node:
         root_start: int = 0,
         born_s: float = -1e18,
         made_s: float | None = None,
-        admit: Callable[[Query], str | None] = lambda _: None,
+        admit: Admit = lambda query, duty: None,
         signatures: Signatures = UNSIGNED,
     ) -> None:
         """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady
-        time of that, if this process made it. ``admit`` is the site's policy: a reason to refuse a
-        query, or None."""
+        time of that, if this process made it. ``admit`` is asked before anything is
+        made of a query, here and at every start."""
         self.site = site
         self._clock = WallClock(settle_s=config.edge.clock_settle_s)
         self._machines = Machines(
@@ -96,21 +97,24 @@ class Node:
         counts: Iterable[Count],
         cube: Iterable[QueryKept] = (),
         ledgers: Iterable[RootKept] = (),
+        aside: Mapping[str, str] = NOTHING_ASIDE,
         now_s: float,
     ) -> None:
-        """What was durable when the former process ended; before anything else."""
+        """What was durable when the former process ended; before anything else. ``aside`` are
+        queries of which something durable can't be read, and why: they are not run and not lost."""
         installs = list(commands)
-        self._machines.peer.restore(installs, counts)
+        self._machines.peer.restore(installs, counts, aside)
         self._machines.ledgers = {one.query: one for one in ledgers}
         if self._machines.edge is not None:
             self._machines.edge.restore(cube)
         for install in installs:
             self._machines.install(install.query, now_s=now_s)
         if self._machines.edge is not None:
-            self._machines.edge.forget_uninstalled()
-        for query_id in self._machines.ledgers:
+            self._machines.edge.forget_uninstalled(aside=aside)
+        left = self._machines.ledgers
+        self._machines.ledgers = {key: one for key, one in left.items() if key in aside}
+        for query_id in left.keys() - aside.keys():
             self._machines.effects.append(AnswersEnded(query_id))
-        self._machines.ledgers = {}
         self._machines.pass_on(now_s=now_s)
 
     # What the world tells
@@ -313,8 +317,15 @@ class Node:
         """The root of this query, if it is here."""
         return self._machines.roots.get(query_id)
 
+    def refusals(self) -> dict[str, str]:
+        """Queries that should be answered here and are not admitted, and why."""
+        return dict(self._machines.refusals)
+
     def why(self, query_id: str, window: int) -> Explanation:
         root = self._machines.roots.get(query_id)
+        refused = self._machines.refusals.get(query_id)
+        if refused is not None:
+            raise HeadwaterError(f"{query_id} is refused here, at its root: {refused}")
         if root is None:
             here = ", ".join(sorted(self._machines.roots)) or "none"
             raise HeadwaterError(f"{query_id} is not answered at {self.site}; here are: {here}")

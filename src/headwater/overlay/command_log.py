@@ -107,8 +107,8 @@ class CommandLog:
         id_text = str(install.query.id)
         known = self.live.get(id_text)
         if known is not None:
-            if known.plan_version >= install.plan_version:
-                return Verdict.KNOWN
+            if known.plan_version >= install.plan_version or known.query != install.query:
+                return Verdict.KNOWN  # another question under its name is no plan of it
             self.live[id_text] = install
             self._digest = None
             return Verdict.REPLANNED

@@ -35,7 +35,7 @@ from headwater.plan.query import QueryId
 class Commands:
     __slots__ = (
         "_config", "_federation", "_neighbours", "_on_installed", "_on_removed", "_roster",
-        "_signatures", "_site", "_tray", "_untold", "log", "reconciliation",
+        "_signatures", "_site", "_tray", "_untold", "aside", "log", "reconciliation",
     )  # fmt: skip
 
     def __init__(
@@ -62,12 +62,19 @@ class Commands:
         self._tray = tray
         self._on_installed = on_installed
         self._on_removed = on_removed
+        self.aside: set[str] = set()
+        """Queries whose install was durable here and can't be used; others may have it."""
         self._untold: dict[str, Count] = {}
         """Counts that are not durable yet."""
 
-    def restore(self, installs: Iterable[Install], counts: Iterable[Count]) -> None:
-        """From disk, where these are durable already."""
+    def restore(
+        self, installs: Iterable[Install], counts: Iterable[Count], aside: Mapping[str, str]
+    ) -> None:
+        """From disk, where these are durable already; ``aside`` can't be read, and why."""
+        for query_id, why in aside.items():
+            self._tray.note("set aside", f"install of {query_id[:80]}: it can't be read: {why}")
         self.log.restore(installs, counts)
+        self.aside = {one for one in aside if not self.log.is_removed(one)}
         for install in self.log.live.values():
             self._on_installed(install)
 

@@ -17,6 +17,7 @@ Nothing that a message says can raise out of here: what breaks the rules is drop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import Coordinate
@@ -62,6 +63,7 @@ PLACE_EVERY_BEATS = 4
 """Coordinates move slowly, so most heartbeats go without."""
 PLACE_FIRST_BEATS = 16
 """But a newcomer's move fast: it says where it is with each of its first ones."""
+NOTHING_ASIDE: Mapping[str, str] = MappingProxyType({})
 UNSAID = BeatWord(0)
 """Handed over where no heartbeat is due: a word is made only when it is said."""
 
@@ -159,11 +161,17 @@ class Peer:
 
     # What the driver tells.
 
-    def restore(self, commands: Iterable[Install], counts: Iterable[Count]) -> None:
-        """What was durable when the agent ended; before anything else."""
+    def restore(
+        self,
+        commands: Iterable[Install],
+        counts: Iterable[Count],
+        aside: Mapping[str, str] = NOTHING_ASIDE,
+    ) -> None:
+        """What was durable when the agent ended; before anything else. ``aside`` are queries whose
+        install can't be read, and why."""
         self._due_s = None
         self._is_restoring = True
-        self._commands.restore(commands, counts)
+        self._commands.restore(commands, counts, aside)
         self._is_restoring = False
 
     def link_up(self, site: str, *, now_s: float) -> None:

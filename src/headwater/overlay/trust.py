@@ -132,13 +132,13 @@ def problem_with_command(command: Command, roster: RosterIndex) -> str | None:
         return _problem_with_install(command, roster)
     if command.installer not in roster.ordinal_of or not 0 < command.counter <= COUNTER_MAX:
         return f"removal by {command.installer[:80]!r} #{command.counter}: not of this federation"
-    return _problem_with_id(str(command.id), roster)
+    return problem_with_id(str(command.id), roster)
 
 
 def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
     query = install.query
     text = str(query.id)[:80]
-    problem = _problem_with_id(str(query.id), roster)
+    problem = problem_with_id(str(query.id), roster)
     if problem is not None:
         return problem
     if not 1 <= len(install.trees) <= TREES_MAX:
@@ -169,7 +169,7 @@ def problem_with_known(
         return f"commands known: {len(known.counts)} counts of {len(roster.ordinal_of)} sites"
     if any(not 0 <= version <= COUNTER_MAX for version in known.plans.values()):
         return "commands known: a plan version out of range"
-    problems = (_problem_with_id(id_text, roster) for id_text in known.live)
+    problems = (problem_with_id(id_text, roster) for id_text in known.live)
     return next((problem for problem in problems if problem is not None), None)
 
 
@@ -186,7 +186,7 @@ def problem_with_count(
     if len(count.live) > queries_max or len(count.ended) > queries_max:
         return f"{text}: {len(count.live)} live queries, at most {queries_max}"
     for id_text in count.live:
-        problem = _problem_with_id(id_text, roster)
+        problem = problem_with_id(id_text, roster)
         if problem is None and QueryId.parse(id_text).installer != count.installer:
             problem = f"query id {id_text[:80]!r}: of another installer"
         if problem is not None:
@@ -195,7 +195,7 @@ def problem_with_count(
     return next((problem for problem in problems if problem is not None), None)
 
 
-def _problem_with_id(id_text: str, roster: RosterIndex) -> str | None:
+def problem_with_id(id_text: str, roster: RosterIndex) -> str | None:
     try:
         query_id = QueryId.parse(id_text)
     except ValueError as error:

@@ -31,6 +31,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Windows that one Spark job answers."""
     windows_opened_per_tick_max: int = 1_000
     """Windows that the clock opens in one tick (many only after the root was away)."""
+    windows_max: int = 100_000
+    """Windows that are open at a time; beyond, clocks open no further one before others are over,
+    however long ago a query is to begin."""
     answer_retry_first_s: float = 1.0
     """The pause after a failed answer; it doubles."""
     answer_retry_last_s: float = 60.0

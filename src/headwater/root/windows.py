@@ -152,12 +152,16 @@ class WindowBook:
             return
         passed_us = self._passed_s(now_s) * MICROS
         for _ in range(self._config.windows_opened_per_tick_max):
-            if self.spec.window_end_us(self._next_by_clock) > passed_us:
+            if self._is_full or self.spec.window_end_us(self._next_by_clock) > passed_us:
                 return
             window = self._next_by_clock
             self._next_by_clock += 1
             if self._is_unopened(window) and self._is_wanted(window):
                 yield window
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.windows) >= self._config.windows_max
 
     def _passed_s(self, now_s: float) -> float:
         """What the sites' clocks show. When a query comes here it has begun a moment ago or begins
@@ -223,7 +227,7 @@ class WindowBook:
         if self._history and caught_up_s is not None:
             history_s = max(self._history[0][0], caught_up_s + self._timing.deadline_s)
             due_s = min(due_s, history_s)
-        if self.has_begin and not self._ends:
+        if self.has_begin and not self._ends and not self._is_full:
             end_s = self.spec.window_end_us(self._next_by_clock) / MICROS
             since_begin_s = min(end_s - self._begin_s + self._begun_s, self._begun_until_s)
             due_s = min(due_s, max(end_s + self.lag_s, self._by_clock_from_s, since_begin_s))

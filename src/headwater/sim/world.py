@@ -11,6 +11,7 @@ from random import Random
 
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.node.node import Node
+from headwater.plan.duty import Duty
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
 from headwater.sim.bag import Bag, BagMerger
@@ -157,8 +158,10 @@ class World:
             raise LookupError("this world does not merge on the way")
         return self._merger
 
-    def _refusal(self, site: str, query: Query) -> str | None:
-        return "policy" if (site, query.id.name) in self.scenario.refusals else None
+    def _refusal(self, site: str, query: Query, duty: Duty) -> str | None:
+        """Policies of sites about what they read; roots and relays here admit everything."""
+        is_refused = duty is Duty.READ and (site, query.id.name) in self.scenario.refusals
+        return "policy" if is_refused else None
 
     def _make_node(self, name: str, clock: Clock, disk: Disk) -> Node:
         node = Node(
@@ -172,7 +175,7 @@ class World:
             root_start=disk.start_count,
             born_s=disk.born_s,
             made_s=clock.now_s() if disk.start_count == 1 else None,
-            admit=lambda query: self._refusal(name, query),
+            admit=lambda query, duty: self._refusal(name, query, duty),
             signatures=SimulatedSignatures(self._keys[name], self._keys),
         )
         node.restore(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -16,6 +17,7 @@ from headwater.plan.command import Count, Install
 from headwater.store.disk import Disk
 from headwater.store.manifest import Manifest, Schema
 
+T = TypeVar("T")
 COMMANDS_SCHEMA = Schema(
     name="commands",
     application_id=0x4857434D,
@@ -94,11 +96,28 @@ class CommandStore:
         return int(number)
 
     def live(self) -> list[Install]:
-        """The queries that were installed and not removed."""
-        rows = self._manifest.all("SELECT command FROM installs ORDER BY id")
-        return [msgspec.msgpack.decode(command, type=Install) for (command,) in rows]
+        """The queries that were installed and not removed, as far as they can be read."""
+        return [read for _, read in self._read() if isinstance(read, Install)]
+
+    def set_aside(self) -> dict[str, str]:
+        """The ids of installs that can't be read, and why. They stay as they are: a newer version
+        may have written them, and they were not removed."""
+        return {query_id: read for query_id, read in self._read() if isinstance(read, str)}
+
+    def _read(self) -> list[tuple[str, Install | str]]:
+        rows = self._manifest.all("SELECT id, command FROM installs ORDER BY id")
+        return [(query_id, _read(command, Install)) for query_id, command in rows]
 
     def counts(self) -> list[Count]:
-        """Each installer's newest."""
+        """Each installer's newest, as far as they can be read: others have them, too."""
         rows = self._manifest.all("SELECT count FROM counts ORDER BY installer")
-        return [msgspec.msgpack.decode(count, type=Count) for (count,) in rows]
+        read = [_read(count, Count) for (count,) in rows]
+        return [count for count in read if isinstance(count, Count)]
+
+
+def _read(word: bytes, kind: type[T]) -> T | str:
+    """What the word says, or why it can't be understood."""
+    try:
+        return msgspec.msgpack.decode(word, type=kind)
+    except Exception as error:  # whatever a value raises that refuses to be wrong
+        return f"{type(error).__name__}: {str(error)[:200]}"
