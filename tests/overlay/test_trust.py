@@ -208,3 +208,20 @@ def test_no_more_than_the_allowed_queries_are_installed(overlay):
         world.install(name)
     assert len(world.live("root")) == 2
     assert "refused" in world.notices("root")
+
+
+def held_names(peer) -> set[str]:
+    """All names under which a peer keeps something of summaries."""
+    return {*peer._acks._senders, *peer._router._carriers, *peer._carrier.list._net_dists}
+
+
+def test_nothing_is_kept_under_names_that_nobody_knows(world):
+    """Any member may make up names without end; only those of queries that are here count."""
+    before = held_names(world.peers["a"])
+    for number in range(300):
+        summary = Summary(f"made_up@root#{1000 + number}", 7, Coverage.of_whole(2, 5), b"rows")
+        world.hand("c", "a", SummaryMessage(summary))
+        bad = msgspec.structs.replace(summary, coverage=Coverage())
+        world.hand("c", "a", SummaryMessage(bad))
+    world.run(1.0)
+    assert held_names(world.peers["a"]) == before

@@ -122,7 +122,7 @@ class Federation:
             roster=self.roster,
             settings=msgspec.structs.replace(self._settings, sources=sources),
             stores=stores,
-            network=self.world.network(name, Codec(stores.book.schema)),
+            network=self.world.network(name, self._codec(stores)),
             now_s=clock.now_s,
             ahead_s=clock.ahead_s,
             admit=admit_with(PolicyConfig(), sources),
@@ -133,6 +133,9 @@ class Federation:
         )
         self.runtimes[name] = runtime
         return runtime
+
+    def _codec(self, stores: SiteStores) -> Codec:
+        return Codec(stores.book.schema, ordinals_max=self.roster.ordinals)
 
     def _cache_bytes_max(self) -> int:
         share = CACHES_BYTES_MAX // len(self.roster.sites)

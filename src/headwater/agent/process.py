@@ -101,7 +101,7 @@ async def _run(config: AgentConfig) -> None:
             site=config.site,
             roster=roster,
             credentials=credentials,
-            codec=Codec(stores.book.schema),
+            codec=Codec(stores.book.schema, ordinals_max=roster.ordinals),
             listen=(config.listen.host, config.listen.port) if site.dialable else None,
             control=_front_desk(desk, config).handle,
             notify=lambda kind, text: log.info("network", kind=kind, text=text),

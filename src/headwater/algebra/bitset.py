@@ -16,10 +16,15 @@ def of(members: Iterable[int]) -> int:
     >>> bin(of([0, 3]))
     '0b1001'
     """
-    bits = 0
-    for member in members:
-        bits |= 1 << member
-    return bits
+    found = sorted(members)
+    if not found:
+        return EMPTY
+    if found[0] < 0:
+        raise ValueError(f"set: wanted members from 0, got {found[0]}")
+    data = bytearray(found[-1] // 8 + 1)  # one integer after the other would copy all of it
+    for member in found:
+        data[member >> 3] |= 1 << (member & 7)
+    return int.from_bytes(data, "little")
 
 
 def members(bits: int) -> Iterator[int]:

@@ -21,14 +21,21 @@ from headwater.frontend.sources import (
     RESERVED_PREFIX,
     path_fault,
 )
-from headwater.frontend.statements import COLUMNS_MAX, NAME_PATTERN, STATEMENTS_MAX
+from headwater.frontend.statements import NAME_PATTERN, STATEMENTS_MAX
 from headwater.plan.durations import DURATION_US_MAX, duration_us
 from headwater.plan.part import PARTS_MAX
-from headwater.plan.query import Column, Partial, Query, Source, SourceFormat
+from headwater.plan.query import (
+    COLUMNS_MAX,
+    SITES_MAX,
+    Column,
+    Partial,
+    Query,
+    Source,
+    SourceFormat,
+)
 from headwater.plan.regex_groups import group_numbers
 
 SQL_LENGTH_MAX = 200_000
-SITES_MAX = 100_000
 OPTION_LENGTH_MAX = 1000
 UNIT_MAX = STATEMENTS_MAX * PARTS_MAX
 """Commands of one file; a unit that never ends would keep a source from being read."""

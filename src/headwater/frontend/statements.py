@@ -24,10 +24,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headwater.errors import QueryRefused
 from headwater.frontend.refusal import refusal
 from headwater.frontend.type_rules import named_type
+from headwater.plan.query import COLUMNS_MAX
 from headwater.plan.sql_text import Unreadable, parse_tokens, tokens_of
 
 STATEMENTS_MAX = 1000
-COLUMNS_MAX = 1000
 NAME_LENGTH_MAX = 100
 NAME_PATTERN = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_LENGTH_MAX - 1}}}"
 

@@ -77,6 +77,15 @@ MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 COMPRESS_FROM_BYTES = 512
 """Below, zstd's own overhead and time outweigh what a control message could save."""
 
+EXPANDED_BYTES_FREE = 256 * 1024
+EXPANSION_MAX = 100
+"""A compressed body may unfold to the first, and to so many bytes for each of its own. zstd shrinks
+zeros ten thousand times, and each byte may become an object: without this, three kilobytes cost the
+reader gigabytes. What shrinks better is sent as it is."""
+
+COMMAND_BYTES_MAX = 8 * 1024 * 1024
+"""Trees of 100,000 sites and the texts of a query."""
+
 _COMPRESSED = 0x80
 
 Moment = Annotated[float, Meta(ge=-1e12, le=1e12)]
@@ -138,8 +147,16 @@ class WireAskInstall(msgspec.Struct, frozen=True, array_like=True):
 class Codec:
     """One for each agent. ``schema_of`` is asked anew each time, so queries may come and go."""
 
-    def __init__(self, schema_of: SchemaOf, limits: RowsLimits = DEFAULT_ROWS_LIMITS) -> None:
+    def __init__(
+        self,
+        schema_of: SchemaOf,
+        limits: RowsLimits = DEFAULT_ROWS_LIMITS,
+        *,
+        ordinals_max: int = ORDINALS_MAX,
+    ) -> None:
+        """``ordinals_max``: how many ordinals the roster has, which no tree exceeds."""
         self.rows = RowsCodec(schema_of, limits)
+        self.ordinals_max = ordinals_max
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=limits.window_bytes_max)
 
@@ -147,12 +164,14 @@ class Codec:
         """Raises ``WireError`` for what no peer would accept: that is a mistake of ours."""
         layout = _BY_TYPE[type(message)]
         first, body = layout.number, msgspec.msgpack.encode(layout.to_wire(self, message))
-        if len(body) > MESSAGE_BYTES_MAX:
+        if len(body) > layout.bytes_max:
             raise WireError(
-                f"{layout.type.__name__}: wanted at most {MESSAGE_BYTES_MAX} bytes, got {len(body)}"
+                f"{layout.type.__name__}: wanted at most {layout.bytes_max} bytes, got {len(body)}"
             )
         if layout.compress and len(body) >= COMPRESS_FROM_BYTES:
-            first, body = layout.number | _COMPRESSED, self._compressor.compress(body)
+            packed = self._compressor.compress(body)
+            if len(body) <= _expanded_bytes_max(packed):
+                first, body = layout.number | _COMPRESSED, packed
         return bytes((first,)) + body
 
     def decode(self, data: bytes, *, delay_s: float = 0.0) -> Message | CertificateTold:
@@ -164,7 +183,13 @@ class Codec:
             raise Refused(Refusal.UNKNOWN_MESSAGE, f"kind {data[0] & ~_COMPRESSED}")
         body = data[1:]
         if data[0] & _COMPRESSED:
-            body = unpack(body, self._decompressor, MESSAGE_BYTES_MAX)
+            bytes_max = min(layout.bytes_max, _expanded_bytes_max(body))
+            body = unpack(body, self._decompressor, bytes_max)
+        elif len(body) > layout.bytes_max:
+            raise Refused(
+                Refusal.MALFORMED,
+                f"{layout.type.__name__}: wanted at most {layout.bytes_max} bytes, got {len(body)}",
+            )
         try:
             found = layout.from_wire(self, layout.decoder.decode(body))
             return found if isinstance(found, CertificateTold) else aged(found, delay_s)
@@ -186,6 +211,11 @@ class _Layout(NamedTuple):
     to_wire: Callable[[Codec, Any], Any]
     from_wire: Callable[[Codec, Any], Message | CertificateTold]
     compress: bool = True
+    bytes_max: int = MESSAGE_BYTES_MAX
+
+
+def _expanded_bytes_max(packed: bytes) -> int:
+    return EXPANDED_BYTES_FREE + EXPANSION_MAX * len(packed)
 
 
 def _wire_place(place: Coordinate) -> WirePlace:
@@ -295,9 +325,11 @@ _LAYOUTS = (
             signed_command(message.command),
             None if message.count is None else signed_count(message.count),
         ),
-        lambda _, wire: CommandMessage(
-            command_in(wire.command), None if wire.count is None else count_in(wire.count)
+        lambda codec, wire: CommandMessage(
+            command_in(wire.command, ordinals_max=codec.ordinals_max),
+            None if wire.count is None else count_in(wire.count),
         ),
+        bytes_max=COMMAND_BYTES_MAX,
     ),
     _Layout(
         6,

@@ -15,6 +15,7 @@ from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.wire import (
+    ORDINALS_MAX,
     WireAck,
     WireAckOnItsWay,
     WireCommand,
@@ -112,12 +113,18 @@ def count_in(signed: WireSigned) -> Count:
     return Count(wire.installer, wire.number, wire.revision, wire.live, ended, proof_of(signed))
 
 
-def command_in(wire: WireCommand) -> Command:
+def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Command:
+    """``ordinals_max``: how many ordinals the roster has, which no tree exceeds."""
     if isinstance(wire, WireRemove):
         return _removal_in(wire.removal)
     said, plan = _queries.decode(wire.query.word), _plans.decode(wire.plan.word)
     if plan.query != str(said.query.id):
         raise Refused(Refusal.MALFORMED, f"install: trees of {plan.query[:80]!r}")
+    if any(len(tree.above) > ordinals_max for tree in plan.trees):
+        raise Refused(
+            Refusal.MALFORMED,
+            f"install: a tree with more members than this federation has sites ({ordinals_max})",
+        )
     return Install(
         query=said.query,
         trees=tuple(checked_tree(tree) for tree in plan.trees),

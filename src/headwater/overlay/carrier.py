@@ -9,6 +9,7 @@ tree while its install is asked for; one that is known to be removed ends here.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 
@@ -35,8 +36,8 @@ spreading, the federation's tree and the query's tree can together form a ring; 
 
 class Carrier:
     __slots__ = (
-        "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router", "_site", "_tray",
-        "list", "stages",
+        "_came", "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router", "_site",
+        "_tray", "list", "stages",
     )  # fmt: skip
 
     def __init__(
@@ -50,8 +51,11 @@ class Carrier:
         log: CommandLog,
         reconciliation: Reconciliation,
         tray: Tray,
+        came: Callable[[str, int, str], None],
     ) -> None:
+        """``came`` is told of (query, tree, sender) of what is sound and of a query known here."""
         self._site = site
+        self._came = came
         self._roster = roster
         self._config = config
         self._router = router
@@ -105,7 +109,10 @@ class Carrier:
         problem = problem_with_summary(summary, query, self._roster)
         if problem is not None:
             self._tray.note("refused", f"{sender}: {problem}")
-        elif now_s - birth_s > self._config.summary_life_s:
+            return
+        if query is not None and sender != self._site:
+            self._came(query.id, summary.route.tree, sender)
+        if now_s - birth_s > self._config.summary_life_s:
             self._tray.note("expired", f"summary of {summary.query} from {sender}: too old")
         elif query is None:
             self._pass_on(sender, summary, birth_s=birth_s - UNKNOWN_HOP_AGE_S, now_s=now_s)

@@ -31,6 +31,9 @@ from headwater.overlay.trust import (
 from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import QueryId
 
+ASIDE_NAMED_MAX = 8
+"""Installs on the disk that can't be read, of which a notice says the names."""
+
 
 class Commands:
     __slots__ = (
@@ -71,8 +74,10 @@ class Commands:
         self, installs: Iterable[Install], counts: Iterable[Count], aside: Mapping[str, str]
     ) -> None:
         """From disk, where these are durable already; ``aside`` can't be read, and why."""
-        for query_id, why in aside.items():
-            self._tray.note("set aside", f"install of {query_id[:80]}: it can't be read: {why}")
+        if aside:
+            told = [f"{query_id[:80]} ({why})" for query_id, why in aside.items()]
+            text = "; ".join(told[:ASIDE_NAMED_MAX])
+            self._tray.note("set aside", f"{len(told)} installs that can't be read: {text}")
         self.log.restore(installs, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
         for install in self.log.live.values():

@@ -131,6 +131,15 @@ class Peer:
             on_installed=self._installed,
             on_removed=self._removed,
         )
+        self._acks = AckRelay(
+            config=config,
+            wake=self._wake,
+            router=self._router,
+            neighbours=self._neighbours,
+            reconciliation=self._commands.reconciliation,
+            signatures=signatures,
+            tray=self._tray,
+        )
         self._carrier = Carrier(
             site,
             roster=self._roster,
@@ -140,15 +149,7 @@ class Peer:
             log=self._commands.log,
             reconciliation=self._commands.reconciliation,
             tray=self._tray,
-        )
-        self._acks = AckRelay(
-            config=config,
-            wake=self._wake,
-            router=self._router,
-            neighbours=self._neighbours,
-            reconciliation=self._commands.reconciliation,
-            signatures=signatures,
-            tray=self._tray,
+            came=self._acks.came,
         )
         self._states = StateRelay(
             config=config,
@@ -219,7 +220,6 @@ class Peer:
                 self._receive_heartbeat(link, message, now_s=now_s)
                 return
             case SummaryMessage(summary):
-                self._acks.came(summary.query, summary.route.tree, sender)
                 self._carrier.receive(sender, summary, one_way_s=link.one_way_s, now_s=now_s)
             case StatesMessage():
                 self._states.receive(sender, message, now_s=now_s)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.panes import MICROS, WindowSpec
@@ -30,8 +32,17 @@ __all__ = [
 ]
 
 
+COLUMNS_MAX = 1000
+SITES_MAX = 100_000
+OPTIONS_MAX = 64
+"""Looked at by whoever decodes a query, before it makes anything of what it counts."""
+
 LAST_N_MAX = 1_000_000
 """Records that a state may be made of: a site keeps them, or their partials, in its cube."""
+
+
+Columns = Annotated[tuple[Column, ...], Meta(max_length=COLUMNS_MAX)]
+Options = Annotated[tuple[tuple[str, str], ...], Meta(max_length=OPTIONS_MAX)]
 
 
 class QueryId(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -73,12 +84,12 @@ class Source(msgspec.Struct, frozen=True):
     """A named stream of records at sites: a schema and how Spark reads it."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: Columns
     format: SourceFormat
     path: str
     """A glob, relative to the site's data directory or under one of its open directories."""
     time_column: str
-    options: tuple[tuple[str, str], ...] = ()
+    options: Options = ()
     """What the format needs: delimiter, header, quote, pattern, timestamp_format, …"""
     text: str = ""
     """The statement, as the user wrote it."""
@@ -110,8 +121,8 @@ class Query(msgspec.Struct, frozen=True):
     text: str
     source: Source
     window: WindowSpec
-    keys: tuple[Column, ...]
-    partials: tuple[Partial, ...]
+    keys: Columns
+    partials: Annotated[tuple[Partial, ...], Meta(max_length=COLUMNS_MAX)]
     site_sql: str
     """Over the view ``records`` (the source's columns): yields ``pane`` bigint, keys, partials."""
     root_sql: str
@@ -120,13 +131,13 @@ class Query(msgspec.Struct, frozen=True):
     central_sql: str
     """Over the view ``records`` of all sites: the same rows by one Spark, for comparison; also
     ``window`` first."""
-    columns_used: tuple[str, ...]
+    columns_used: Annotated[tuple[str, ...], Meta(max_length=COLUMNS_MAX)]
     """The source's columns that the site part reads, the time column among them."""
-    output: tuple[Column, ...]
+    output: Columns
     """The answer's columns in order, without the leading ``window``."""
     root: str
     """The site that answers."""
-    sites: tuple[str, ...] = ()
+    sites: Annotated[tuple[str, ...], Meta(max_length=SITES_MAX)] = ()
     """The node set; empty: every site of the roster that has data."""
     begin_pane: int | None = None
     """The first pane; None: from the earliest record on."""
@@ -136,7 +147,7 @@ class Query(msgspec.Struct, frozen=True):
     unit_last: int = 0
     """The number of the last statement of the file that this one came with. A file is installed as
     one unit: a site that begins with a source reads nothing before it has all of them."""
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: Options = ()
     """Spark session settings that both parts run under."""
     timing: Timing = Timing()
     part: Part | None = None

@@ -46,6 +46,11 @@ class Roster(msgspec.Struct, frozen=True, dict=True):
     def by_name(self) -> dict[str, Site]:
         return {site.name: site for site in self.sites}
 
+    @cached_property
+    def ordinals(self) -> int:
+        """Numbers that have been given out: no tree and no bitmap has more members."""
+        return max(site.ordinal for site in self.sites) + 1
+
     def site(self, name: str) -> Site:
         found = self.by_name.get(name)
         if found is None:

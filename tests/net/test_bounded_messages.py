@@ -1,0 +1,116 @@
+"""What a member sends is bounded before it is read into objects.
+
+Work is counted in bytes of objects: a message may cost so many for each of its own.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+from fuzz import examples
+
+from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld
+from headwater.algebra.site_state import SiteState
+from headwater.net.codec import Codec
+from headwater.net.refusal import Refused
+from headwater.net.wire import ORDINALS_MAX, wire_command
+from headwater.overlay.messages import AckMessage, CommandMessage, StatesMessage
+from headwater.plan.command import Install
+from headwater.plan.tree import Tree
+
+BYTES_FREE = 32 << 20
+BYTES_EACH = 8_000
+"""Of objects: for any message, and for each byte of one."""
+SITES = 10_000
+
+
+def codec(sites: int = SITES) -> Codec:
+    return Codec(lambda query: examples.SCHEMA, ordinals_max=sites)
+
+
+def an_install(*trees: Tree, **changes: Any) -> Install:
+    query = msgspec.structs.replace(examples.a_query(), **changes)
+    return Install(query, trees or (Tree(0, ((1, 0), (2, 1))),), 1)
+
+
+def packed(kind: int, value: Any) -> bytes:
+    """As a stranger writes it, who has looked for what shrinks best."""
+    body = msgspec.msgpack.encode(value)
+    return bytes((kind | 0x80,)) + zstandard.ZstdCompressor(level=19).compress(body)
+
+
+def trees_of(count: int, length: int) -> bytes:
+    wire = msgspec.to_builtins(wire_command(an_install()))
+    return packed(5, wire | {"trees": [[0, [-1] + [0] * (length - 1)]] * count})
+
+
+BOMBS = {
+    "a few trees": trees_of(4, ORDINALS_MAX),
+    "many trees": trees_of(250, ORDINALS_MAX),
+    "many small trees": trees_of(400_000, 2),
+    "a chain": packed(
+        5,
+        msgspec.to_builtins(wire_command(an_install()))
+        | {"trees": [[0, [-1, *range(ORDINALS_MAX - 1)]]] * 4},
+    ),
+    "many sites": packed(
+        5,
+        msgspec.to_builtins(wire_command(an_install()), str_keys=True)
+        | {"query": msgspec.to_builtins(an_install(sites=("a",) * 4_000_000).query)},
+    ),
+    "many ranges": packed(4, [examples.QUERY, 1, 1, 1, [[5, 5]] * 4_000_000, [], [], [], 0.0]),
+    "many commands": packed(6, [{}, [], {f"q@alpha#{n}": 1 for n in range(60_000)}]),
+    "many names to ask for": packed(7, [["x"] * 60_000]),
+}
+
+
+@pytest.mark.parametrize("what", BOMBS)
+def test_a_message_costs_no_more_objects_than_its_bytes_allow(what: str) -> None:
+    data = BOMBS[what]
+    receiver = codec()
+    tracemalloc.start()
+    try:
+        receiver.decode(data)
+    except Refused:
+        pass
+    finally:
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak_bytes < BYTES_FREE + BYTES_EACH * len(data), f"{len(data)} bytes"
+
+
+@pytest.mark.parametrize("what", ["a few trees", "many trees", "many small trees", "a chain"])
+def test_no_tree_is_made_of_more_members_than_there_are_sites(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Tree] = []
+    monkeypatch.setattr(Tree, "__post_init__", made.append)
+    with pytest.raises(Refused):
+        codec().decode(BOMBS[what])
+    assert made == []
+
+
+def test_trees_of_a_large_federation_pass() -> None:
+    pairs = tuple((child, child // 32) for child in range(1, SITES))
+    install = an_install(*(Tree(0, pairs) for _ in range(4)))
+    receiver = codec()
+    data = receiver.encode(CommandMessage(install))
+    assert receiver.decode(data) == CommandMessage(install)
+    with pytest.raises(Refused, match="more members than this federation has sites"):
+        codec(SITES - 1).decode(data)
+
+
+def test_what_shrinks_too_well_travels_as_it_is_and_is_understood() -> None:
+    """The honest sender of very regular words must not look like the other kind."""
+    everyone = (1 << SITES) - 1
+    ack = Acknowledgement(
+        examples.QUERY, 8, 3, 100, panes=tuple(PaneHeld(n, everyone) for n in range(4_000))
+    )
+    states = tuple(SiteState(examples.QUERY, n, 9, 4, None) for n in range(SITES))
+    both = codec()
+    for message in (AckMessage(ack), StatesMessage(states)):
+        assert both.decode(both.encode(message)) == message
