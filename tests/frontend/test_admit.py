@@ -214,3 +214,22 @@ def test_a_text_with_a_change_anywhere_is_refused_or_harmless(data: st.DataObjec
     assert mutated.count("FROM ") == text.count("FROM ")
     assert f"FROM {view}" in mutated
     assert "secret" not in mutated
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/".join(["**", "a"] * 5), "5 ** with something between them; at most 4"),
+        ("/".join(["*"] * 17), "17 folders and files that are patterns; at most 16"),
+        ("a" + "*a" * 9 + ".log", "9 stars in one name; at most 8"),
+        ("x" * 1001, "is not admitted"),
+    ],
+)
+def test_a_path_with_too_many_patterns_is_refused(path: str, message: str) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        check_query(source(path=path), EVERYONE)
+    assert message in str(caught.value)
+
+
+def test_a_path_may_say_any_depth_as_often_as_it_likes_in_a_row() -> None:
+    check_query(source(path="**/" * 32 + "*.log"), EVERYONE)

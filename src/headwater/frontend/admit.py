@@ -19,10 +19,10 @@ from headwater.frontend.sources import (
     FORMAT_OPTIONS,
     PATTERN_LENGTH_MAX,
     RESERVED_PREFIX,
-    path_fault,
 )
 from headwater.frontend.statements import NAME_PATTERN, STATEMENTS_MAX
 from headwater.plan.durations import DURATION_US_MAX, duration_us
+from headwater.plan.globs import glob_fault
 from headwater.plan.part import PARTS_MAX
 from headwater.plan.query import (
     COLUMNS_MAX,
@@ -174,7 +174,7 @@ def _check_source(source: Source) -> None:
         raise QueryRefused(
             f"source: wanted a time column of type timestamp, got {source.time_column!r}"
         )
-    fault = path_fault(source.path)
+    fault = glob_fault(source.path)
     if fault is not None:
         raise QueryRefused(f"source: {fault}")
     if len(dict(source.options)) != len(source.options):

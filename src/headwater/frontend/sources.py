@@ -4,6 +4,7 @@ from headwater.frontend.options import Options
 from headwater.frontend.refusal import choices, refusal
 from headwater.frontend.statements import SourceStatement
 from headwater.plan.durations import EXAMPLES, duration_us
+from headwater.plan.globs import glob_fault
 from headwater.plan.query import Column, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
 
@@ -32,7 +33,6 @@ RESERVED_COLUMNS = ("window",)
 RESERVED_PREFIX = "__"
 """Columns that are ours beside the user's, in SQL that Spark runs."""
 PATTERN_LENGTH_MAX = 4000
-PATH_LENGTH_MAX = 1000
 
 
 def compile_source(statement: SourceStatement, text: str) -> Source:
@@ -62,20 +62,9 @@ def compile_source(statement: SourceStatement, text: str) -> Source:
     )
 
 
-def path_fault(path: str) -> str | None:
-    """What is wrong with a path by its letters; which directories are open, each site decides."""
-    is_plain = "\0" not in path and ".." not in path.split("/") and "://" not in path
-    if not path or len(path) > PATH_LENGTH_MAX or not is_plain:
-        return (
-            f"the path {path[:100]!r} is not admitted; write a glob below the site's data "
-            "directory, such as 'access/*.log', or below a directory that the site opens"
-        )
-    return None
-
-
 def _path(options: Options) -> str:
     path = options.required("path", "'access/*.log'")
-    fault = path_fault(path)
+    fault = glob_fault(path)
     if fault is not None:
         raise options.refused("path", fault)
     return path

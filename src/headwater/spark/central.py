@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import question_of
 from headwater.plan.compressed import can_be_read
+from headwater.plan.globs import plain_glob
 from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 from headwater.plan.query import Query
 from headwater.root.envelope import LeftOut
@@ -101,7 +102,7 @@ def left_alone(query: Query, folder: Path) -> list[Path]:
 
 
 def _named(query: Query, folder: Path) -> list[Path]:
-    path = query.source.path
+    path = plain_glob(query.source.path)
     if Path(path).is_absolute():
         base = Path(path).anchor
         found = Path(base).glob(path[len(base) :])

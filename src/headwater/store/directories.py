@@ -16,15 +16,16 @@ import errno
 import fnmatch
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+from headwater.plan.globs import ANY_DEPTH, has_magic, plain_parts
 from headwater.store.disk import Disk
 
 DIRECTORIES_MAX = 20_000
 """Of one source; further ones are not listed, and said to be."""
-MAGIC = frozenset("*?[")
 
 
 class Walk:
@@ -44,8 +45,8 @@ class Walk:
         """(directory, its entries) for all directories of the pattern that could be listed."""
         level = [self.base]
         for part in self._rest:
-            if part == "**":
-                level = list(dict.fromkeys(self._all_below(level)))
+            if part == ANY_DEPTH:
+                level = list(self._all_below(level))
             elif has_magic(part):
                 level = [child for one in level for child in self._children(one, part)]
             else:
@@ -61,10 +62,11 @@ class Walk:
                 yield entry.path
 
     def _all_below(self, level: list[str]) -> Iterator[str]:
-        waiting = list(level)
+        """Each directory once, by whatever way it is reached first."""
+        waiting = deque(level)
         entered: set[tuple[int, int]] = set()
         while waiting:
-            directory = waiting.pop(0)
+            directory = waiting.popleft()
             entries = self._list(directory)
             identity = self._identity.get(directory)
             if identity is None or identity in entered:
@@ -115,11 +117,7 @@ class Walk:
 def base_of(directory: Path, parts: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """The directory in which a walk begins, and the parts that it then goes through."""
     plain = tuple(takewhile(lambda part: not has_magic(part), parts))
-    return str(directory.joinpath(*plain)), parts[len(plain) :]
-
-
-def has_magic(part: str) -> bool:
-    return not MAGIC.isdisjoint(part)
+    return str(directory.joinpath(*plain)), tuple(plain_parts(parts[len(plain) :]))
 
 
 def is_match(name: str, part: str) -> bool:
