@@ -233,3 +233,19 @@ def test_a_path_with_too_many_patterns_is_refused(path: str, message: str) -> No
 
 def test_a_path_may_say_any_depth_as_often_as_it_likes_in_a_row() -> None:
     check_query(source(path="**/" * 32 + "*.log"), EVERYONE)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (rewritten("domain,", "REPEAT(domain, 700000000) AS domain,"), "copies of the record"),
+        (rewritten("bytes > 0", "DATE_FORMAT(ts, 'YYYY') > 'a'"), "'Y' is no letter"),
+        (source(options=(("timestamp_format", "YYYY"),)), "'Y' is no letter of a pattern"),
+    ],
+)
+def test_what_would_grow_or_fail_every_batch_is_refused_from_the_wire_too(
+    query: Query, message: str
+) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        check_query(query, EVERYONE)
+    assert message in str(caught.value)

@@ -165,6 +165,19 @@ def call(function: Function, arguments: list[str]) -> str:
         "encode": {1: "'utf-8'"},
         "decode": {1: "'utf-8'"},
         "format_string": {0: "'%s'"},
+        "lpad": {1: "5"},
+        "rpad": {1: "5"},
+        "repeat": {1: "5"},
+        "space": {0: "5"},
+        "replace": {2: "'x'"},
+        "regexp_replace": {2: "'x'"},
+        "date_format": {1: "'yyyy'"},
+        "from_unixtime": {1: "'yyyy'"},
+        "to_date": {1: "'yyyy'"},
+        "to_timestamp": {1: "'yyyy'"},
+        "try_to_timestamp": {1: "'yyyy'"},
+        "to_unix_timestamp": {1: "'yyyy'"},
+        "unix_timestamp": {1: "'yyyy'"},
     }.get(function.name, {})
     return f"{function.name}({', '.join(literals.get(i, a) for i, a in enumerate(arguments))})"
 

@@ -19,6 +19,7 @@ from headwater.frontend.sources import (
     FORMAT_OPTIONS,
     PATTERN_LENGTH_MAX,
     RESERVED_PREFIX,
+    time_option_fault,
 )
 from headwater.frontend.statements import NAME_PATTERN, STATEMENTS_MAX
 from headwater.plan.durations import DURATION_US_MAX, duration_us
@@ -183,6 +184,9 @@ def _check_source(source: Source) -> None:
         limit = PATTERN_LENGTH_MAX if name == "pattern" else OPTION_LENGTH_MAX
         if name not in FORMAT_OPTIONS[source.format] or len(value) > limit:
             raise QueryRefused(f"source: option {name[:60]!r} is not admitted, or is too long")
+        fault = time_option_fault(name, value)
+        if fault is not None:
+            raise QueryRefused(f"source: {fault}")
     tolerance = dict(source.options).get("future_tolerance")
     if tolerance is not None and duration_us(tolerance) is None:
         raise QueryRefused(f"source: future_tolerance is no time: {tolerance[:60]!r}")

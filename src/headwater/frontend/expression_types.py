@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from headwater.algebra.types import DECIMAL_DIGITS_MAX, INTEGERS, decimal_digits, decimal_type
 from headwater.frontend.call_types import call_type, is_integer_literal
+from headwater.frontend.literal_checks import check_literals
 from headwater.frontend.objection import Objection
 from headwater.frontend.refused_nodes import brief, unknown_node
 from headwater.frontend.type_rules import (
@@ -22,6 +23,7 @@ from headwater.frontend.type_rules import (
     is_number,
     named_type,
 )
+from headwater.frontend.value_sizes import check_sizes
 from headwater.plan.sql_text import sql_of
 
 ColumnTypes = Callable[[exp.Column], str]
@@ -53,8 +55,12 @@ BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 
 
 def type_of(node: exp.Expr, columns: ColumnTypes) -> str:
-    """The Spark type of this expression. Raises ``Objection``."""
-    return _Typing(columns).of(node)
+    """The Spark type of this expression. Raises ``Objection``, also for one whose value may become
+    too large, or whose literals Spark would refuse when it runs."""
+    found = _Typing(columns).of(node)
+    check_sizes(node)
+    check_literals(node)
+    return found
 
 
 class _Typing:

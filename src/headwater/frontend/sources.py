@@ -7,6 +7,7 @@ from headwater.plan.durations import EXAMPLES, duration_us
 from headwater.plan.globs import glob_fault
 from headwater.plan.query import Column, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
+from headwater.plan.time_patterns import pattern_fault
 
 _ANYWHERE = {
     "format": "csv, tsv, json or regex",
@@ -33,6 +34,8 @@ RESERVED_COLUMNS = ("window",)
 RESERVED_PREFIX = "__"
 """Columns that are ours beside the user's, in SQL that Spark runs."""
 PATTERN_LENGTH_MAX = 4000
+EPOCHS = ("epoch_s", "epoch_ms", "epoch_us")
+"""Instead of a pattern: numbers since 1970."""
 
 
 def compile_source(statement: SourceStatement, text: str) -> Source:
@@ -60,6 +63,15 @@ def compile_source(statement: SourceStatement, text: str) -> Source:
         options=_format_options(statement, format_, options),
         text=statement.text,
     )
+
+
+def time_option_fault(name: str, text: str) -> str | None:
+    """Of ``timestamp_format`` and ``date_format``: Spark looks at them when it reads a line, and a
+    source with a bad one could never be read."""
+    if name not in ("timestamp_format", "date_format") or text in EPOCHS:
+        return None
+    fault = pattern_fault(text, is_read=True)
+    return None if fault is None else f"the pattern '{text[:60]}' is not Spark's: {fault}"
 
 
 def _path(options: Options) -> str:
@@ -99,6 +111,10 @@ def _format_options(
     }
     if "future_tolerance" in found and duration_us(found["future_tolerance"]) is None:
         raise options.refused("future_tolerance", f"wanted a time, such as {EXAMPLES}")
+    for name, text in found.items():
+        fault = time_option_fault(name, text)
+        if fault is not None:
+            raise options.refused(name, fault)
     if "header" in found:
         found["header"] = options.one_of("header", ("true", "false"), found["header"])
     for name in ("delimiter", "quote", "escape"):
