@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from fuzz.mutate import INPUT_BYTES_MAX, mutated
+from fuzz.mutate import INPUT_BYTES_MAX
 from fuzz.targets import TARGETS, Target
 
 HANG_S = 10.0
@@ -67,7 +67,7 @@ def run_campaign(
     started_s = time.monotonic()
     life = 0
     while time.monotonic() - started_s < seconds and len(campaign.finds) < FINDS_MAX:
-        draws = partial(mutated, good, random.Random(f"{name}:{seed}:{life}"))
+        draws = partial(target.draw, good, random.Random(f"{name}:{seed}:{life}"))
         find = _one_life(campaign, draws, until_s=started_s + seconds)
         if find is not None:
             campaign.finds.append(find)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ import msgspec
 import pyarrow as pa
 import zstandard
 
-from fuzz import examples
+from fuzz import admission, examples
+from fuzz.mutate import mutated
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.errors import ConfigurationError, QueryRefused
 from headwater.net.codec import Codec
@@ -50,6 +51,8 @@ class Target(NamedTuple):
     good: Callable[[], list[bytes]]
     """Inputs that are accepted, to mutate."""
     run: Callable[[bytes], bool]
+    draw: Callable[[Sequence[bytes], random.Random], bytes] = mutated
+    """The next input, from the good ones."""
 
 
 def _good_frames() -> list[bytes]:
@@ -270,6 +273,7 @@ TARGETS: dict[str, Target] = {
     "hellos": Target(_good_hellos, _run_hellos),
     "requests": Target(_good_requests, _run_requests),
     "peer": Target(_good_messages, _run_peer),
+    "admission": Target(admission.good, admission.run, admission.changed),
     "roster": Target(lambda: [_ROSTER], _run_roster),
     "statements": Target(lambda: [_SOURCE + text for text in _STATEMENTS], _run_statements),
 }

@@ -48,6 +48,9 @@ class Host:
     def serve(self, site: str, inbox: Any) -> None:
         self.inboxes[site] = inbox
 
+    def troubles(self) -> dict[str, str]:
+        return {}
+
     def withdraw(self, site: str) -> None:
         self.inboxes.pop(site, None)
 

@@ -14,7 +14,14 @@ import msgspec
 import pytest
 
 from headwater.agent import patience
-from headwater.errors import DiskFull, DiskTrouble, EpochOver, StoreBroken, StoreError
+from headwater.errors import (
+    DiskFull,
+    DiskTrouble,
+    EpochOver,
+    SparkFailed,
+    StoreBroken,
+    StoreError,
+)
 from headwater.spark.batch import SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.fence import Fence
 from headwater.spark.keeper import Work
@@ -789,3 +796,21 @@ class ListedQueries:
 
     def runs(self, query_id: str) -> bool:
         return query_id in self.ids
+
+
+def test_a_stream_whose_batches_fail_says_why_until_one_does_not(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            stream = site.stream()
+            await site.install(1)
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            stream.batches.run = failing(1, SparkFailed("no such pattern"), stream.batches.run)
+            with pytest.raises(SparkFailed):
+                stream.batch()
+            assert stream.stream.trouble == "no such pattern"
+            stream.stream._cuts = None  # as a new life of the stream has it
+            stream.batch()
+            assert stream.stream.trouble == ""
+
+    asyncio.run(run())

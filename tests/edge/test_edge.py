@@ -11,7 +11,7 @@ from headwater.algebra.summary import Lane
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, Expire, MarkAcked, MarkSent, Remember, Suspended
 from headwater.edge.pane_book import PaneBook, Unsent
-from headwater.edge.report import BatchReport, QueryBatch
+from headwater.edge.report import OVER_LIMIT, BatchReport, QueryBatch
 from headwater.edge.sending import Room
 
 QUERY = make_query()
@@ -287,6 +287,16 @@ def test_a_query_that_keeps_failing_is_suspended_and_says_so():
     assert newest.declined[-1] == Declined(0, FOREVER, Reason.FAILED)
     assert writes_of(site, Suspended) == [Suspended(ID, "divide by zero")]
     assert panes_of(site.said) == [1], "what was read before is still sent"
+
+
+def test_what_went_over_its_limit_is_declined_as_such_and_counts_as_a_failure():
+    site = desk(config=EdgeConfig(failures_max=2))
+    for number in (1, 2):
+        batch = QueryBatch(ID, failed=f"{OVER_LIMIT}300 s", touched=(number, number))
+        site.report(BatchReport("hits", (batch,), read_through_s=None), now_s=11.0 + number)
+    newest = site.told[-1]
+    assert newest.status == "suspended"
+    assert newest.declined[-1] == Declined(0, FOREVER, Reason.LIMIT)
 
 
 def test_a_good_batch_ends_a_row_of_failures():

@@ -67,7 +67,7 @@ def test_what_may_become_too_large_is_refused(sql: str, message: str) -> None:
         "format_string('%08d %s', n, host)",
         "concat(" + ", ".join(f"c{n}" for n in range(600)) + ")",
         "concat_ws('/', host, path, agent)",
-        "regexp_replace(regexp_replace(regexp_replace(path, '[0-9]+', '{n}'), 'x', '{h}'), 'y', '')",
+        "regexp_replace(regexp_replace(regexp_replace(url, '[0-9]+', '{n}'), 'x', '{h}'), 'y', '')",
         "regexp_replace(path, '^/([^/]+)/.*', '$1')",
         "replace(host, 'www.', '')",
         "replace(host, 'www.')",

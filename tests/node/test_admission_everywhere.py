@@ -200,7 +200,7 @@ def test_an_install_that_cannot_be_read_is_set_aside_and_not_called_removed() ->
     other = changed(id=msgspec.structs.replace(GOOD.id, name="other", counter=2))
     aside = {str(GOOD.id): "ValidationError: bad"}
     node.restore(commands=[install(other)], vector={"s2": 2}, aside=aside, now_s=10.0)
-    assert "installs that can't be read" in words(node.take(), "set aside")[0]
+    assert "installs that can't be used" in words(node.take(), "set aside")[0]
     node.link_up("s2", now_s=10.0)
     node.receive("s2", CommandsKnown({"s2": 2}, (str(GOOD.id), str(other.id))), now_s=11.0)
     sent = [one.message for one in node.take() if isinstance(one, do.Transmit)]

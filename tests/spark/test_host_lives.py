@@ -29,18 +29,23 @@ class FakeStream:
         self.is_stopped = False
         self.is_retired = False
         self.stuck: threading.Event | None = None
-        self.trouble: Exception | None = None
+        self.trouble = ""
+        self.error: Exception | None = None
+        self.cancelled: list[str] = []
         FakeStream.made.append(self)
 
     def step(self) -> None:
         self.steps += 1
         if self.stuck is not None:
             self.stuck.wait(WAIT_S_MAX)
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
 
     def retire(self) -> None:
         self.is_retired = True
+
+    def cancel(self, query_id: str) -> None:
+        self.cancelled.append(query_id)
 
     def stop(self) -> None:
         self.is_stopped = True
@@ -80,6 +85,9 @@ class FakeInbox:
         if self.trouble is not None:
             raise self.trouble
         return [SimpleNamespace(name=name) for name in self.names]
+
+    def runs(self, _: str) -> bool:
+        return False
 
 
 @pytest.fixture
@@ -135,7 +143,7 @@ def test_a_stream_in_trouble_leaves_the_others_alone(host: SiteHost) -> None:
     host.serve("x", FakeInbox("bad", "good"))  # type: ignore[arg-type]
     until(lambda: len(FakeStream.made) == 2)
     bad, good = sorted(FakeStream.made, key=lambda one: one.source)
-    bad.trouble = RuntimeError("no")
+    bad.error = RuntimeError("no")
     until(lambda: host.trouble_count >= 2)
     steps = good.steps
     until(lambda: good.steps > steps + 3)
@@ -148,7 +156,7 @@ def test_a_stream_in_trouble_is_left_alone_for_a_while(
     host.serve("x", FakeInbox("bad", "good"))  # type: ignore[arg-type]
     until(lambda: len(FakeStream.made) == 2)
     bad, good = sorted(FakeStream.made, key=lambda one: one.source)
-    bad.trouble = RuntimeError("no")
+    bad.error = RuntimeError("no")
     until(lambda: host.trouble_count >= 1)
     steps = good.steps
     until(lambda: good.steps > steps + 10)
@@ -196,3 +204,18 @@ def test_stopping_waits_for_no_stream_for_ever_and_nothing_is_committed_after(
     host.stop()
     assert stream.is_retired, "a stream that does not end is kept from committing"
     stuck.set()
+
+
+def test_a_stream_that_fails_again_and_again_is_named_with_its_reason(host: SiteHost) -> None:
+    host.serve("x", FakeInbox("bad", "good"))  # type: ignore[arg-type]
+    until(lambda: len(FakeStream.made) == 2)
+    bad = next(one for one in FakeStream.made if one.source == "bad")
+    bad.trouble = "a pattern that Spark does not take"
+    assert host.troubles() == {"bad": "a pattern that Spark does not take"}
+
+
+def test_removing_a_query_cancels_what_it_does(host: SiteHost) -> None:
+    host.serve("x", FakeInbox("hits"))  # type: ignore[arg-type]
+    until(lambda: len(FakeStream.made) == 1)
+    host.remove("gone@home#1")
+    assert FakeStream.made[0].cancelled == ["gone@home#1"]

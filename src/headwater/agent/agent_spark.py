@@ -77,6 +77,7 @@ class AgentSpark:
             batch_rows_max=self._config.sources.batch_rows_max,
             shared=shared_directory(self._config),
             limits=self._config.sources.batch_limits,
+            job_s_max=self._config.spark.query_batch_s_max,
         )
         return self._host
 

@@ -60,13 +60,17 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     secret: str | None = None
     """With a standalone cluster that is not on loopback, which needs it: the file with the
     cluster's secret, readable by the agent's user alone."""
+    query_batch_s_max: float = 300.0
+    """A query's job in a batch that takes longer is cancelled: the panes of the batch are declined
+    (limit), and it counts as a failure."""
     answer_s_max: float = 600.0
     """How long Spark may take for the answers of a query; then the job is cancelled, and tried
     again later."""
 
     def __post_init__(self) -> None:
-        if self.answer_s_max <= 0:
-            raise ValueError(f"spark.answer_s_max: wanted more than 0, got {self.answer_s_max}")
+        for name in ("answer_s_max", "query_batch_s_max"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"spark.{name}: wanted more than 0, got {getattr(self, name)}")
         if self.shared is not None and "://" in self.shared:
             raise ValueError(
                 f"spark.shared: wanted a directory, got {self.shared!r}; an object store has to be "

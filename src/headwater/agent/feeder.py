@@ -614,10 +614,12 @@ class Feeder:
         return Unread() if followed is None else followed.unread
 
     def troubles(self) -> dict[str, str]:
-        """By source: why it can't be read, or forgotten, now."""
+        """By source: why it can't be read, or forgotten, now, or fails at every batch."""
+        failing = {} if self._host is None else self._host.troubles()
         all_ = [(key, one.patience) for key, one in list(self._leaving.items())]
         all_ += [(key, one.patience) for key, one in self.followed.items()]
-        return {key: patience.trouble for key, patience in all_ if patience.trouble}
+        found = {key: one for key, one in failing.items() if key in self.followed}
+        return found | {key: patience.trouble for key, patience in all_ if patience.trouble}
 
     @property
     def record_count(self) -> int:

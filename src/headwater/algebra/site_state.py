@@ -27,6 +27,7 @@ class Reason(StrEnum):
 
     SHED = "shed"
     FAILED = "failed"
+    LIMIT = "limit"
     NOT_INSTALLED = "not installed"
     LOST = "lost"
     EXPIRED = "expired"

@@ -16,7 +16,7 @@ from headwater.algebra.ranges import Range
 from headwater.algebra.site_state import FOREVER, Reason, Tally
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.record import RUNNING, SUSPENDED
-from headwater.edge.report import BatchReport, QueryBatch
+from headwater.edge.report import OVER_LIMIT, BatchReport, QueryBatch
 
 MESSAGE_CHARS_MAX = 500
 
@@ -59,7 +59,8 @@ def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> 
     first = max(first, edge.lowest(), edge.word.sealed_through)
     if edge.query.holds_states:
         first = max(first, edge.lowest_unclosed())
-    edge.word.decline(first, last, Reason.FAILED)
+    reason = Reason.LIMIT if message.startswith(OVER_LIMIT) else Reason.FAILED
+    edge.word.decline(first, last, reason)
     _count_updates(edge, first, last)
     edge.word.message = message[:MESSAGE_CHARS_MAX]
     edge.failures += 1
@@ -67,7 +68,7 @@ def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> 
     edge.record_changed = edge.word.has_changed = True
     if edge.failures >= edge.config.failures_max:
         edge.word.status = SUSPENDED
-        edge.word.decline(edge.lowest_unclosed(), FOREVER, Reason.FAILED)
+        edge.word.decline(edge.lowest_unclosed(), FOREVER, reason)
 
 
 def _take_loss(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:

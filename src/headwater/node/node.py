@@ -102,18 +102,18 @@ class Node:
     ) -> None:
         """What was durable when the former process ended; before anything else. ``aside`` are
         queries of which something durable can't be read, and why: they are not run and not lost."""
-        installs = list(commands)
-        self._machines.peer.restore(installs, counts, aside)
+        self._machines.peer.restore(commands, counts, aside)
+        unused = self._machines.peer.set_aside()
         self._machines.ledgers = {one.query: one for one in ledgers}
         if self._machines.edge is not None:
             self._machines.edge.restore(cube)
-        for install in installs:
+        for install in self._machines.peer.live_queries().values():
             self._machines.install(install.query, now_s=now_s)
         if self._machines.edge is not None:
-            self._machines.edge.forget_uninstalled(aside=aside)
+            self._machines.edge.forget_uninstalled(aside=unused)
         left = self._machines.ledgers
-        self._machines.ledgers = {key: one for key, one in left.items() if key in aside}
-        for query_id in left.keys() - aside.keys():
+        self._machines.ledgers = {key: one for key, one in left.items() if key in unused}
+        for query_id in [key for key in left if key not in unused]:
             self._machines.effects.append(AnswersEnded(query_id))
         self._machines.pass_on(now_s=now_s)
 

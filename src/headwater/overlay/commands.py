@@ -73,15 +73,29 @@ class Commands:
     def restore(
         self, installs: Iterable[Install], counts: Iterable[Count], aside: Mapping[str, str]
     ) -> None:
-        """From disk, where these are durable already; ``aside`` can't be read, and why."""
+        """From disk, where these are durable already; ``aside`` can't be read, and why. What does
+        not fit the roster of today is set aside as well."""
+        sound, aside = self._sound(installs, dict(aside))
         if aside:
             told = [f"{query_id[:80]} ({why})" for query_id, why in aside.items()]
             text = "; ".join(told[:ASIDE_NAMED_MAX])
-            self._tray.note("set aside", f"{len(told)} installs that can't be read: {text}")
-        self.log.restore(installs, counts)
+            self._tray.note("set aside", f"{len(told)} installs that can't be used: {text}")
+        self.log.restore(sound, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
         for install in self.log.live.values():
             self._on_installed(install)
+
+    def _sound(
+        self, installs: Iterable[Install], aside: dict[str, str]
+    ) -> tuple[list[Install], dict[str, str]]:
+        sound = []
+        for install in installs:
+            problem = problem_with_command(install, self._roster)
+            if problem is None:
+                sound.append(install)
+            else:
+                aside[str(install.query.id)] = problem
+        return sound, aside
 
     # Given here
 

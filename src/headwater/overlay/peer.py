@@ -338,6 +338,10 @@ class Peer:
     def live_queries(self) -> dict[str, Install]:
         return dict(self._commands.log.live)
 
+    def set_aside(self) -> set[str]:
+        """Queries that are installed, and whose install can't be used here."""
+        return set(self._commands.aside)
+
     def counts(self) -> dict[str, int]:
         """How often each kind of notice has happened, given or not."""
         return dict(self._tray.board.counts)

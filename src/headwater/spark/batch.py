@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import msgspec
 from pyspark import StorageLevel
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.edge.batch_yield import BatchYield
@@ -28,6 +28,7 @@ from headwater.plan.query import Query
 from headwater.spark.cluster import is_cluster
 from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.collect import Collector, largest
+from headwater.spark.dealing import Rows
 from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
@@ -37,6 +38,7 @@ from headwater.spark.query_group import QueryGroup, Settings, groups_of
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.shift import Shift
+from headwater.spark.site_jobs import JOB_S_MAX, SiteJobs
 from headwater.spark.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site_sql import HIGH, with_high_time
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
@@ -91,10 +93,17 @@ class BatchRunner:
     """Runs the batches of one source, one at a time, on one Spark."""
 
     def __init__(
-        self, session: SparkSession, directory: Path, learned: BatchYield | None = None
+        self,
+        session: SparkSession,
+        directory: Path,
+        learned: BatchYield | None = None,
+        *,
+        job_s_max: float = JOB_S_MAX,
     ) -> None:
-        """``learned`` is told what each query gave."""
+        """``learned`` is told what each query gave; no query's job takes longer than
+        ``job_s_max``."""
         self._session = session
+        self.jobs = SiteJobs(session, job_s_max=job_s_max)
         self._directory = directory
         self._sessions: dict[Settings, SparkSession] = {}
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
@@ -167,17 +176,17 @@ class BatchRunner:
         tally: Tally | None = None
         try:
             frame = session.sql(over_records(shift.over(records), with_high_time(query)))
-            rows = self._collector.rows(frame, str(query.id), bytes_in=bytes_in)
+            rows = self._rows(frame, query, bytes_in=bytes_in)
             high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
-                (tally,) = tallies(session, parser, typed, fences=[fence])
+                (tally,) = self._tallies(session, parser, typed, [fence])
                 if high_us >= fence.refused_us:
                     before = refused_sql([fence], site=SITE)
                     kept = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
                     again = session.sql(over_records(shift.over(kept), with_high_time(query)))
-                    rows = self._collector.rows(again, str(query.id), bytes_in=bytes_in)
+                    rows = self._rows(again, query, bytes_in=bytes_in)
         except SPARK_ERRORS as error:
-            (tally,) = tallies(session, parser, typed, fences=[fence])
+            (tally,) = self._tallies(session, parser, typed, [fence])
             found = failure(query, error, tally, offset_us=offset_us)
         else:
             found = result(query, rows)
@@ -186,9 +195,20 @@ class BatchRunner:
                 unparsed = counts.candidates - counts.records
                 tally = Tally(counts.records, unparsed, high_time_us=high_us, top_time_us=high_us)
             elif tally is None:
-                (tally,) = tallies(session, parser, typed, fences=[fence])
+                (tally,) = self._tallies(session, parser, typed, [fence])
         (samples,) = self._samples.take(session, parser, LINES, [tally])
         return SiteOutcome.of([found], tally, samples)
+
+    def _rows(self, frame: DataFrame, query: Query, *, bytes_in: int) -> Rows:
+        with self.jobs.limit(str(query.id)):
+            return self._collector.rows(frame, str(query.id), bytes_in=bytes_in)
+
+    def _tallies(
+        self, session: SparkSession, parser: Parser, typed: str, fences: Sequence[Fence]
+    ) -> list[Tally]:
+        """The lines alone, by the source's own pattern, have as much time as a query."""
+        with self.jobs.limit(""):
+            return tallies(session, parser, typed, fences=fences)
 
     def _run_shared(
         self,
@@ -207,12 +227,12 @@ class BatchRunner:
         offsets_us = [batch.offsets_us for batch in batches]
         try:
             typed.createOrReplaceTempView(TYPED)
-            found = tallies(session, parser, TYPED, fences=fences)
+            found = self._tallies(session, parser, TYPED, fences)
             has_refused = any(one.refused for one in found)
             before_us = refused_sql(fences, site=SITE) if has_refused else None
             shared = SharedRun(
                 session, parser, TYPED, found, self._collector, bytes_in=bytes_in,
-                before_us=before_us, offsets_us=offsets_us,
+                before_us=before_us, offsets_us=offsets_us, jobs=self.jobs,
             )  # fmt: skip
             by_query = list(
                 self._pool.map(lambda query: shared.results(query, group), group.queries)

@@ -29,6 +29,7 @@ from headwater.errors import SparkDown
 from headwater.plan.query import Query
 from headwater.spark.inbox import Inbox
 from headwater.spark.keeper import AnyLease, Spark, spark_of
+from headwater.spark.site_jobs import JOB_S_MAX
 from headwater.spark.source_stream import SourceStream
 
 log = structlog.get_logger()
@@ -58,9 +59,11 @@ class SiteHost:
         limits: BatchLimits | None = None,
         stop_s_max: float = STOP_S_MAX,
         shared: Path | None = None,
+        job_s_max: float = JOB_S_MAX,
     ) -> None:
         """``directory`` is for what lives as long as the host: its content is removed. So is that
-        of ``shared``, which is for what executors of a cluster are to see."""
+        of ``shared``, which is for what executors of a cluster are to see. No query's job in a
+        batch takes longer than ``job_s_max``."""
         self._spark = spark_of(spark)
         self._lease: AnyLease | None = None
         self._directory = directory / "streams"
@@ -69,6 +72,7 @@ class SiteHost:
         self._batch_rows_max = batch_rows_max
         self._limits = limits
         self._stop_s_max = stop_s_max
+        self._job_s_max = job_s_max
         self._inboxes: dict[str, Inbox] = {}
         self._queries: dict[str, Query] = {}
         self._streams: dict[str, SourceStream] = {}
@@ -104,7 +108,13 @@ class SiteHost:
         if any(inbox.runs(query_id) for inbox in self._inboxes.values()):
             return
         self._queries = {key: one for key, one in self._queries.items() if key != query_id}
+        for stream in list(self._streams.values()):
+            stream.cancel(query_id)
         self._wake.set()
+
+    def troubles(self) -> dict[str, str]:
+        """By source: why its stream fails and is started again and again."""
+        return {name: one.trouble for name, one in list(self._streams.items()) if one.trouble}
 
     def notice(self, source: str) -> None:
         """There is new input of this source at a site."""
@@ -215,6 +225,7 @@ class SiteHost:
             batch_rows_max=self._batch_rows_max,
             limits=self._limits,
             at_work=lease.at_work,
+            job_s_max=self._job_s_max,
         )
 
     def _sites(self) -> Mapping[str, Inbox]:

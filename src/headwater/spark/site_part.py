@@ -20,6 +20,7 @@ from headwater.spark.lines import SITE
 from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, need_of
 from headwater.spark.shift import Shift
+from headwater.spark.site_jobs import JobCancelled, SiteJobs
 from headwater.spark.site_sql import with_site
 from headwater.spark.spark_message import SPARK_ERRORS, message_of, reduced
 from headwater.spark.tally import Tally
@@ -64,9 +65,11 @@ class SharedRun:
         bytes_in: int,
         before_us: str | None = None,
         offsets_us: Sequence[Mapping[str, int]] = (),
+        jobs: SiteJobs,
     ) -> None:
         """``before_us`` leaves out what the fence refuses; ``offsets_us`` are by site and query."""
         self._session = session
+        self._jobs = jobs
         self._parser = parser
         self._typed = typed
         self._found = found
@@ -83,12 +86,13 @@ class SharedRun:
         except SPARK_ERRORS as error:
             return {number: self._failure(query, error, number) for number in numbers}
         try:
-            rows = self._collector.rows_by_site(
-                frame, str(query.id), numbers, bytes_in=self._bytes_in
-            )
+            with self._jobs.limit(str(query.id)):
+                rows = self._collector.rows_by_site(
+                    frame, str(query.id), numbers, bytes_in=self._bytes_in
+                )
         except SPARK_ERRORS as error:
-            if len(numbers) == 1:
-                return {numbers[0]: self._failure(query, error, numbers[0])}
+            if len(numbers) == 1 or isinstance(error, JobCancelled):
+                return {number: self._failure(query, error, number) for number in numbers}
             return {number: self._alone(query, number, frame) for number in numbers}
         return {number: result(query, of_site) for number, of_site in rows.items()}
 
@@ -113,7 +117,8 @@ class SharedRun:
         """
         own = frame.where(F.col(SITE) == number)
         try:
-            rows = self._collector.rows(own, str(query.id), bytes_in=self._bytes_in)
+            with self._jobs.limit(str(query.id)):
+                rows = self._collector.rows(own, str(query.id), bytes_in=self._bytes_in)
         except SPARK_ERRORS as error:
             return self._failure(query, error, number)
         return result(query, rows)

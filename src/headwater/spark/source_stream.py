@@ -39,6 +39,7 @@ from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadabl
 from headwater.spark.inbox import Chunk, Inbox
 from headwater.spark.keeper import Work
 from headwater.spark.offers import OfferStream
+from headwater.spark.site_jobs import JOB_S_MAX
 from headwater.spark.spark_message import message_of
 
 log = structlog.get_logger()
@@ -78,6 +79,7 @@ class SourceStream:
         limits: BatchLimits | None = None,
         at_work: AtWork = lambda _: contextlib.nullcontext(),
         shared: Path | None = None,
+        job_s_max: float = JOB_S_MAX,
     ) -> None:
         """``limits`` say for how much input a batch waits that nobody waits for; ``at_work`` is
         told what each batch runs, for as long as it runs. The files of a batch lie in ``shared``
@@ -94,7 +96,11 @@ class SourceStream:
         self._pace = ReadingPace()
         self._learned = BatchYield()
         self._at_work = at_work
-        self._runner = BatchRunner(session, (shared or directory) / "batch", self._learned)
+        self._runner = BatchRunner(
+            session, (shared or directory) / "batch", self._learned, job_s_max=job_s_max
+        )
+        self.trouble = ""
+        """Why its last batch, or the stream itself, failed; empty: it did not."""
         self._stream: StreamingQuery | None = None
         self._epochs: dict[str, tuple[int, Inbox, int]] = {}
         """By site: its epoch, and for which life of the stream and which inbox it was taken."""
@@ -144,6 +150,7 @@ class SourceStream:
             fault = self._stream.exception()
             why = message_of(fault) if fault is not None else "it was stopped"
             log.warning("stream restarts", source=self.source, why=why)
+            self.trouble = self.trouble or why
             self._restart_wait_s = min(2 * self._restart_wait_s, RESTART_S_MAX)
         self._restart_at_s = now_s + self._restart_wait_s
         self._end_stream()
@@ -265,12 +272,25 @@ class SourceStream:
             cuts, offers = self._cuts, self._offers
             if life == self._life and cuts is not None and offers is not None:
                 offers.note_caller()
-                self._process(life, cuts, number)
+                self._try(life, cuts, number)
             with self._lock:
                 if life == self._life:
                     self._cuts = None
                     self._restart_wait_s = RESTART_S_MIN
+                    self.trouble = ""
         self._offer()
+
+    def _try(self, life: int, cuts: Mapping[str, int], number: int) -> None:
+        """What is raised here comes back through Spark as one long word of Java's."""
+        try:
+            self._process(life, cuts, number)
+        except Exception as error:
+            self.trouble = message_of(error)
+            raise
+
+    def cancel(self, query_id: str) -> None:
+        """The query is removed, and what it does in a batch ends."""
+        self._runner.jobs.cancel(query_id)
 
     def _process(self, life: int, cuts: Mapping[str, int], number: int) -> None:
         batches, readers = self._gather(life, cuts)

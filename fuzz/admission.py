@@ -1,0 +1,209 @@
+"""Whole queries, as they travel, against everyone who admits: a site, a relay and the root.
+
+The inputs are installs of compiled queries in which something was changed that a compiler would not
+have written: a number, a name, a type, a piece of SQL, an order, or plain bytes. Whatever comes of
+it, nobody raises, stands still or begins what its own check refuses, from wire or disk.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from fuzz.mutate import INPUT_BYTES_MAX, mutated
+from headwater.agent.admission import admit_with
+from headwater.agent.config import PolicyConfig, SourcesConfig
+from headwater.agent.query_book import QueryBook
+from headwater.frontend.admit import check_query
+from headwater.frontend.compile import compile_statements
+from headwater.net.codec import Codec
+from headwater.net.refusal import Refused
+from headwater.net.wire import wire_command
+from headwater.node import effects as do
+from headwater.node.config import NodeConfig
+from headwater.node.node import Node
+from headwater.overlay.messages import CommandMessage
+from headwater.plan.command import Install
+from headwater.plan.duty import Admit
+from headwater.plan.roster import Roster, Site
+from headwater.plan.tree import Tree
+
+TEXT = """
+CREATE SOURCE web (ts TIMESTAMP, domain STRING, ms BIGINT, cost DECIMAL(10, 2))
+WITH (format = 'csv', path = 'logs/**/*.log', time = 'ts', timestamp_format = 'yyyy-MM-dd HH:mm');
+CREATE SOURCE lines (ts TIMESTAMP, user STRING)
+WITH (format = 'regex', path = '*.log', time = 'ts', pattern = r'(?<ts>\\S+) (?<user>\\S+)');
+CREATE STREAM plain AS SELECT domain, sum(ms) AS total, avg(cost) AS mean FROM web WHERE ms > 0
+GROUP BY window(ts, '10 seconds'), domain;
+CREATE STREAM ranked WITH (deadline = '5s') AS SELECT upper(domain) AS d, max(ms) AS worst,
+count(*) FILTER (WHERE ms > 1 AND domain LIKE 'a%') AS n, date_format(min(ts), 'HH:mm') AS first
+FROM web GROUP BY window(ts, '30 seconds', '10 seconds'), d HAVING n > 1
+ORDER BY max(cost) DESC LIMIT 3;
+CREATE STREAM parted WITH (roots = 'alpha, bravo') AS SELECT user, count(*) AS n FROM lines
+GROUP BY window(ts, '1 minute'), user;
+CREATE STREAM aged WITH (time = 'age') AS SELECT count(*) AS n, CASE WHEN max(ms) > 9 THEN
+concat('slow', repeat('!', 3)) ELSE 'fine' END AS word FROM web GROUP BY window(ts, '5 seconds');
+"""
+NAMES = ("alpha", "bravo", "charlie")
+ROSTER = Roster(1, tuple(Site(n, name) for n, name in enumerate(NAMES)), home="alpha")
+TREE = Tree(0, ((1, 0), (2, 1)))
+TREES = {"alpha": TREE, "bravo": Tree(1, ((0, 1), (2, 1)))}
+COMMAND = 5
+NOW_S = 1e9
+CHANGES_MAX = 3
+
+VALUES: tuple[Any, ...] = (
+    0, 1, -1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63), 2**64 - 1, 1e300, float("inf"),
+    float("nan"), -0.0, None, True, "", "x", "ä" * 300, "9" * 5000, "a'b`c\\d\0", "pane", "window",
+    "cheese", "decimal(99,1)", "decimal(38,38)", "binary", "timestamp", "alpha", "${env:HOME}",
+    "SELECT 1", [], {}, [[]], ["x", "y"], [["spark.sql.ansi.enabled", "false"]], b"\xff",
+)  # fmt: skip
+PIECES = (
+    "(", ")", ",", " + 1" * 2000, "(" * 500, "CASE WHEN " * 50, " AND 1 = 1", "NOT " * 400,
+    "9" * 4400,
+    "REFLECT('a', 'b')", "REPEAT(domain, 99999999)", "*", "--", "/*", "'", "`", "''", "\\", "${x}",
+    " UNION SELECT 1", " FROM csv.`/etc/passwd`", "TRANSFORM(x) USING 'sh'", "x -> x", "[1]", ".a",
+    "DATE_FORMAT(ts, 'YYYY')", "INTERVAL '1' YEAR", "1e999", "0x1F", "SUM(", "CAST(x AS ", "::int",
+    "\ud800", "\0", "ROW_NUMBER() OVER ()", "IN (SELECT 1)", "LATERAL VIEW", " LIMIT 5", "- " * 999,
+)  # fmt: skip
+
+
+@cache
+def good() -> list[bytes]:
+    queries = compile_statements(
+        TEXT, root="alpha", installer="charlie", next_counter=1, now_us=int(NOW_S * 1e6)
+    )
+    return [
+        _encoded(Install(query, (TREES[query.root],), 1, root_clock_s=9.0)) for query in queries
+    ]
+
+
+def _encoded(install: Install) -> bytes:
+    return bytes((COMMAND,)) + msgspec.msgpack.encode(wire_command(install))
+
+
+def changed(inputs: Sequence[bytes], chance: random.Random) -> bytes:
+    """One of the installs with something in it replaced; now and then bytes of it as well."""
+    tree = msgspec.msgpack.decode(chance.choice(inputs)[1:])
+    for _ in range(chance.randint(1, CHANGES_MAX)):
+        _change(tree, chance)
+    try:
+        data = bytes((COMMAND,)) + msgspec.msgpack.encode(tree)
+    except (UnicodeEncodeError, OverflowError):
+        return chance.choice(inputs)
+    if len(data) > INPUT_BYTES_MAX:
+        return chance.choice(inputs)
+    return mutated([data, *inputs], chance) if chance.random() < 0.2 else data
+
+
+def _change(tree: Any, chance: random.Random) -> None:
+    """Walk to a place in it, and put something else there."""
+    while True:
+        keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
+        if not keys:
+            return
+        key = chance.choice(keys)
+        below = tree[key]
+        if not isinstance(below, dict | list) or chance.random() < 0.15:
+            chance.choice((_replace, _replace, _rewrite, _rewrite, _repeat))(tree, key, chance)
+            return
+        tree = below
+
+
+def _replace(tree: Any, key: Any, chance: random.Random) -> None:
+    tree[key] = deepcopy(chance.choice(VALUES))
+
+
+def _rewrite(tree: Any, key: Any, chance: random.Random) -> None:
+    """A piece of SQL, or of a path or a pattern, elsewhere or instead."""
+    text = tree[key]
+    if not isinstance(text, str) or not text:
+        _replace(tree, key, chance)
+        return
+    words = text.split(" ")
+    at = chance.randrange(len(words))
+    words[at : at + chance.randint(0, 2)] = [
+        chance.choice((chance.choice(PIECES), chance.choice(words)))
+    ]
+    tree[key] = " ".join(words)
+
+
+def _repeat(tree: Any, key: Any, chance: random.Random) -> None:
+    """The same again and again: columns, sites, trees."""
+    if isinstance(tree, list):
+        tree[key:key] = [deepcopy(tree[key]) for _ in range(chance.choice((1, 3, 2000)))]
+    else:
+        _replace(tree, key, chance)
+
+
+codec = Codec(lambda query: None, ordinals_max=len(NAMES))
+
+
+def run(data: bytes) -> bool:
+    """True where a root answers it: then its own check admits it, too."""
+    try:
+        message = codec.decode(data)
+    except Refused:
+        return False
+    if not isinstance(message, CommandMessage) or not isinstance(message.command, Install):
+        return False
+    is_answered = [_received(name, message) for name in NAMES]
+    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(message.command), type=Install)
+    for name in NAMES:
+        _restored(name, stored)
+    return any(is_answered)
+
+
+def _received(name: str, message: CommandMessage) -> bool:
+    node = _node(name)
+    node.restore(commands=[], vector={}, now_s=NOW_S)
+    for other in NAMES:
+        if other != name:
+            node.link_up(other, now_s=NOW_S)
+    node.take()
+    node.receive("bravo" if name != "bravo" else "alpha", message, now_s=NOW_S + 1.0)
+    return _driven(node)
+
+
+def _restored(name: str, install: Install) -> bool:
+    node = _node(name)
+    node.restore(commands=[install], vector={"charlie": 99}, now_s=NOW_S)
+    return _driven(node)
+
+
+def _driven(node: Node) -> bool:
+    """Nobody raises, and what runs is admitted and can be sent on."""
+    begun = False
+    for step in range(4):
+        for effect in node.take():
+            if isinstance(effect, do.AnswersBegun | do.Installed):
+                check_query(effect.query)
+                begun = True
+            elif isinstance(effect, do.Transmit):
+                codec.encode(effect.message)
+        node.tick(now_s=NOW_S + 40.0 * step)
+        node.next_deadline_s()
+    node.progress()
+    return begun
+
+
+def _node(name: str) -> Node:
+    return Node(
+        site=name,
+        roster=ROSTER,
+        trees=(TREE,),
+        config=NodeConfig(),
+        merger_of=QueryBook().merger_of,
+        incarnation=1000,
+        admit=_admit(),
+    )
+
+
+@cache
+def _admit() -> Admit:
+    return admit_with(PolicyConfig(), SourcesConfig(data="/srv"))

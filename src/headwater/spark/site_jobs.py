@@ -1,0 +1,102 @@
+"""The jobs of queries in a batch: each has its time, and can be ended.
+
+One query whose pattern takes an hour would hold up every query of its source. So each job has a
+tag of its own, by which Spark cancels it: when its time is over, or when its query is removed. What
+is cancelled fails for that query alone, with a sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator
+
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headwater.edge.report import OVER_LIMIT
+
+JOB_S_MAX = 300.0
+"""A batch takes seconds, and under overload a minute; what is cancelled is not read again."""
+CANCEL_EVERY_S = 1.0
+"""One job of a query may follow the other, and cancelling hits those that run."""
+
+_numbers = itertools.count(1)
+
+
+class JobCancelled(PySparkException):  # type: ignore[misc]
+    """Like any other failure of a query, but nobody tries it again for each site alone."""
+
+
+class SiteJobs:
+    """Safe to use from several threads; each runs one job at a time."""
+
+    def __init__(self, session: SparkSession, *, job_s_max: float = JOB_S_MAX) -> None:
+        self._session = session
+        self._job_s_max = job_s_max
+        self._running: set[_Job] = set()
+
+    @contextlib.contextmanager
+    def limit(self, query_id: str) -> Iterator[None]:
+        """Around all that one query asks of Spark. Raises ``JobCancelled``."""
+        job = _Job(self._session.sparkContext, query_id)
+        self._running.add(job)
+        timer = threading.Timer(self._job_s_max, job.cancel, [self._too_long()])
+        timer.daemon = True
+        timer.start()
+        try:
+            with job.tagged():
+                yield
+        except Exception as error:
+            if job.why:
+                raise JobCancelled(job.why) from error
+            raise
+        finally:
+            self._running.discard(job)
+            timer.cancel()
+            job.is_done.set()
+
+    def cancel(self, query_id: str) -> None:
+        """The query is removed: nobody waits for what it is doing."""
+        for job in list(self._running):
+            if job.query_id == query_id:
+                threading.Thread(target=job.cancel, args=["it was removed"], daemon=True).start()
+
+    def at_work(self) -> set[str]:
+        return {job.query_id for job in list(self._running)}
+
+    def _too_long(self) -> str:
+        return (
+            f"{OVER_LIMIT}it did not end within {self._job_s_max:g} s and was cancelled "
+            "(spark.query_batch_s_max is the limit)"
+        )
+
+
+class _Job:
+    def __init__(self, context: SparkContext, query_id: str) -> None:
+        self._context = context
+        self._tag = f"headwater-site-{next(_numbers)}"
+        self.query_id = query_id
+        self.is_done = threading.Event()
+        self.why = ""
+        """Why it was cancelled; empty: it was not."""
+
+    @contextlib.contextmanager
+    def tagged(self) -> Iterator[None]:
+        """Jobs of this thread have the tag."""
+        self._context.addJobTag(self._tag)
+        self._context.setInterruptOnCancel(True)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(Exception):  # the JVM may be gone
+                self._context.removeJobTag(self._tag)
+
+    def cancel(self, why: str) -> None:
+        self.why = self.why or why
+        while not self.is_done.is_set():
+            with contextlib.suppress(Exception):  # a JVM that is gone has cancelled it
+                self._context.cancelJobsWithTag(self._tag)
+            self.is_done.wait(CANCEL_EVERY_S)
