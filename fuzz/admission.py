@@ -56,6 +56,7 @@ TREES = {"alpha": TREE, "bravo": Tree(1, ((0, 1), (2, 1)))}
 COMMAND = 5
 NOW_S = 1e9
 CHANGES_MAX = 3
+REPEATED_MAX = 1200
 
 VALUES: tuple[Any, ...] = (
     0, 1, -1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63), 2**64 - 1, 1e300, float("inf"),
@@ -134,9 +135,9 @@ def _rewrite(tree: Any, key: Any, chance: random.Random) -> None:
 
 
 def _repeat(tree: Any, key: Any, chance: random.Random) -> None:
-    """The same again and again: columns, sites, trees."""
-    if isinstance(tree, list):
-        tree[key:key] = [deepcopy(tree[key]) for _ in range(chance.choice((1, 3, 2000)))]
+    """The same again and again, but not of what was repeated: drawing would take for ever."""
+    if isinstance(tree, list) and len(tree) < REPEATED_MAX:
+        tree[key:key] = [deepcopy(tree[key]) for _ in range(chance.choice((1, 3, REPEATED_MAX)))]
     else:
         _replace(tree, key, chance)
 
