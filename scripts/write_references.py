@@ -26,7 +26,7 @@ from headwater.plan.roster import Site
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "remove",
-    "doctor", "audit", "agent", "certs", "certs init", "certs site", "certs relay",
+    "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site", "certs relay",
     "certs operator", "certs viewer", "certs show",
 )  # fmt: skip
 

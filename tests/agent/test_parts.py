@@ -14,7 +14,7 @@ import pytest
 
 from headwater.agent.control import ControlDesk
 from headwater.agent.install import plan_here
-from headwater.agent.operator_client import remove_stream, run_statements
+from headwater.agent.operator_client import remove_stream, resume_stream, run_statements
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
@@ -75,6 +75,10 @@ class Agents:
 
     async def remove(self, site: str, stream: str) -> Any:
         reply = await remove_stream(self.desks[site].handle, stream, self.world.operator)
+        return msgspec.to_builtins(reply)
+
+    async def resume(self, site: str, stream: str) -> Any:
+        reply = await resume_stream(self.desks[site].handle, stream, self._world.operator)
         return msgspec.to_builtins(reply)
 
     async def until_all_know(self, *streams: str) -> None:
@@ -152,13 +156,29 @@ def test_a_stream_is_removed_as_a_whole(tmp_path: Path) -> None:
     async def story(agents: Agents) -> None:
         await agents.run("hub", BY_TWO)
         await agents.until_all_know("pages_part_1", "pages_part_2")
-        with pytest.raises(ConfigurationError, match=r"part 1 of 2 of pages.*remove 'pages'"):
+        with pytest.raises(ConfigurationError, match=r"part 1 of 2 of pages.*name 'pages'"):
             await agents.remove("hub", "pages_part_1")
         with pytest.raises(ConfigurationError, match=r"no stream 'other'; streams: \['pages'\]"):
             await agents.remove("hub", "other")
         reply = await agents.remove("rome", "pages")
         assert reply["removed"] == "pages_part_1@hub#1, pages_part_2@hub#2"
         await agents.until_all_know()
+
+    run_with(tmp_path, story)
+
+
+def test_a_stream_is_resumed_as_it_was_written_under_new_numbers(tmp_path: Path) -> None:
+    """What a site declined it never takes back, so the same question begins as another query."""
+
+    async def story(agents: Agents) -> None:
+        await agents.run("hub", BY_TWO)
+        await agents.until_all_know("pages_part_1", "pages_part_2")
+        reply = await agents.resume("hub", "pages")
+        ids = [one["id"] for one in reply["installed"]]
+        assert ids == ["pages_part_1@hub#3", "pages_part_2@hub#4"]
+        await agents.until_all_know("pages_part_1", "pages_part_2")
+        with pytest.raises(ConfigurationError, match="no stream 'other'"):
+            await agents.resume("hub", "other")
 
     run_with(tmp_path, story)
 

@@ -1,4 +1,4 @@
-"""What operators ask, answered: prepare, give, explain, streams, sites, watch, why.
+"""What operators ask, answered: prepare, give, explain, streams, statements, sites, watch, why.
 
 The handler runs on the runtime's own event loop, so it may look at the node directly. Questions
 about answers are the root's to answer; any other agent says where the root is.
@@ -21,6 +21,7 @@ from headwater.agent.giving import give, prepared, prepared_removal
 from headwater.agent.install import (
     compile_here,
     plan_here,
+    statements_of,
     usable_coordinates,
 )
 from headwater.agent.runtime import SiteRuntime
@@ -93,13 +94,16 @@ class ControlDesk:
             return _plain(await asyncio.to_thread(_streams, runtime))
         if name == api.SITES:
             return _plain(_sites(runtime))
+        if name == api.STATEMENTS:
+            stream = _asked(payload, api.StreamRequest).stream
+            return _plain(api.StatementsReply(statements_of(runtime, stream)))
         if name == api.WHY:
             return _plain(await _why(runtime, _asked(payload, api.WhyRequest)))
         if name == api.WATCH:
             return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
         known = (
             api.PREPARE, api.PREPARE_REMOVAL, api.GIVE, api.EXPLAIN, api.STREAMS, api.SITES,
-            api.WATCH, api.WHY,
+            api.WATCH, api.WHY, api.STATEMENTS,
         )  # fmt: skip
         raise ConfigurationError(f"no request {name[:40]!r}; requests: {', '.join(known)}")
 

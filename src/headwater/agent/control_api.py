@@ -18,6 +18,7 @@ STREAMS = "streams"
 SITES = "sites"
 WATCH = "watch"
 WHY = "why"
+STATEMENTS = "statements"
 
 
 class PrepareRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,6 +121,11 @@ class SiteLine(msgspec.Struct, frozen=True):
     """Records from the future that the site read, as far as is known here."""
 
 
+class StatementsReply(msgspec.Struct, frozen=True):
+    text: str
+    """The source and the stream, as they were written."""
+
+
 class SitesReply(msgspec.Struct, frozen=True):
     asked: str
     """The agent that answers."""
@@ -127,7 +133,7 @@ class SitesReply(msgspec.Struct, frozen=True):
 
 
 class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For ``watch`` (a stream of ``AnswerEvent``) and ``prepare removal``."""
+    """For ``watch`` (a stream of ``AnswerEvent``), ``statements`` and ``prepare removal``."""
 
     stream: str
     newest: bool = True

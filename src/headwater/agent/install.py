@@ -170,8 +170,20 @@ def same_source(left: Source, right: Source) -> bool:
     return msgspec.structs.replace(left, text="") == msgspec.structs.replace(right, text="")
 
 
+def statements_of(runtime: SiteRuntime, stream: str) -> str:
+    """A stream and its source as they were written: whoever installs them anew resumes it. What a
+    site has declined it never takes back, so the same question goes on as another query."""
+    query = _of_stream(runtime, stream)[0]
+    return f"{query.source.text.rstrip().rstrip(';')};\n{query.text}"
+
+
 def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
     """What ends the stream of this name everywhere, with all its parts."""
+    found = _of_stream(runtime, stream)
+    return [Remove(query.id, runtime.site, runtime.next_counter()) for query in found]
+
+
+def _of_stream(runtime: SiteRuntime, stream: str) -> list[Query]:
     live = [one.query for one in runtime.node.peer.live_queries().values()]
     found = [query for query in live if query.stream == stream]
     if not found:
@@ -179,8 +191,8 @@ def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
             if query.part is not None and query.id.name == stream:
                 raise ConfigurationError(
                     f"{stream!r} is {query.part}, and the others would go on without its groups; "
-                    f"remove {query.stream!r}, which ends all parts"
+                    f"name {query.stream!r}, which is all parts"
                 )
         names = sorted({query.stream for query in live})
         raise ConfigurationError(f"no stream {stream!r}; streams: {names or 'none'}")
-    return [Remove(query.id, runtime.site, runtime.next_counter()) for query in found]
+    return found

@@ -15,6 +15,7 @@ import msgspec
 from headwater.agent import control_api as api
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.frontend.compile import compile_statements
+from headwater.frontend.statements import StreamStatement, read_statements
 from headwater.net.signing import OperatorSignature
 from headwater.net.words import query_in, removal_in
 from headwater.plan.command import Install, Remove
@@ -48,6 +49,20 @@ async def remove_stream(ask: Ask, stream: str, signature: OperatorSignature) -> 
             )
     await _give(ask, api.GiveRequest(removals=tuple(_signed(signature, one) for one in removals)))
     return api.RemoveReply(", ".join(str(removal.id) for removal in removals))
+
+
+async def resume_stream(ask: Ask, stream: str, signature: OperatorSignature) -> api.RunReply:
+    """Install a stream anew as it was written. What is signed is a new command of this operator, so
+    it must at least be for that stream and no other; ``headwater explain`` shows the rest."""
+    reply = await ask(api.STATEMENTS, {"stream": stream})
+    text = msgspec.convert(reply, api.StatementsReply).text
+    named = [one.name for one in read_statements(text) if isinstance(one, StreamStatement)]
+    if named != [stream]:
+        raise HeadwaterError(
+            f"the agent has {named} for {stream!r}; nothing is signed. Install it from its file: "
+            "headwater run"
+        )
+    return await run_statements(ask, text, signature)
 
 
 async def _give(ask: Ask, request: api.GiveRequest) -> Any:

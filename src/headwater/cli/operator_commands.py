@@ -1,4 +1,5 @@
-"""What operators ask a running federation: run, explain, streams, sites, watch, why, remove."""
+"""What operators ask a running federation: run, explain, streams, sites, watch, why, remove and
+resume."""
 
 from __future__ import annotations
 
@@ -43,6 +44,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("watch")(watch)
     app.command("why")(why)
     app.command("remove")(remove)
+    app.command("resume")(resume)
 
 
 def run(
@@ -150,6 +152,18 @@ def remove(
 
     reply = command(federation, at, lambda ask, signature: remove_stream(ask, stream, signature))
     print_listing(Listing(("removed",), [(reply.removed,)]), output)
+
+
+def resume(
+    stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
+) -> None:
+    """Begin a stream anew, as it was written: where sites have suspended it, they run it again."""
+    from headwater.agent import control_api as api
+    from headwater.agent.operator_client import resume_stream
+    from headwater.cli.reach import command
+
+    reply = command(federation, at, lambda ask, signature: resume_stream(ask, stream, signature))
+    print_listing(_listing(api.Installed, reply.installed), output)
 
 
 def read_sql(file: Path) -> str:
