@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.agent.death_book import DEATHS_KEPT, FILE, DeathBook
+from headwater.agent.death_book import ALONE_BATCHES, DEATHS_KEPT, FILE, DeathBook
 from headwater.spark.jvm_end import end_of
 from headwater.spark.keeper import JvmDied, Work
 from headwater.store.disk import Disk
@@ -62,3 +62,36 @@ def test_a_full_disk_costs_the_note_and_not_the_keeper(
     book.add(KILLED, at_s=2.0)
     assert len(book.of_query("a@x#1")) == 2, "it is remembered while the agent lives"
     assert DeathBook(tmp_path).deaths == ()
+
+
+def died(*queries: str, root: str = "") -> JvmDied:
+    works = (Work("batch", queries), *((Work("root part", (root,)),) if root else ()))
+    return JvmDied(end_of(-9, ""), works)
+
+
+def test_who_was_at_work_when_a_jvm_died_is_suspected_and_not_blamed(tmp_path: Path) -> None:
+    book = DeathBook(tmp_path)
+    assert book.suspects() == frozenset()
+    assert book.add(died("a", root="c"), at_s=1.0) is None
+    assert book.add(died("a", "b"), at_s=2.0) is None, "with another one, so nobody knows"
+    assert book.suspects() == {"a", "b"}
+    assert DeathBook(tmp_path).suspects() == {"a", "b"}, "also after a restart"
+
+
+def test_who_is_suspected_and_alone_at_the_next_death_is_blamed(tmp_path: Path) -> None:
+    book = DeathBook(tmp_path)
+    book.add(died("a", "b"), at_s=1.0)
+    assert book.add(died("a", root="c"), at_s=2.0) is None
+    assert book.add(died("c"), at_s=3.0) is None, "it was not suspected before"
+    assert book.add(died("a", root="a"), at_s=4.0) == "a"
+
+
+def test_who_survives_often_enough_alone_is_suspected_no_more(tmp_path: Path) -> None:
+    book = DeathBook(tmp_path)
+    book.add(died("a", "b"), at_s=1.0)
+    for _ in range(ALONE_BATCHES):
+        assert "a" in book.suspects()
+        book.survived("a")
+    assert book.suspects() == {"b"}
+    assert book.add(died("a"), at_s=2.0) is None, "that was long ago"
+    assert book.suspects() == {"a", "b"}

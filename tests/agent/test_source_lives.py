@@ -814,3 +814,42 @@ def test_a_stream_whose_batches_fail_says_why_until_one_does_not(tmp_path: Path)
             assert stream.stream.trouble == ""
 
     asyncio.run(run())
+
+
+def test_suspected_queries_run_apart_and_are_told_to_have_survived(tmp_path: Path) -> None:
+    class Suspects:
+        lived: list[str] = []
+
+        def suspects(self) -> set[str]:
+            return {"q2@home#2"}
+
+        def survived(self, query_id: str) -> None:
+            self.lived.append(query_id)
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            stream, works, ran = site.stream(), [], []
+            queries = [await site.install(number) for number in (1, 2, 3)]
+            ids = [str(query.id) for query in queries]
+            suspicion = Suspects()
+            suspicion.suspects = lambda: {ids[1]}  # type: ignore[method-assign]
+            stream.stream._suspicion = suspicion
+
+            def at_work(work: Work) -> contextlib.AbstractContextManager[None]:
+                works.append(work.queries)
+                return contextlib.nullcontext()
+
+            stream.stream._at_work = at_work
+            run = stream.batches.run
+            stream.batches.run = lambda batches: (
+                ran.append([str(q.id) for q in batches[0].queries]) or run(batches)
+            )
+            site.write("a")
+            await site.until_cut("weblog", 1)
+            stream.batch()
+            assert works == [(ids[0], ids[2]), (ids[1],)]
+            assert ran == [[ids[0], ids[2]], [ids[1]]]
+            assert suspicion.lived == [ids[1]]
+            assert site.cube.cuts.state("weblog").committed_cut == 1
+
+    asyncio.run(run())

@@ -22,6 +22,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.try_query import raise_if_dead
+from headwater.edge.report import OVER_LIMIT
 from headwater.errors import ConfigurationError, SparkFailed
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
@@ -99,6 +100,20 @@ def test_a_death_is_written_down_before_it_is_told(tmp_path: Path) -> None:
     assert told[0][0].part == "spark"
     assert "batch of a@x#1" in told[0][0].text
     assert len(spark.deaths_of("a@x#1")) == 1
+
+
+def test_a_query_with_which_the_jvm_dies_again_alone_is_blamed(tmp_path: Path) -> None:
+    blamed: list[tuple[str, str]] = []
+    spark = AgentSpark(
+        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 7.0, tell=lambda _: None,
+        blame=lambda query_id, why: blamed.append((query_id, why)),
+    )  # fmt: skip
+    spark._told(died("a@x#1"))
+    assert blamed == []
+    spark._told(died("a@x#1"))
+    ((query_id, why),) = blamed
+    assert query_id == "a@x#1"
+    assert why.startswith(OVER_LIMIT)
 
 
 def test_trouble_is_told_apart_from_news() -> None:

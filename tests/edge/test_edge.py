@@ -299,6 +299,19 @@ def test_what_went_over_its_limit_is_declined_as_such_and_counts_as_a_failure():
     assert newest.declined[-1] == Declined(0, FOREVER, Reason.LIMIT)
 
 
+def test_a_query_that_is_suspended_for_what_it_costs_says_so_and_sends_what_it_had():
+    site = desk()
+    site.commit({1: [7]}, now_s=11.5)
+    site.edge.suspend(ID, "it ended the JVM")
+    site.edge.suspend("other@x#1", "nobody has it")
+    site.commit(now_s=12.0)
+    newest = site.told[-1]
+    assert (newest.status, newest.message) == ("suspended", "it ended the JVM")
+    assert newest.declined[-1] == Declined(0, FOREVER, Reason.LIMIT)
+    assert writes_of(site, Suspended) == [Suspended(ID, "it ended the JVM")]
+    assert panes_of(site.said) == [1]
+
+
 def test_a_good_batch_ends_a_row_of_failures():
     site = desk(config=EdgeConfig(failures_max=2))
     site.report(failed(1, 1), now_s=12.0)

@@ -17,6 +17,7 @@ import structlog
 
 from headwater.agent.config import AgentConfig
 from headwater.agent.death_book import Death, DeathBook
+from headwater.edge.report import OVER_LIMIT
 from headwater.errors import ConfigurationError
 from headwater.node.effects import Notice
 from headwater.spark.cluster import is_cluster
@@ -38,6 +39,7 @@ from headwater.spark.site_host import SiteHost
 log = structlog.get_logger()
 
 JVM = "jvm.json"
+BLAMED = OVER_LIMIT + "the JVM ended twice while it was at work, the last time with it alone: {}"
 JVM_END_S_MAX = 20.0
 """How long a left-behind JVM may take to end before it is ended by force."""
 
@@ -52,12 +54,15 @@ class AgentSpark:
         now_s: Callable[[], float],
         tell: Callable[[Notice], None],
         limits: KeeperLimits | None = None,
+        blame: Callable[[str, str], None] = lambda query_id, why: None,
     ) -> None:
-        """``tell`` is called by the keeper's thread."""
+        """``tell`` is called by the keeper's thread, and so is ``blame``, with a query that ends
+        the JVM and why it is thought to."""
         self._config = config
         self._directory = Path(config.directory)
         self._now_s = now_s
         self._tell = tell
+        self._blame = blame
         self._book = DeathBook(self._directory)
         self._keeper = SparkKeeper(self._start, told=self._told, limits=limits or KeeperLimits())
         self._host: SiteHost | None = None
@@ -78,6 +83,7 @@ class AgentSpark:
             shared=shared_directory(self._config),
             limits=self._config.sources.batch_limits,
             job_s_max=self._config.spark.query_batch_s_max,
+            suspicion=self._book,
         )
         return self._host
 
@@ -140,7 +146,9 @@ class AgentSpark:
 
     def _told(self, event: SparkEvent) -> None:
         if isinstance(event, JvmDied):
-            self._book.add(event, at_s=self._now_s())
+            blamed = self._book.add(event, at_s=self._now_s())
+            if blamed is not None:
+                self._blame(blamed, BLAMED.format(event.text))
         kind, is_bad = kind_of(event)
         (log.error if is_bad else log.info)("spark", kind=kind, text=event.text)
         self._tell(Notice("spark", kind, event.text))

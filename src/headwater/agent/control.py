@@ -77,6 +77,10 @@ class ControlDesk:
         if self._runtime is not None:
             self._runtime.note(notice.part, notice.kind, notice.text)
 
+    def suspend(self, query_id: str, why: str) -> None:
+        if self._runtime is not None:
+            self._runtime.suspend(query_id, why)
+
     async def handle(
         self, name: str, payload: dict[str, Any], caller: Caller | None = None
     ) -> Any:

@@ -168,7 +168,11 @@ def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> Ag
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the log has it
             loop.call_soon_threadsafe(desk.note, notice)
 
-    return AgentSpark(config, now_s=clock.now_s, tell=tell)
+    def blame(query_id: str, why: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the next life has the book, too
+            loop.call_soon_threadsafe(desk.suspend, query_id, why)
+
+    return AgentSpark(config, now_s=clock.now_s, tell=tell, blame=blame)
 
 
 async def _serve(

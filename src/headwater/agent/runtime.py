@@ -237,6 +237,12 @@ class SiteRuntime:
             self.node.replan(install, now_s=self.now_s())
         self._wake.set()
 
+    def suspend(self, query_id: str, why: str) -> None:
+        """The query takes more than its share of this site."""
+        with self._ends_with("node"):
+            self.node.suspend(query_id, why, now_s=self.now_s())
+        self._wake.set()
+
     def troubles(self) -> dict[str, str]:
         """What does not work at this site now and is tried again, and why."""
         found = {f"source {name}": why for name, why in self.feeder.troubles().items()}

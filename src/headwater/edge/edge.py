@@ -26,7 +26,7 @@ from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.sending import Room, Sending, join_states, sends_of
 from headwater.edge.site_word import ALWAYS_S, NEVER_S
-from headwater.edge.take_report import take_report
+from headwater.edge.take_report import suspend, take_report
 from headwater.plan.query import Query
 
 SEND_EVERY_S = 0.2
@@ -230,6 +230,12 @@ class Edge:
         for edge in self._edges.values():
             if edge.query.source.name == report.source:
                 take_report(edge, batches.get(edge.id), report, now_s=now_s)
+
+    def suspend(self, query_id: str, message: str) -> None:
+        """The query takes more than its share of the site: it is run here no more."""
+        edge = self._to_change(query_id)
+        if edge is not None and edge.word.status == RUNNING:
+            suspend(edge, message, Reason.LIMIT)
 
     def input_unread(self, source: str, unread: Unread) -> None:
         """After each poll of the source: what it names and is not read."""

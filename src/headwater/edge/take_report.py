@@ -67,8 +67,14 @@ def _fail(edge: QueryEdge, batch: QueryBatch, message: str, *, now_s: float) -> 
     edge.failure_heard = max(edge.failure_heard, batch.failure)
     edge.record_changed = edge.word.has_changed = True
     if edge.failures >= edge.config.failures_max:
-        edge.word.status = SUSPENDED
-        edge.word.decline(edge.lowest_unclosed(), FOREVER, reason)
+        suspend(edge, message, reason)
+
+
+def suspend(edge: QueryEdge, message: str, reason: Reason) -> None:
+    """What was read is still sent; all that is not closed is declined for ever."""
+    edge.word.status, edge.word.message = SUSPENDED, message[:MESSAGE_CHARS_MAX]
+    edge.word.decline(edge.lowest_unclosed(), FOREVER, reason)
+    edge.record_changed = edge.word.has_changed = edge.has_work = True
 
 
 def _take_loss(edge: QueryEdge, report: BatchReport, *, now_s: float) -> None:

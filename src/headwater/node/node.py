@@ -197,6 +197,12 @@ class Node:
             self._machines.edge.input_unread(source, unread)
             self._machines.pass_on(now_s=now_s)
 
+    def suspend(self, query_id: str, message: str, *, now_s: float) -> None:
+        """The query is run at this site no more, for this reason; operators may resume it."""
+        if self._machines.edge is not None:
+            self._machines.edge.suspend(query_id, message)
+            self._machines.pass_on(now_s=now_s)
+
     def read_from(self, query_id: str, *, at_s: float, now_s: float) -> None:
         """The answer to ``Installed``: batches have this query, and its source is followed."""
         if self._machines.edge is not None:

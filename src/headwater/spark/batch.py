@@ -132,7 +132,7 @@ class BatchRunner:
                 self._raise_unreadable(batches, error)
         if not outcomes:
             return [SiteOutcome() for _ in batches]
-        return [_joined(of_site) for of_site in zip(*outcomes, strict=True)]
+        return [joined(of_site) for of_site in zip(*outcomes, strict=True)]
 
     def _linked(self, chunks: Sequence[Sequence[Chunk]]) -> AbstractContextManager[Path]:
         is_shared = is_cluster(self._session.sparkContext.master)
@@ -274,8 +274,10 @@ class BatchRunner:
         return None
 
 
-def _joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
+def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
     """One site's part from several groups. They read the same lines, so counts don't add up."""
+    if len(outcomes) == 1:
+        return outcomes[0]
     times = [one.high_time_us for one in outcomes if one.high_time_us is not None]
     return SiteOutcome(
         tuple(result for one in outcomes for result in one.results),

@@ -31,6 +31,7 @@ from headwater.spark.inbox import Inbox
 from headwater.spark.keeper import AnyLease, Spark, spark_of
 from headwater.spark.site_jobs import JOB_S_MAX
 from headwater.spark.source_stream import SourceStream
+from headwater.spark.suspicion import Suspicion
 
 log = structlog.get_logger()
 
@@ -60,10 +61,11 @@ class SiteHost:
         stop_s_max: float = STOP_S_MAX,
         shared: Path | None = None,
         job_s_max: float = JOB_S_MAX,
+        suspicion: Suspicion | None = None,
     ) -> None:
         """``directory`` is for what lives as long as the host: its content is removed. So is that
         of ``shared``, which is for what executors of a cluster are to see. No query's job in a
-        batch takes longer than ``job_s_max``."""
+        batch takes longer than ``job_s_max``; whom ``suspicion`` names runs alone."""
         self._spark = spark_of(spark)
         self._lease: AnyLease | None = None
         self._directory = directory / "streams"
@@ -73,6 +75,7 @@ class SiteHost:
         self._limits = limits
         self._stop_s_max = stop_s_max
         self._job_s_max = job_s_max
+        self._suspicion = suspicion
         self._inboxes: dict[str, Inbox] = {}
         self._queries: dict[str, Query] = {}
         self._streams: dict[str, SourceStream] = {}
@@ -226,6 +229,7 @@ class SiteHost:
             limits=self._limits,
             at_work=lease.at_work,
             job_s_max=self._job_s_max,
+            suspicion=self._suspicion,
         )
 
     def _sites(self) -> Mapping[str, Inbox]:

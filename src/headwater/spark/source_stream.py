@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import structlog
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
@@ -35,12 +36,13 @@ from headwater.edge.batch_yield import BatchYield
 from headwater.edge.reading_pace import ReadingPace
 from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
-from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
+from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable, joined
 from headwater.spark.inbox import Chunk, Inbox
 from headwater.spark.keeper import Work
 from headwater.spark.offers import OfferStream
 from headwater.spark.site_jobs import JOB_S_MAX
 from headwater.spark.spark_message import message_of
+from headwater.spark.suspicion import NoSuspicion, Suspicion, apart
 
 log = structlog.get_logger()
 
@@ -80,6 +82,7 @@ class SourceStream:
         at_work: AtWork = lambda _: contextlib.nullcontext(),
         shared: Path | None = None,
         job_s_max: float = JOB_S_MAX,
+        suspicion: Suspicion | None = None,
     ) -> None:
         """``limits`` say for how much input a batch waits that nobody waits for; ``at_work`` is
         told what each batch runs, for as long as it runs. The files of a batch lie in ``shared``
@@ -96,6 +99,7 @@ class SourceStream:
         self._pace = ReadingPace()
         self._learned = BatchYield()
         self._at_work = at_work
+        self._suspicion = suspicion or NoSuspicion()
         self._runner = BatchRunner(
             session, (shared or directory) / "batch", self._learned, job_s_max=job_s_max
         )
@@ -306,8 +310,7 @@ class SourceStream:
     ) -> None:
         began_s = time.monotonic()
         try:
-            with self._at_work(Work("batch", _queries_of(batches))):
-                outcomes = self._runner.run(batches)
+            outcomes = self._outcomes(batches)
         except Unreadable as error:
             # What is left of the offer comes again with the next one.
             for site, chunk, reason in error.chunks:
@@ -317,6 +320,17 @@ class SourceStream:
             while not self._is_settled(life, batch, outcome, readers[batch.site], number):
                 self._closing.wait(COMMIT_RETRY_S)
         self._pace.took(_bytes_of(batches), time.monotonic() - began_s)
+
+    def _outcomes(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
+        """Of all queries at once, but for those that are suspected of ending JVMs."""
+        found = []
+        suspects = self._suspicion.suspects()
+        for ids in apart(_queries_of(batches), suspects):
+            with self._at_work(Work("batch", ids)):
+                found.append(self._runner.run([_with_queries(batch, ids) for batch in batches]))
+            if len(ids) == 1 and ids[0] in suspects:
+                self._suspicion.survived(ids[0])
+        return [joined(of_site) for of_site in zip(*found, strict=True)]
 
     def _gather(
         self, life: int, cuts: Mapping[str, int]
@@ -408,6 +422,11 @@ class SourceStream:
 
 def _bytes_of(batches: Sequence[SiteBatch]) -> int:
     return sum(chunk.bytes for batch in batches for chunk in batch.chunks)
+
+
+def _with_queries(batch: SiteBatch, ids: Sequence[str]) -> SiteBatch:
+    own = tuple(query for query in batch.queries if str(query.id) in ids)
+    return batch if own == batch.queries else msgspec.structs.replace(batch, queries=own)
 
 
 def _queries_of(batches: Sequence[SiteBatch]) -> tuple[str, ...]:
