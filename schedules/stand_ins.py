@@ -205,8 +205,15 @@ class StandInOffers:
 class StandInRunner:
     """In place of ``BatchRunner``: reads the chunks in Python."""
 
-    def __init__(self, spark: StandInSpark, directory: Path, learned: object) -> None:
+    def __init__(
+        self, spark: StandInSpark, directory: Path, learned: object, *, job_s_max: float
+    ) -> None:
         self._spark = spark
+        self.jobs = self
+        """Its jobs take no time, so there is none to end."""
+
+    def cancel(self, query_id: str) -> None:
+        """The query is removed."""
 
     def clear(self) -> None:
         """There are no files to remove."""

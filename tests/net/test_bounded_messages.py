@@ -17,7 +17,7 @@ from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld
 from headwater.algebra.site_state import SiteState
 from headwater.net.codec import Codec
 from headwater.net.refusal import Refused
-from headwater.net.wire import ORDINALS_MAX, wire_command
+from headwater.net.wire import ORDINALS_MAX, WireState, wire_command, wire_state
 from headwater.overlay.messages import AckMessage, CommandMessage, StatesMessage
 from headwater.plan.command import Install
 from headwater.plan.tree import Tree
@@ -26,6 +26,7 @@ BYTES_FREE = 32 << 20
 BYTES_EACH = 8_000
 """Of objects: for any message, and for each byte of one."""
 SITES = 10_000
+FIELDS = WireState.__struct_fields__
 
 
 def codec(sites: int = SITES) -> Codec:
@@ -48,6 +49,14 @@ def trees_of(count: int, length: int) -> bytes:
     return packed(5, wire | {"trees": [[0, [-1] + [0] * (length - 1)]] * count})
 
 
+def many_ranges(count: int) -> list[Any]:
+    """A state with all that one may have."""
+    state = msgspec.to_builtins(wire_state(SiteState(examples.QUERY, 1, 9, 4, None)))
+    ranges = [[2 * n % 100, 2 * n % 100] for n in range(count)]
+    named = zip(FIELDS, state, strict=True)
+    return [ranges if field == "empty" else value for field, value in named]
+
+
 BOMBS = {
     "a few trees": trees_of(4, ORDINALS_MAX),
     "many trees": trees_of(250, ORDINALS_MAX),
@@ -62,6 +71,7 @@ BOMBS = {
         msgspec.to_builtins(wire_command(an_install()), str_keys=True)
         | {"query": msgspec.to_builtins(an_install(sites=("a",) * 4_000_000).query)},
     ),
+    "many states": packed(3, [[many_ranges(100_000)] * 90]),
     "many ranges": packed(4, [examples.QUERY, 1, 1, 1, [[5, 5]] * 4_000_000, [], [], [], 0.0]),
     "many commands": packed(6, [{}, [], {f"q@alpha#{n}": 1 for n in range(60_000)}]),
     "many names to ask for": packed(7, [["x"] * 60_000]),

@@ -21,7 +21,7 @@ from headwater.frontend.compile import compile_statements
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
-from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
+from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown, Heartbeat
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Column, Query, Timing
 from headwater.plan.tree import Tree
@@ -202,10 +202,11 @@ def test_an_install_that_cannot_be_read_is_set_aside_and_not_called_removed() ->
     node.restore(commands=[install(other)], vector={"s2": 2}, aside=aside, now_s=10.0)
     assert "installs that can't be used" in words(node.take(), "set aside")[0]
     node.link_up("s2", now_s=10.0)
+    node.receive("s2", Heartbeat(1.0, None, 0.0, digest=7), now_s=10.5)
     node.receive("s2", CommandsKnown({"s2": 2}, (str(GOOD.id), str(other.id))), now_s=11.0)
     sent = [one.message for one in node.take() if isinstance(one, do.Transmit)]
     told = [one for one in sent if isinstance(one, CommandsKnown)]
-    assert all(str(GOOD.id) in one.live for one in told)
+    assert [str(GOOD.id) in one.live for one in told] == [True]
     assert AskInstall((str(GOOD.id),)) in sent
     node.receive("s2", CommandMessage(install(GOOD)), now_s=12.0)
     assert str(GOOD.id) in node.progress().queries, "the others had it, and so it is here again"
@@ -225,8 +226,8 @@ def test_new_trees_bring_no_other_question() -> None:
     """A plan is newer trees; with another text under the name it is no plan of that query."""
     node, _ = received("s1", GOOD)
     other = changed(text="another one")
-    for number, query in ((1, other), (2, GOOD)):
+    for number, query, version in ((1, other, 0), (2, GOOD, 2)):
         plan = msgspec.structs.replace(install(query), plan_version=number)
         node.receive("s0", CommandMessage(plan), now_s=30.0)
-    live = node.peer.live_queries()[str(GOOD.id)]
-    assert (live.query.text, live.plan_version) == (GOOD.text, 2)
+        live = node.peer.live_queries()[str(GOOD.id)]
+        assert (live.query.text, live.plan_version) == (GOOD.text, version)
