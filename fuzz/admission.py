@@ -23,12 +23,12 @@ from headwater.frontend.admit import check_query
 from headwater.frontend.compile import compile_statements
 from headwater.net.codec import Codec
 from headwater.net.refusal import Refused
-from headwater.net.wire import wire_command
+from headwater.net.words import command_word, plan_word
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import CommandMessage
-from headwater.plan.command import Install
+from headwater.plan.command import Count, Install
 from headwater.plan.duty import Admit
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -85,16 +85,29 @@ def good() -> list[bytes]:
 
 
 def _encoded(install: Install) -> bytes:
-    return bytes((COMMAND,)) + msgspec.msgpack.encode(wire_command(install))
+    """The two words of an install, side by side, so that changes reach into them."""
+    words = [msgspec.msgpack.decode(word(install)) for word in (command_word, plan_word)]
+    return msgspec.msgpack.encode([*words, install.age_s, install.root_clock_s])
+
+
+def _message(data: bytes) -> bytes:
+    """As it travels: each word a piece of bytes."""
+    try:
+        query, plan, *way = msgspec.msgpack.decode(data)
+        words = [msgspec.msgpack.encode(word) for word in (query, plan)]
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+        words, way = [data, data], []
+    install = ["install", *([word] for word in words), *way]
+    return bytes((COMMAND,)) + msgspec.msgpack.encode([install])
 
 
 def changed(inputs: Sequence[bytes], chance: random.Random) -> bytes:
     """One of the installs with something in it replaced; now and then bytes of it as well."""
-    tree = msgspec.msgpack.decode(chance.choice(inputs)[1:])
+    tree = msgspec.msgpack.decode(chance.choice(inputs))
     for _ in range(chance.randint(1, CHANGES_MAX)):
         _change(tree, chance)
     try:
-        data = bytes((COMMAND,)) + msgspec.msgpack.encode(tree)
+        data = msgspec.msgpack.encode(tree)
     except (UnicodeEncodeError, OverflowError):
         return chance.choice(inputs)
     if len(data) > INPUT_BYTES_MAX:
@@ -148,7 +161,7 @@ codec = Codec(lambda query: None, ordinals_max=len(NAMES))
 def run(data: bytes) -> bool:
     """True where a root answers it: then its own check admits it, too."""
     try:
-        message = codec.decode(data)
+        message = codec.decode(_message(data))
     except Refused:
         return False
     if not isinstance(message, CommandMessage) or not isinstance(message.command, Install):
@@ -162,7 +175,7 @@ def run(data: bytes) -> bool:
 
 def _received(name: str, message: CommandMessage) -> bool:
     node = _node(name)
-    node.restore(commands=[], vector={}, now_s=NOW_S)
+    node.restore(commands=[], counts=[], now_s=NOW_S)
     for other in NAMES:
         if other != name:
             node.link_up(other, now_s=NOW_S)
@@ -173,7 +186,8 @@ def _received(name: str, message: CommandMessage) -> bool:
 
 def _restored(name: str, install: Install) -> bool:
     node = _node(name)
-    node.restore(commands=[install], vector={"charlie": 99}, now_s=NOW_S)
+    count = Count("charlie", 99, 1, (str(install.query.id),))
+    node.restore(commands=[install], counts=[count], now_s=NOW_S)
     return _driven(node)
 
 

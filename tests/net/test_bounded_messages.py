@@ -17,7 +17,8 @@ from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld
 from headwater.algebra.site_state import SiteState
 from headwater.net.codec import Codec
 from headwater.net.refusal import Refused
-from headwater.net.wire import ORDINALS_MAX, WireState, wire_command, wire_state
+from headwater.net.wire import ORDINALS_MAX, WireState, wire_state
+from headwater.net.words import command_word
 from headwater.overlay.messages import AckMessage, CommandMessage, StatesMessage
 from headwater.plan.command import Install
 from headwater.plan.tree import Tree
@@ -45,33 +46,32 @@ def packed(kind: int, value: Any) -> bytes:
 
 
 def trees_of(count: int, length: int) -> bytes:
-    wire = msgspec.to_builtins(wire_command(an_install()))
-    return packed(5, wire | {"trees": [[0, [-1] + [0] * (length - 1)]] * count})
+    return planned([[0, [-1] + [0] * (length - 1)]] * count)
 
 
-def many_ranges(count: int) -> list[Any]:
+def planned(trees: list[Any], install: Install | None = None) -> bytes:
+    """An install with such trees: its two words, unsigned."""
+    install = install or an_install()
+    plan = msgspec.msgpack.encode([str(install.query.id), 0, trees])
+    return packed(5, [["install", [command_word(install)], [plan]]])
+
+
+def many_ranges(count: int) -> bytes:
     """A state with all that one may have."""
     state = msgspec.to_builtins(wire_state(SiteState(examples.QUERY, 1, 9, 4, None)))
     ranges = [[2 * n % 100, 2 * n % 100] for n in range(count)]
     named = zip(FIELDS, state, strict=True)
-    return [ranges if field == "empty" else value for field, value in named]
+    word = [ranges if field == "empty" else value for field, value in named]
+    return msgspec.msgpack.encode(word)
 
 
 BOMBS = {
     "a few trees": trees_of(4, ORDINALS_MAX),
     "many trees": trees_of(250, ORDINALS_MAX),
     "many small trees": trees_of(400_000, 2),
-    "a chain": packed(
-        5,
-        msgspec.to_builtins(wire_command(an_install()))
-        | {"trees": [[0, [-1, *range(ORDINALS_MAX - 1)]]] * 4},
-    ),
-    "many sites": packed(
-        5,
-        msgspec.to_builtins(wire_command(an_install()), str_keys=True)
-        | {"query": msgspec.to_builtins(an_install(sites=("a",) * 4_000_000).query)},
-    ),
-    "many states": packed(3, [[many_ranges(100_000)] * 90]),
+    "a chain": planned([[0, [-1, *range(ORDINALS_MAX - 1)]]] * 4),
+    "many sites": planned([[0, [-1, 0, 1]]], an_install(sites=("a",) * 4_000_000)),
+    "many states": packed(3, [[[many_ranges(100_000)]] * 60]),
     "many ranges": packed(4, [examples.QUERY, 1, 1, 1, [[5, 5]] * 4_000_000, [], [], [], 0.0]),
     "many commands": packed(6, [{}, [], {f"q@alpha#{n}": 1 for n in range(60_000)}]),
     "many names to ask for": packed(7, [["x"] * 60_000]),
@@ -120,7 +120,7 @@ def test_what_shrinks_too_well_travels_as_it_is_and_is_understood() -> None:
     ack = Acknowledgement(
         examples.QUERY, 8, 3, 100, panes=tuple(PaneHeld(n, everyone) for n in range(4_000))
     )
-    states = tuple(SiteState(examples.QUERY, n, 9, 4, None) for n in range(SITES))
+    states = tuple(SiteState(examples.QUERY, n, 9, 4, None) for n in range(64))
     both = codec()
     for message in (AckMessage(ack), StatesMessage(states)):
         assert both.decode(both.encode(message)) == message

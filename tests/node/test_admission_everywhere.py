@@ -21,8 +21,8 @@ from headwater.frontend.compile import compile_statements
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
-from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown, Heartbeat
-from headwater.plan.command import Install, Remove
+from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
+from headwater.plan.command import Count, Install
 from headwater.plan.query import Column, Query, Timing
 from headwater.plan.tree import Tree
 from headwater.root.outputs import RootKept
@@ -34,9 +34,16 @@ CREATE STREAM slow AS
 SELECT domain, max(ms) AS worst, count(*) AS n FROM hits WHERE ms > 0
 GROUP BY window(ts, '5 seconds'), domain;
 """
+def count_of(number: int, *live: Query) -> Count:
+    return Count("s2", number, number, tuple(str(query.id) for query in live))
+
+
 TREE = Tree(0, ((1, 0), (2, 1)))
 ROSTER = make_roster(3)
 GOOD = compile_statements(TEXT, root="s0", installer="s2", next_counter=1, now_us=10**15)[0]
+
+
+OTHER = msgspec.structs.replace(GOOD, id=msgspec.structs.replace(GOOD.id, name="other", counter=2))
 
 
 def changed(query: Query = GOOD, **changes: Any) -> Query:
@@ -120,7 +127,7 @@ def drive(node: Node) -> list[do.Effect]:
 
 def received(site: str, query: Query) -> tuple[Node, list[do.Effect]]:
     node = node_at(site)
-    node.restore(commands=[], vector={}, now_s=10.0)
+    node.restore(commands=[], counts=[], now_s=10.0)
     sender = "s1" if site == "s0" else "s0"
     node.link_up(sender, now_s=10.0)
     node.receive(sender, CommandMessage(install(query)), now_s=11.0)
@@ -129,7 +136,7 @@ def received(site: str, query: Query) -> tuple[Node, list[do.Effect]]:
 
 def restored(site: str, query: Query) -> tuple[Node, list[do.Effect]]:
     node = node_at(site)
-    node.restore(commands=[install(query)], vector={"s2": 1}, now_s=10.0)
+    node.restore(commands=[install(query)], counts=[count_of(1, GOOD)], now_s=10.0)
     return node, drive(node)
 
 
@@ -169,12 +176,12 @@ def test_a_relay_merges_and_reads_nothing_of_a_query_that_is_not_admitted(what: 
 def test_an_agent_starts_with_all_it_can_start_with(what: str) -> None:
     """A bad query beside a good one, from the disk."""
     node = node_at("s0")
-    other = changed(id=msgspec.structs.replace(GOOD.id, name="other", counter=2))
-    node.restore(commands=[install(EVIL[what]), install(other)], vector={"s2": 2}, now_s=10.0)
+    both = [install(EVIL[what]), install(OTHER)]
+    node.restore(commands=both, counts=[count_of(2, GOOD, OTHER)], now_s=10.0)
     effects = drive(node)
-    assert node.root(str(other.id)) is not None
+    assert node.root(str(OTHER.id)) is not None
     installed = [str(one.query.id) for one in effects if isinstance(one, do.Installed)]
-    assert str(other.id) in installed
+    assert str(OTHER.id) in installed
 
 
 def test_why_says_at_the_root_that_it_refuses() -> None:
@@ -189,37 +196,46 @@ def test_the_ledger_of_a_refused_query_is_kept_for_the_day_it_is_admitted() -> N
     query = EVIL["settings of its own"]
     gone = "gone@s2#9"
     kept = [RootKept(str(query.id)), RootKept(gone)]
-    node.restore(commands=[install(query)], vector={"s2": 9}, ledgers=kept, now_s=10.0)
+    node.restore(commands=[install(query)], counts=[count_of(9, GOOD)], ledgers=kept, now_s=10.0)
     ended = [one.query for one in node.take() if isinstance(one, do.AnswersEnded)]
     assert ended == [gone]
 
 
-def test_an_install_that_cannot_be_read_is_set_aside_and_not_called_removed() -> None:
-    """Its vector knows the number; not to have it live would end the query everywhere."""
+def test_an_install_that_cannot_be_read_is_set_aside_and_asked_for() -> None:
+    """Its installer says that it lives, so whoever has it is asked, and what it had stays."""
     node = node_at("s1")
-    other = changed(id=msgspec.structs.replace(GOOD.id, name="other", counter=2))
-    aside = {str(GOOD.id): "ValidationError: bad"}
-    node.restore(commands=[install(other)], vector={"s2": 2}, aside=aside, now_s=10.0)
-    assert "installs that can't be used" in words(node.take(), "set aside")[0]
+    aside = {str(GOOD.id): "ValidationError: bad", "not an id": "what is this"}
+    node.restore(
+        commands=[install(OTHER)], counts=[count_of(2, GOOD, OTHER)], aside=aside,
+        ledgers=[RootKept(str(GOOD.id))], now_s=10.0,
+    )  # fmt: skip
+    effects = node.take()
+    assert "2 installs that can't be used" in words(effects, "set aside")[0]
+    assert not any(isinstance(one, do.AnswersEnded) for one in effects)
     node.link_up("s2", now_s=10.0)
-    node.receive("s2", Heartbeat(1.0, None, 0.0, digest=7), now_s=10.5)
-    node.receive("s2", CommandsKnown({"s2": 2}, (str(GOOD.id), str(other.id))), now_s=11.0)
+    known = CommandsKnown((count_of(2, GOOD, OTHER),), (str(GOOD.id), str(OTHER.id)))
+    node.receive("s2", known, now_s=11.0)
     sent = [one.message for one in node.take() if isinstance(one, do.Transmit)]
-    told = [one for one in sent if isinstance(one, CommandsKnown)]
-    assert [str(GOOD.id) in one.live for one in told] == [True]
     assert AskInstall((str(GOOD.id),)) in sent
     node.receive("s2", CommandMessage(install(GOOD)), now_s=12.0)
     assert str(GOOD.id) in node.progress().queries, "the others had it, and so it is here again"
 
 
-def test_an_install_that_is_set_aside_ends_when_it_is_removed() -> None:
+def test_what_is_set_aside_and_was_removed_meanwhile_is_forgotten() -> None:
     node = node_at("s1")
-    aside = {str(GOOD.id): "ValidationError: bad", "not an id": "what is this"}
-    node.restore(commands=[], vector={"s2": 1}, aside=aside, now_s=10.0)
-    node.link_up("s2", now_s=10.0)
-    node.receive("s2", CommandsKnown({"s2": 2}, ()), now_s=11.0)
-    removed = [one.command for one in node.take() if isinstance(one, do.KeepCommand)]
-    assert removed == [Remove(GOOD.id, "s2", 1)]
+    aside = {str(GOOD.id): "ValidationError: bad"}
+    kept = [RootKept(str(GOOD.id))]
+    node.restore(commands=[], counts=[count_of(2)], aside=aside, ledgers=kept, now_s=10.0)
+    ended = [one.query for one in node.take() if isinstance(one, do.AnswersEnded)]
+    assert ended == [str(GOOD.id)]
+
+
+def test_an_install_whose_root_has_left_the_roster_ends_no_start() -> None:
+    node = node_at("s1")
+    left = [install(changed(root="gone")), install(OTHER)]
+    node.restore(commands=left, counts=[count_of(2, GOOD, OTHER)], now_s=10.0)
+    assert words(node.take(), "set aside")
+    assert node.progress().queries == (str(OTHER.id),)
 
 
 def test_new_trees_bring_no_other_question() -> None:

@@ -9,7 +9,7 @@ planner's, a count is its installer's, and a removal in it is an operator's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
