@@ -24,7 +24,7 @@ from headwater.net.words import query_in, removal_in
 from headwater.plan.command import Remove
 from headwater.plan.query import Query
 
-OF_A_STREAM = (api.WATCH, api.WHY)
+OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
 OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN)
 """What is said of streams is left out of the reply where they may not be read."""
 READS = (*OF_A_STREAM, *OF_NO_STREAM)

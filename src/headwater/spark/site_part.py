@@ -48,7 +48,8 @@ def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0)
     raise_if_of_the_cluster(error)
     touched = tally.panes(query, offset_us=offset_us)
     log.warning("query failed on a batch", query=str(query.id), words=message_of(error))
-    return QueryResult(str(query.id), failed=reduced(error), touched=touched)
+    told = message_of(error) if isinstance(error, JobCancelled) else reduced(error)  # our own words
+    return QueryResult(str(query.id), failed=told, touched=touched)
 
 
 class SharedRun:
