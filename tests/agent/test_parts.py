@@ -78,7 +78,7 @@ class Agents:
         return msgspec.to_builtins(reply)
 
     async def resume(self, site: str, stream: str) -> Any:
-        reply = await resume_stream(self.desks[site].handle, stream, self._world.operator)
+        reply = await resume_stream(self.desks[site].handle, stream, self.world.operator)
         return msgspec.to_builtins(reply)
 
     async def until_all_know(self, *streams: str) -> None:
