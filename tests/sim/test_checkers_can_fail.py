@@ -29,6 +29,7 @@ from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.sim.disk import CubeDisk, LedgerDisk
 from headwater.sim.faults import Fault, Kind
+from headwater.sim.keys import SimulatedSignatures
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import Scenario, draw_scenario
 from headwater.sim.state_book import StateBook
@@ -72,6 +73,13 @@ def finely_cut() -> Iterator[Scenario]:
     """A pane leaves in many updates, and links break while they are under way."""
     for scenario in troubled(Kind.RESET, every_s=2.0):
         yield msgspec.structs.replace(scenario, pace=Pace(update_records_max=1))
+
+
+def lied_to() -> Iterator[Scenario]:
+    """Nothing is wrong but one member, which lies three times a second."""
+    for scenario in drawn():
+        liar = next(s.name for s in scenario.roster.sites if s.name != scenario.first_query.root)
+        yield with_faults(scenario, (Fault(Kind.LIES, 15.0, 90.0, (liar,), value=0.3),))
 
 
 def removed_behind_a_cut() -> Iterator[Scenario]:
@@ -223,6 +231,14 @@ def removals_are_not_learned(patch: Patch) -> None:
     patch.setattr(CommandLog, "adopt", adopting)
 
 
+def _believing(what: str) -> Callable[[Patch], None]:
+    def mutate(patch: Patch) -> None:
+        patch.setattr(SimulatedSignatures, f"is_{what}_of", lambda *args, **more: True)
+
+    mutate.__name__ = f"anybody_is_believed_for_a_{what}"
+    return mutate
+
+
 def relay_does_not_split(patch: Patch) -> None:
     patch.setattr(TimeSpaceList, "_split_out", lambda *_: [])
 
@@ -274,6 +290,8 @@ def _without_budget(self: Edge, sending: Sending, waiting: object, **_: object) 
     sending.send_repairs(self._config.spares_per_tick_max)
 
 
+LIED = {"*"}
+"""Whichever rule is the first that a lie breaks."""
 MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], set[str]]] = [
     (root_counts_copies, lambda: troubled(Kind.ECHO, for_s=20.0), {"no double counting"}),
     (
@@ -320,7 +338,16 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
     (late_peers_accuse_others, slowed, {"trouble sheds"}),
     (nothing_has_a_budget, in_want_of_budgets, {"no storm"}),
     (removals_are_not_learned, removed_behind_a_cut, {"commands converge", "convergence"}),
+    (_believing("state"), lied_to, LIED),
+    (_believing("ack"), lied_to, LIED),
+    (_believing("count"), lied_to, LIED),
+    (_believing("command"), lied_to, LIED),
+    (_believing("plan"), lied_to, LIED),
 ]
+
+
+def test_a_member_that_lies_is_no_trouble() -> None:
+    assert next(failures(lied_to()), None) is None
 
 
 @pytest.mark.parametrize(
@@ -335,4 +362,4 @@ def test_a_broken_machine_is_caught(
     mutate(monkeypatch)
     caught = next(failures(scenarios()), None)
     assert caught is not None, f"not found within {SEEDS_MAX} seeds"
-    assert caught.rule in rules, caught.failure
+    assert rules == LIED or caught.rule in rules, caught.failure

@@ -81,9 +81,7 @@ class ControlDesk:
         if self._runtime is not None:
             self._runtime.suspend(query_id, why)
 
-    async def handle(
-        self, name: str, payload: dict[str, Any], caller: Caller | None = None
-    ) -> Any:
+    async def handle(self, name: str, payload: dict[str, Any], caller: Caller | None = None) -> Any:
         """The reply as plain data, or an asynchronous iterator of events."""
         runtime = self._opened()
         if name == api.PREPARE:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 Directory = Annotated[Path, typer.Argument(help="Where the CA's key is; keep it off the sites.")]
 Days = Annotated[float | None, typer.Option(help="How long it is valid.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
-Host = Annotated[
-    list[str] | None, typer.Option(help="A name or address that it is dialled by.")
-]
+Host = Annotated[list[str] | None, typer.Option(help="A name or address that it is dialled by.")]
 Into = Annotated[Path | None, typer.Option(help="Write it elsewhere than beside the CA.")]
 
 certs = typer.Typer(

@@ -49,6 +49,8 @@ class Kind(StrEnum):
     """Each batch of a site takes longer."""
     SLOW_MACHINE = "slow machine"
     """Everything that a site's process handles takes many times as long, its own ticks too."""
+    LIES = "lies"
+    """A member that lies in what it says of others, beside its work; see ``liar.py``."""
     INSTALL = "install"
     REMOVE = "remove"
     REPLAN = "replan"
@@ -173,6 +175,23 @@ def _draw_slow(random: Random, field: Field) -> Fault:
     return Fault(Kind.SLOW_MACHINE, round(at_s, 3), round(for_s, 3), tuple(sorted(sites)), factor)
 
 
+LIAR_SHARE = 0.25
+"""How many worlds have a member that lies, for most of the run."""
+LIE_EVERY_S = (0.2, 3.0)
+
+
+def draw_liar(random: Random, field: Field) -> tuple[Fault, ...]:
+    """Drawn apart from the other faults, so that these are as they were without."""
+    others = [site for site in field.sites if site != field.root]
+    if random.random() >= LIAR_SHARE or not others:
+        return ()
+    at_s = random.uniform(field.from_s, field.from_s + (field.until_s - field.from_s) / 2)
+    every_s = random.uniform(*LIE_EVERY_S)
+    for_s = field.until_s - at_s
+    who = (random.choice(others),)
+    return (Fault(Kind.LIES, round(at_s, 3), round(for_s, 3), who, round(every_s, 3)),)
+
+
 def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     at_s = random.uniform(field.from_s, field.until_s)
     for_s = random.uniform(*WEIGHTS[kind].for_s)
@@ -237,6 +256,8 @@ class Struck(Protocol):
     def fail_query(self, site: str, *, until_s: float) -> None: ...
 
     def lose_log(self, site: str) -> None: ...
+
+    def lie(self, site: str, *, every_s: float, until_s: float) -> None: ...
 
     def install_another(self, site: str, *, draw: float) -> None: ...
 
@@ -336,6 +357,8 @@ class Nemesis:
                 world.stall(site, until_s=until_s)
             case Kind.REPLAY:
                 world.replay(site)
+            case Kind.LIES:
+                world.lie(site, every_s=fault.value, until_s=until_s)
             case Kind.QUERY_FAILS:
                 world.fail_query(site, until_s=until_s)
             case Kind.LOG_LOSS:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 from headwater.sim.bag import BagMerger
 from headwater.sim.event_queue import EventQueue
+from headwater.sim.liar import Liar
 from headwater.sim.site import SimulatedSite
 from headwater.sim.tally import TallyMerger
 from headwater.sim.transcript import Transcript
@@ -28,6 +29,8 @@ class LinkEnds:
         self._sites = sites
         self._transcript = transcript
         self._merger = merger
+        self.liars: dict[str, Liar] = {}
+        """They hear what comes to their sites."""
 
     def life_of(self, site: str) -> int:
         return self._sites[site].life_count if self._sites[site].is_up else 0
@@ -45,6 +48,8 @@ class LinkEnds:
         self._sites[site].unlinked(peer, unsent)
 
     def arrived(self, site: str, sender: str, message: Message) -> None:
+        if site in self.liars:
+            self.liars[site].hear(message)
         life = self._sites[site].life
         if life is not None:
             life.receive(sender, message)

@@ -17,7 +17,7 @@ from headwater.node.config import NodeConfig
 from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim.faults import Fault, Field, draw_faults, draw_slow_machines
+from headwater.sim.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
 from headwater.sim.latencies import Matrix
 from headwater.sim.log import Workload
 from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_limits
@@ -122,6 +122,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         faults=in_order(
             *draw_faults(Random(f"faults {seed}"), field),
             *draw_slow_machines(Random(f"slow machines {seed}"), field),
+            *draw_liar(Random(f"liar {seed}"), field),
         ),
         faults_until_s=faults_until_s,
         end_s=faults_until_s + grace_s,

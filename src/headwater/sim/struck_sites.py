@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from headwater.sim.operators import Operators
 from headwater.sim.site import SimulatedSite
@@ -14,8 +14,13 @@ LOST_RECORDS = 3
 
 class StruckSites:
     def __init__(
-        self, sites: Mapping[str, SimulatedSite], operators: Operators, transcript: Transcript
+        self,
+        sites: Mapping[str, SimulatedSite],
+        operators: Operators,
+        transcript: Transcript,
+        lie: Callable[..., None],
     ) -> None:
+        self.lie = lie
         self._sites = sites
         self._transcript = transcript
         self.install_another = operators.install_another

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 import msgspec
 
 from headwater.sim.faults import WEIGHTS, Fault, Kind
+from headwater.sim.liar import LIES
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world import World
@@ -66,7 +67,8 @@ SOMETIMES = (
     "root: parked",
     "the root crashed in the midst of an answer",
     "unread input was lost",
-    *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE)),
+    *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),
+    *(f"a lie was told: {what}" for what in LIES),
 )
 """What must have happened at least once in a sweep that is to prove anything."""
 SEEDS_FOR_SOMETIMES = 200

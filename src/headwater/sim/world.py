@@ -11,6 +11,7 @@ from random import Random
 
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.node.node import Node
+from headwater.overlay.outputs import CONTROL
 from headwater.plan.duty import Duty
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
@@ -25,6 +26,7 @@ from headwater.sim.disk import CubeDisk, Disk
 from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
 from headwater.sim.faults import Kind, Nemesis
 from headwater.sim.keys import OPERATOR, SimulatedKey, SimulatedSignatures
+from headwater.sim.liar import Liar
 from headwater.sim.life import Surroundings
 from headwater.sim.link_ends import LinkEnds
 from headwater.sim.log import Log
@@ -75,9 +77,10 @@ class World:
         self.watcher: SiteWatcher = self.checkers if watch is None else watch(self)
         self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
+        self._ends = LinkEnds(self.queue, self.sites, self.transcript, merger=self._merger)
         self.network = Network(
             self.queue,
-            LinkEnds(self.queue, self.sites, self.transcript, merger=self._merger),
+            self._ends,
             random=Random(f"network {scenario.seed}"),
             delay_of=self._delay_s,
             jitter=scenario.jitter,
@@ -93,7 +96,7 @@ class World:
             random=self._random,
             signatures=SimulatedSignatures(self._keys[OPERATOR], self._keys),
         )
-        struck = StruckSites(self.sites, self._operators, self.transcript)
+        struck = StruckSites(self.sites, self._operators, self.transcript, self._lie)
         self.nemesis = Nemesis(self.queue, struck, self.network)
         self._life_count = 0
         around = Surroundings(
@@ -152,6 +155,29 @@ class World:
             records=Tally if self._is_light else Bag,
         )
         return Disk(incarnation, cube, number=self._life_count, born_s=clock.wall_s())
+
+    def _lie(self, site: str, *, every_s: float, until_s: float) -> None:
+        """From now on this site's other tongue is heard by those that it is linked with."""
+        random = Random(f"lies {self.scenario.seed} {site}")
+        liar = self._ends.liars[site] = Liar(
+            site,
+            SimulatedSignatures(self._keys[site], self._keys),
+            sites=self._places,
+            installs=lambda: self.sites[site].disk.installs.values(),
+            random=random,
+        )
+
+        def speak() -> None:
+            told = liar.lie() if self.sites[site].is_up else None
+            near = [name for name in self._places if self.network.is_linked(site, name)]
+            if told is not None and near:
+                what, message = told
+                self.transcript.count(f"a lie was told: {what}")
+                self.network.send(site, random.choice(near), message, CONTROL)
+            if self.queue.now_s + every_s < until_s:
+                self.queue.after(every_s, speak)
+
+        self.queue.after(every_s, speak)
 
     def _merger_at(self, name: str, query: Query) -> BagMerger | TallyMerger:
         if not self.scenario.merges and name != query.root:

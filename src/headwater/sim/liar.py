@@ -1,0 +1,222 @@
+"""A member with a valid key that lies in what it may send, while the rest of it works as before.
+
+It has heard what others said, and can repeat that, put their proofs beside other words, and sign
+what it likes with its own key. What it can't do is sign for others: a key is an object that only
+its owner has (``keys.py``). It forges no summaries and no signs of life: what was merged on the way
+is its carriers' word, and so is the way itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from random import Random
+
+import msgspec
+
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    CoordinatesMessage,
+    Message,
+    Placed,
+    StatesMessage,
+)
+from headwater.plan.command import Count, Install, Remove
+from headwater.plan.query import QueryId
+from headwater.sim.keys import OPERATOR, SimulatedSignatures
+
+HEARD_MAX = 64
+"""Words of others that it has at hand."""
+LEAPS = (1, 1_000, 1 << 19, 1 << 40, 1 << 52, 1 << 61)
+"""By how much numbers are too large: from what may be true to what can't."""
+
+Lie = Callable[[], Message | None]
+
+LIES = (
+    "a state of another", "an old state", "an acknowledgement", "an old acknowledgement",
+    "a count of another", "a leap of its own count", "an install", "a removal", "new trees",
+    "hints", "questions", "places of others",
+)  # fmt: skip
+"""All that it tells, by name."""
+
+
+class Liar:
+    """One member's other tongue. ``installs`` are the live queries as it knows them."""
+
+    def __init__(
+        self,
+        site: str,
+        signatures: SimulatedSignatures,
+        *,
+        sites: Iterable[str],
+        installs: Callable[[], Iterable[Install]],
+        random: Random,
+    ) -> None:
+        self.site = site
+        self._signatures = signatures
+        self._sites = sorted(sites)
+        self._installs = installs
+        self._random = random
+        self._states: deque[SiteState] = deque(maxlen=HEARD_MAX)
+        self._acks: deque[Acknowledgement] = deque(maxlen=HEARD_MAX)
+        self._counts: deque[Count] = deque(maxlen=HEARD_MAX)
+        tells: tuple[Lie, ...] = (
+            self._state, self._old_state, self._ack, self._old_ack,
+            self._count, self._leap, self._install, self._removal, self._plan,
+            self._hints, self._questions, self._places,
+        )  # fmt: skip
+        self._lies = dict(zip(LIES, tells, strict=True))
+
+    def hear(self, message: Message) -> None:
+        """What passes it by."""
+        match message:
+            case StatesMessage(states):
+                self._states.extend(one for one in states if self._is_others(one))
+            case AckMessage(ack):
+                self._acks.append(ack)
+            case CommandsKnown(counts):
+                self._counts.extend(counts)
+            case CommandMessage(_, count) if count is not None:
+                self._counts.append(count)
+
+    def _is_others(self, state: SiteState) -> bool:
+        """Of itself it may say what it likes: nobody but it is the worse for that."""
+        return not self._signatures.is_state_of(self.site, state)
+
+    def lie(self) -> tuple[str, Message] | None:
+        """One of its lies, if it knows enough for that."""
+        what = self._random.choice(LIES)
+        message = self._lies[what]()
+        return None if message is None else (what, message)
+
+    # Of states and acknowledgements
+
+    def _state(self) -> Message | None:
+        """Everything is empty, sealed or lost, in a life or a number above the true one."""
+        if not self._states:
+            return None
+        true = self._random.choice(self._states)
+        changes = self._random.choice(
+            (
+                {"incarnation": true.incarnation + self._leap_by()},
+                {"number": true.number + self._leap_by()},
+            )
+        )
+        untrue = self._random.choice(
+            (
+                {"sealed_through": FOREVER, "ended": True},
+                {"empty": ((-FOREVER, FOREVER),)},
+                {"declined": (Declined(-FOREVER, FOREVER, Reason.LOST),)},
+                {"counts": ()},
+                {"offset_s": true.number * 86_400.0},
+            )
+        )
+        lie = msgspec.structs.replace(true, **changes, **untrue)
+        signed = (lie, self._signatures.sign_state(lie), msgspec.structs.replace(lie, proof=None))
+        return StatesMessage((self._random.choice(signed),))
+
+    def _old_state(self) -> Message | None:
+        return StatesMessage((self._random.choice(self._states),)) if self._states else None
+
+    def _ack(self) -> Message | None:
+        if not self._acks:
+            return None
+        true = self._random.choice(self._acks)
+        lie = msgspec.structs.replace(
+            true,
+            root_incarnation=true.root_incarnation + self._random.choice((0, self._leap_by())),
+            number=true.number + self._leap_by(),
+            done_through=self._random.choice((true.done_through, FOREVER)),
+            held=self._random.choice((true.held, ((-FOREVER, FOREVER),))),
+        )
+        return AckMessage(self._random.choice((lie, self._signatures.sign_ack(lie))))
+
+    def _old_ack(self) -> Message | None:
+        """True words, of an age that is not: it may make somebody repair, or wait."""
+        if not self._acks:
+            return None
+        age_s = self._random.choice((0.0, 3.0, 1_000.0))
+        return AckMessage(msgspec.structs.replace(self._random.choice(self._acks), age_s=age_s))
+
+    # Of commands
+
+    def _count(self) -> Message | None:
+        """Nothing is live, and there is no number left."""
+        if not self._counts:
+            return None
+        true = self._random.choice(self._counts)
+        lie = msgspec.structs.replace(
+            true, number=true.number + self._leap_by(), revision=true.revision + self._leap_by(),
+            live=(),
+        )  # fmt: skip
+        signed = lie if true.installer == self.site else self._signatures.sign_count(lie)
+        unsigned = msgspec.structs.replace(lie, proof=None)
+        return CommandsKnown((self._random.choice((lie, signed, unsigned)),), ())
+
+    def _leap(self) -> Message:
+        """Its own word, which nobody else's streams hang on."""
+        by = self._random.choice(LEAPS[3:])
+        return CommandsKnown((self._signatures.sign_count(Count(self.site, by, by)),), ())
+
+    def _install(self) -> Message | None:
+        known = self._some_install()
+        if known is None:
+            return None
+        number = self._random.choice((7, 1 << 30))
+        query = msgspec.structs.replace(
+            known.query, id=QueryId(f"evil{number}", self.site, number), root=self.site
+        )
+        install = msgspec.structs.replace(known, query=query, operator=OPERATOR, plan_version=0)
+        signed = self._signatures.sign_plan(install)
+        if self._random.random() < 0.5:
+            forged = self._signatures.sign_command(signed)
+            assert isinstance(forged, Install)
+            signed = forged
+        count = self._signatures.sign_count(Count(self.site, number, 1, (str(query.id),)))
+        return CommandMessage(signed, count)
+
+    def _removal(self) -> Message | None:
+        """In its own count, which it may sign, with a removal, which it may not."""
+        known = self._some_install()
+        if known is None:
+            return None
+        removal = Remove(known.query.id, self.site, 1, operator=OPERATOR, proof=known.proof)
+        if self._random.random() < 0.5:
+            forged = self._signatures.sign_command(removal)
+            assert isinstance(forged, Remove)
+            removal = forged
+        count = self._signatures.sign_count(Count(self.site, 1, 1, (), (removal,)))
+        return CommandMessage(removal, count)
+
+    def _plan(self) -> Message | None:
+        known = self._some_install()
+        if known is None:
+            return None
+        lie = msgspec.structs.replace(known, plan_version=known.plan_version + self._leap_by())
+        return CommandMessage(self._random.choice((lie, self._signatures.sign_plan(lie))))
+
+    # What needs no proof, and proves nothing
+
+    def _hints(self) -> Message:
+        ids = tuple(f"none{n}@{self._random.choice(self._sites)}#{n}" for n in range(1, 9))
+        return CommandsKnown((), ids, dict.fromkeys(ids, 1 << 50))
+
+    def _questions(self) -> Message:
+        return AskInstall(tuple(f"none@{self.site}#{n}" for n in range(1, 65)))
+
+    def _places(self) -> Message:
+        far = Coordinate(x=1e4, y=-1e4, z=0.0, height=1.0, error=0.01)
+        return CoordinatesMessage(tuple(Placed(n, far) for n in range(len(self._sites))))
+
+    def _some_install(self) -> Install | None:
+        live = list(self._installs())
+        return self._random.choice(live) if live else None
+
+    def _leap_by(self) -> int:
+        return self._random.choice(LEAPS)
