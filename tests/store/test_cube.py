@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,6 +71,27 @@ def test_a_batch_is_stored_by_pane_and_reported(user: CubeUser) -> None:
     assert (report.source, report.high_time_us, report.unparsed) == (SOURCE, 9, 4)
     user.cut(5, 7)
     assert counts_of(user.cube.rows(QUERY, 7, ((1, 1),))) == {"/b": 1, "/a": 3}
+
+
+def test_a_batch_is_told_before_a_poll_can_find_that_nothing_waits(user: CubeUser) -> None:
+    """Told later, a poll would say that all is read, and close panes without the rows."""
+    heard: list[str] = []
+
+    def poll() -> None:
+        state = user.cube.cuts.state(SOURCE)
+        report = user.cube.cuts.polled(state, started_s=9.0, is_clean=True)
+        heard.append("poll" if report is not None else "poll, and something waits")
+
+    poller = threading.Thread(target=poll)
+
+    def told(_: object) -> None:
+        poller.start()
+        poller.join(0.2)
+        heard.append("batch")
+
+    user.commit((5, "/a", 2), told=told)
+    poller.join()
+    assert heard == ["batch", "poll"]
 
 
 @pytest.mark.parametrize("restarts", [False, True])

@@ -569,8 +569,15 @@ class Feeder:
         forgotten since the epoch began, whether or not it is read again."""
         with self._inputs.commits:
             followed, in_cube = self._of_epoch(source, epoch)
+
+            def tell(report: BatchReport) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(
+                        self._committed, followed, report, records, tuple(samples)
+                    )
+
             try:
-                report = self._cube.commit_batch(
+                self._cube.commit_batch(
                     source=source,
                     epoch=in_cube,
                     batch_id=batch_id,
@@ -580,11 +587,11 @@ class Feeder:
                     unparsed=unparsed,
                     fenced=fenced,
                     refused=refused,
+                    told=tell,
                 )
             except StoreBroken as error:
                 self._loop.call_soon_threadsafe(self._end_with, error)
                 raise
-        self._loop.call_soon_threadsafe(self._committed, followed, report, records, tuple(samples))
 
     def _end_with(self, error: StoreBroken) -> None:
         self._broken = error

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -77,7 +77,10 @@ class BatchCommitter:
         through_cut: int,
         results: Sequence[QueryResult],
         now_s: float,
-    ) -> Stored:
+        told: Callable[[Stored], None],
+    ) -> None:
+        """``told`` is called in the hold of the lock in which it became durable: a poll that finds
+        all committed after that can't be heard before it."""
         state = self._cuts.state(source)
         known = self._judge(state, epoch, batch_id, through_cut, results)
         written = self._written([result for result in results if result.query not in known])
@@ -95,12 +98,8 @@ class BatchCommitter:
             )
             if not known:
                 self._cuts.commit_cut(state, max(through_cut, state.committed_cut))
-            stored: list[Stored] = []
-            self._manifest.after_commit(
-                lambda: stored.append(Stored(state.report(), queries, bool(known)))
-            )
+            self._manifest.after_commit(lambda: told(Stored(state.report(), queries, bool(known))))
         self._rows.store.remove(unnamed)
-        return stored[0]
 
     def _judge(
         self,

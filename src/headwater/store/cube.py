@@ -31,7 +31,7 @@ from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.errors import RowsGone, StoreError
-from headwater.store.batch_commit import BatchCommitter
+from headwater.store.batch_commit import BatchCommitter, Stored
 from headwater.store.batch_rows import QueryResult
 from headwater.store.cube_queries import CubeQueries
 from headwater.store.cube_restore import kept_of
@@ -180,31 +180,41 @@ class Cube:
         unparsed: int = 0,
         fenced: int = 0,
         refused: int = 0,
+        told: Callable[[BatchReport], None] = lambda report: None,
     ) -> BatchReport:
         """Store what Spark made of all cuts up to ``through_cut`` for every query, and move the
-        committed cut, in one transaction. A batch that comes again adds nothing.
+        committed cut, in one transaction. A batch that comes again adds nothing. ``told`` gets the
+        report before any poll can find that nothing waits any more.
 
         Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed; ``QueryUnknown`` while a query
         has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
         older epoch, of a source that is not here any more, or of cuts that are committed already.
         """
-        stored = self._committer.commit(
+        reports: list[BatchReport] = []
+
+        def tell(stored: Stored) -> None:
+            report = stored.report
+            report = msgspec.structs.replace(
+                report,
+                queries=stored.queries,
+                high_time_us=high_time_us,
+                unparsed=report.unparsed + (0 if stored.is_repeated else unparsed),
+                fenced=0 if stored.is_repeated else fenced,
+                refused=0 if stored.is_repeated else refused,
+            )
+            reports.append(report)
+            told(report)
+
+        self._committer.commit(
             source=source,
             epoch=epoch,
             batch_id=batch_id,
             through_cut=through_cut,
             results=results,
             now_s=self._clock(),
+            told=tell,
         )
-        report = stored.report
-        return msgspec.structs.replace(
-            report,
-            queries=stored.queries,
-            high_time_us=high_time_us,
-            unparsed=report.unparsed + (0 if stored.is_repeated else unparsed),
-            fenced=0 if stored.is_repeated else fenced,
-            refused=0 if stored.is_repeated else refused,
-        )
+        return reports[0]
 
     def write(self, writes: Sequence[CubeWrite]) -> list[CutDone]:
         """Do what the edge asked for, in order, in one transaction.
