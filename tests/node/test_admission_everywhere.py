@@ -34,6 +34,8 @@ CREATE STREAM slow AS
 SELECT domain, max(ms) AS worst, count(*) AS n FROM hits WHERE ms > 0
 GROUP BY window(ts, '5 seconds'), domain;
 """
+
+
 def count_of(number: int, *live: Query) -> Count:
     return Count("s2", number, number, tuple(str(query.id) for query in live))
 

@@ -207,6 +207,25 @@ def test_who_has_lost_its_name_is_live_again_where_its_installer_never_heard_of_
     assert far.digest == a.digest
 
 
+def test_a_start_without_the_loser_of_a_name_awaits_it_no_more(overlay):
+    """Its removal was durable, and the count without it was not: nobody else may have it."""
+    log = CommandLog()
+    newer = overlay.an_install("q", "a", 6)
+    log.restore([newer], [Count("a", 6, 6, ("q@a#3", "q@a#6"))])
+    assert log.missing_from(()) == []
+    assert commanded(log.counts.values(), log.live) == {"a": 6}
+    log.adopt(log.recounted("a"))
+    assert log.counts["a"].live == ("q@a#6",)
+
+
+def test_a_later_query_of_a_name_is_awaited(overlay):
+    log = CommandLog()
+    log.restore([overlay.an_install("q", "a", 3)], [Count("a", 6, 6, ("q@a#3", "q@a#6"))])
+    assert log.missing_from(()) == ["q@a#6"]
+    assert commanded(log.counts.values(), log.live) == {"a": 5}
+    assert log.recounted("a") is None
+
+
 def parts_of(overlay, stream, installer, first, *, count):
     """The installs of a stream with so many roots, given as one unit."""
     return [

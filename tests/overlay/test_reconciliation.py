@@ -141,6 +141,16 @@ def test_a_new_install_of_a_name_replaces_the_old_one(world):
     assert old in {str(c.id) for c in world.accepted("c") if isinstance(c, Remove)}
 
 
+def test_who_loses_its_name_leaves_the_count_with_its_removal(world):
+    """A crash between the two would leave a query that is counted and not there."""
+    world.install("same")
+    world.outputs["root"].clear()
+    new = world.install("same")
+    kept = world.of("root", CommandAccepted)
+    (removal,) = [one for one in kept if isinstance(one.command, Remove)]
+    assert [count.live for count in removal.counts] == [(new,)]
+
+
 def test_a_restarted_peer_knows_what_was_durable_and_learns_the_rest(world):
     kept = world.install("kept")
     world.run(1.0)

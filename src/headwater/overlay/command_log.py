@@ -21,7 +21,7 @@ one holds, and everything else follows from the counts and the installs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 import msgspec
@@ -192,7 +192,9 @@ class CommandLog:
         if count is None:
             return None
         live = tuple(
-            one for one in count.live if one not in self._ended and not self._is_outnamed(one)
+            one
+            for one in count.live
+            if one not in self._ended and not self._is_outnamed(one) and not self._is_replaced(one)
         )
         ended = tuple(one for one in count.ended if not self._is_said(one.id))
         if (live, ended) == (count.live, count.ended):
@@ -218,7 +220,9 @@ class CommandLog:
         return [
             one
             for one in wanted
-            if one not in self.live and not self._is_over(QueryId.parse(one), one)
+            if one not in self.live
+            and not self._is_over(QueryId.parse(one), one)
+            and not self._is_replaced(one)
         ]
 
     def outdated_by(self, plans: Mapping[str, int]) -> list[str]:
@@ -256,14 +260,41 @@ class CommandLog:
     def _is_outnamed(self, id_text: str) -> bool:
         return self._outnamed.get(id_text) in self.live
 
+    def _is_replaced(self, id_text: str) -> bool:
+        """Whether its own installer has given its name to a later query, and it is gone here. A
+        peer that is started anew knows no more by whom names were won."""
+        if id_text in self.live:
+            return False
+        old = QueryId.parse(id_text)
+        return any(
+            old.installer == install.query.id.installer
+            and old.counter < install.query.id.counter
+            and old.name in _names(install.query)
+            for install in self.live.values()
+        )
 
-def commanded(counts: Iterable[Count], installs: Container[str]) -> dict[str, int]:
-    """By installer: the number up to which all its commands are known, where these are here."""
+
+def commanded(counts: Iterable[Count], installs: Mapping[str, Install]) -> dict[str, int]:
+    """By installer: the number up to which all its commands are known, where these are here. What
+    has lost its name to one of these is not awaited, whether or not its installer has said so."""
+    winners: dict[str, list[QueryId]] = {}
+    for install in installs.values():
+        for name in _names(install.query):
+            winners.setdefault(name, []).append(install.query.id)
     found = {}
     for count in counts:
-        missing = [QueryId.parse(one).counter for one in count.live if one not in installs]
-        found[count.installer] = min([count.number, *(number - 1 for number in missing)])
+        missing = [QueryId.parse(one) for one in count.live if one not in installs]
+        awaited = [one.counter - 1 for one in missing if not _has_lost(one, winners)]
+        found[count.installer] = min([count.number, *awaited])
     return found
+
+
+def _has_lost(query_id: QueryId, winners: Mapping[str, list[QueryId]]) -> bool:
+    """Of two of one installer the later one has the name; of others it can't be told from here."""
+    return any(
+        other.installer != query_id.installer or other.counter > query_id.counter
+        for other in winners.get(query_id.name, ())
+    )
 
 
 def number_of(command: Command) -> tuple[str, int]:

@@ -298,13 +298,14 @@ class Commands:
 
     def _settle(self) -> None:
         """Names that are taken twice, this site's own count by what it has learned; on disk."""
-        for loser, winner in self.log.resolve_names():
+        lost = self.log.resolve_names()
+        own = self.log.recounted(self._site)
+        if own is not None:  # durable with the removals, so that no start finds one without it
+            self._adopt(self._signatures.sign_count(own))
+        for loser, winner in lost:
             self._tell_accepted(Remove(loser, winner.installer, winner.counter))
             self._forget(str(loser))
             self._tray.note("name-lost", f"{loser} ends: {winner} has the same name and wins")
-        own = self.log.recounted(self._site)
-        if own is not None:
-            self._tell_removed(self._adopt(self._signatures.sign_count(own)))
         if self._untold:
             self._tray.put(CountsLearned(self._take_untold()))
 
