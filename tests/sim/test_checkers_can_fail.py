@@ -4,6 +4,7 @@ Each mutant breaks one rule of the protocol in the real machines. It must be fou
 seeds, and by the checker of a rule that it breaks.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -78,7 +79,10 @@ def finely_cut() -> Iterator[Scenario]:
 def lied_to() -> Iterator[Scenario]:
     """Nothing is wrong but one member, which lies three times a second."""
     for scenario in drawn():
-        liar = next(s.name for s in scenario.roster.sites if s.name != scenario.first_query.root)
+        names = {site.ordinal: site.name for site in scenario.roster.sites}
+        carriers = Counter(names[parent] for tree in scenario.trees for _, parent in tree.parents)
+        del carriers[scenario.first_query.root]
+        liar = max(carriers, key=lambda name: (carriers[name], name), default="s1")
         yield with_faults(scenario, (Fault(Kind.LIES, 15.0, 90.0, (liar,), value=0.3),))
 
 

@@ -7,6 +7,7 @@ that failed, a site that heard of the query late.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from headwater.algebra import ranges
@@ -17,6 +18,7 @@ from headwater.root.envelope import MissingSite
 from headwater.sim.check_answers import AnswerCheck, Published, expected_sites
 from headwater.sim.checkers import Checkers
 from headwater.sim.faults import Kind
+from headwater.sim.operators import Operators
 from headwater.sim.outcome import Violation
 from headwater.sim.scenario import Scenario
 from headwater.sim.site import SimulatedSite
@@ -45,6 +47,28 @@ class EndCheck:
         live = {name: sorted(site.disk.installs) for name, site in self._sites.items()}
         if len({tuple(ids) for ids in live.values()}) != 1:
             raise Violation("commands converge", f"sites disagree: {live}")
+
+    def commands_are_operators(self, operators: Operators) -> None:
+        """What lives was given, what was given and not removed lives, and trees are the roots'. A
+        name that was given twice, or an installer that lost its disk, may have cost a query."""
+        installs = self._sites["s0"].disk.installs
+        given = self._checkers.queries
+        unasked = sorted(set(installs) - set(given))
+        names = Counter(query.stream for query in given.values())
+        lost = sorted(
+            one
+            for one in self._checkers.commanded - operators.removed - set(installs)
+            if names[given[one].stream] == len(self._parts(given[one]))
+            and len(self._sites[given[one].id.installer].truth.incarnations) == 1
+        )
+        if unasked or lost:
+            raise Violation("commands are operators'", f"nobody gave {unasked}; lost are {lost}")
+        for one, install in installs.items():
+            if install.plan_version > operators.plan_versions.get(one, 0):
+                raise Violation("plans are roots'", f"{one}: plan {install.plan_version}")
+
+    def _parts(self, query: Query) -> list[Query]:
+        return [one for one in self._checkers.queries.values() if one.unit == query.unit]
 
     def hosts_are_left(self) -> None:
         """All trees lead on again, so nobody keeps a link for the last resort."""

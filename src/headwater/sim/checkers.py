@@ -56,6 +56,8 @@ class Checkers:
         self.queries: dict[str, Query] = {}
         """Every query that was ever commanded."""
         self.answers: dict[LedgerKey, AnswerCheck] = {}
+        self.commanded: set[str] = set()
+        """What installers have laid down as given by an operator."""
         self.healed_s = float("inf")
         """True time of the last fault's end."""
         self.expired: set[tuple[str, int, int]] = set()
@@ -288,8 +290,11 @@ class Checkers:
             raise Violation("no false alarm", f"{site.name}: {notice.text}")
 
     def _command(self, site: SimulatedSite, effect: do.KeepCommand) -> None:
-        if not isinstance(effect.command, Install):
+        command = effect.command
+        if not isinstance(command, Install):
             self._transcript.count("a query was removed at a site")
+        elif command.query.id.installer == site.name:
+            self.commanded.add(str(command.query.id))
 
     def _live_anew(self, site: SimulatedSite, effect: do.LiveAnew) -> None:
         self._transcript.count("a site took an incarnation above a former one")

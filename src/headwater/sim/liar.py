@@ -87,7 +87,7 @@ class Liar:
 
     def _is_others(self, state: SiteState) -> bool:
         """Of itself it may say what it likes: nobody but it is the worse for that."""
-        return not self._signatures.is_state_of(self.site, state)
+        return not self._signatures.has_signed(state.proof)
 
     def lie(self) -> tuple[str, Message] | None:
         """One of its lies, if it knows enough for that."""

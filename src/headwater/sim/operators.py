@@ -49,6 +49,10 @@ class Operators:
         self._transcript = transcript
         self._random = random
         self._sign = signatures.sign_command
+        self.removed: set[str] = set()
+        """What was commanded to end."""
+        self.plan_versions: dict[str, int] = {}
+        """The newest plan that the root of a query has given it."""
 
     def install(self, query: Query) -> None:
         site = self._sites[query.id.installer]
@@ -113,6 +117,7 @@ class Operators:
         ordinal = self._scenario.roster.site(query.root).ordinal
         trees = draw_trees(self._random, self._scenario.roster, root=ordinal)
         version = install.plan_version + 1
+        self.plan_versions[str(query.id)] = version
         at.replan(msgspec.structs.replace(install, trees=trees, plan_version=version, age_s=0.0))
         self._transcript.count("a query was planned anew")
 
@@ -122,6 +127,7 @@ class Operators:
             return
         ids = sorted(at.disk.installs)
         query = at.disk.installs[ids[int(draw * len(ids))]].query
+        self.removed.add(str(query.id))
         at.command(self._sign(Remove(query.id, site, at.next_number())))
 
     def _may_command(self, site: SimulatedSite) -> bool:

@@ -281,6 +281,7 @@ class World:
     def _judge(self) -> None:
         end = EndCheck(self.checkers, self.sites, self.scenario)
         end.commands_agree()
+        end.commands_are_operators(self._operators)
         end.hosts_are_left()
         for install in self.sites["s0"].disk.installs.values():
             end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
