@@ -73,7 +73,7 @@ class Site:
             stores=self.stores,
             network=MemoryWorld().network(SITE, Codec(self.stores.book.schema)),
             now_s=now_s,
-            admit=lambda query, duty: None,
+            admit=lambda query, duty, operator: None,
             host=self.host,
             root_spark=cast(RootSpark, StandInRoot(spark)),
         )

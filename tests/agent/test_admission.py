@@ -1,13 +1,17 @@
 """What a site runs and reads is its own decision."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from headwater.agent.admission import admit_with, source_directory
 from headwater.agent.config import PolicyConfig, SourcesConfig
+from headwater.agent.rights import OperatorRights, Right
 from headwater.errors import HeadwaterError
 from headwater.frontend.compile import compile_statements
 from headwater.plan.duty import Duty
+from headwater.plan.query import Query
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, client STRING)
@@ -24,17 +28,17 @@ def query():
 
 
 def test_a_compiled_query_is_admitted(query):
-    assert admit_with(PolicyConfig(), SOURCES)(query, Duty.READ) is None
+    assert admit_with(PolicyConfig(), SOURCES)(query, Duty.READ, "olga") is None
 
 
 def test_a_denied_column_is_a_reason_to_refuse(query):
-    reason = admit_with(PolicyConfig(denied_columns=("client",)), SOURCES)(query, Duty.READ)
+    reason = admit_with(PolicyConfig(denied_columns=("client",)), SOURCES)(query, Duty.READ, "olga")
     assert reason is not None
     assert "client" in reason
 
 
 def test_a_foreign_installer_is_a_reason_to_refuse(query):
-    reason = admit_with(PolicyConfig(installers=("rome",)), SOURCES)(query, Duty.READ)
+    reason = admit_with(PolicyConfig(installers=("rome",)), SOURCES)(query, Duty.READ, "olga")
     assert reason is not None
     assert "oslo" in reason
 
@@ -43,7 +47,7 @@ def test_sql_that_nobody_compiled_is_refused(query):
     evil = msgspec.structs.replace(
         query, site_sql="SELECT REFLECT('java.lang.System', 'exit', 1) AS pane FROM records"
     )
-    reason = admit_with(PolicyConfig(), SOURCES)(evil, Duty.READ)
+    reason = admit_with(PolicyConfig(), SOURCES)(evil, Duty.READ, "olga")
     assert reason is not None
     assert "site part" in reason
 
@@ -59,3 +63,32 @@ def test_an_absolute_path_below_an_open_directory_is_read_there(query):
     source = msgspec.structs.replace(query.source, path="/var/log/nginx/site/*.log")
     directory, pattern = source_directory(source, SOURCES)
     assert (str(directory), pattern) == ("/var/log/nginx", "site/*.log")
+
+
+def rights(**more: Any) -> PolicyConfig:
+    return PolicyConfig(operators=(OperatorRights("olga", **more),))
+
+
+@pytest.mark.parametrize("duty", [Duty.READ, Duty.ANSWER])
+def test_what_an_operator_may_not_install_here_is_refused_whoever_took_the_command(
+    query: Query, duty: Duty
+) -> None:
+    stream, path = query.stream, query.source.path
+    assert admit_with(rights(), SOURCES)(query, duty, "olga") is None
+    assert (
+        admit_with(rights(streams=(stream,), sources=(path,)), SOURCES)(query, duty, "olga") is None
+    )
+    for policy, operator in (
+        (rights(), "mallory"),
+        (rights(), ""),
+        (rights(may=(Right.READ,)), "olga"),
+        (rights(streams=("other_*",)), "olga"),
+        (rights(sources=("other/*",)), "olga"),
+    ):
+        reason = admit_with(policy, SOURCES)(query, duty, operator)
+        assert reason is not None
+        assert "[policy]" in reason
+
+
+def test_a_relay_carries_for_operators_that_it_does_not_know(query: Query) -> None:
+    assert admit_with(rights(), SOURCES)(query, Duty.CARRY, "mallory") is None

@@ -74,7 +74,7 @@ def asked_why(directory: Path, query: Query, *windows: int, done_through: int) -
         runtime = SiteRuntime(
             site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
             stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty: None,
+            now_s=time.time, admit=lambda query, duty, operator: None,
         )  # fmt: skip
         await runtime.start()
         try:

@@ -64,7 +64,7 @@ def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, N
             stores=stores,
             network=MemoryWorld().network("home", Codec(stores.book.schema)),
             now_s=time.time,
-            admit=lambda query, duty: None,
+            admit=lambda query, duty, operator: None,
             root_spark=cast(RootSpark, RowsAsTheyAre()),
         )
         await runtime.start()

@@ -53,7 +53,7 @@ class Agents:
                 stores=stores,
                 network=self.world.network(site.name, Codec(stores.book.schema)),
                 now_s=time.time,
-                admit=lambda query, duty: None,
+                admit=lambda query, duty, operator: None,
             )
             await runtime.start()
             self._runtimes.append(runtime)

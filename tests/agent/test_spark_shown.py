@@ -60,7 +60,7 @@ def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -
         runtime = SiteRuntime(
             site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
             stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty: None,
+            now_s=time.time, admit=lambda query, duty, operator: None,
             spark=cast(AgentSpark, SimpleNamespace(deaths_of=book.of_query)),
         )  # fmt: skip
         await runtime.start()

@@ -60,7 +60,7 @@ def run_agent(directory: Path, work: Callable[[SiteRuntime], Awaitable[None]]) -
             stores=stores,
             network=MemoryWorld().network("home", Codec(stores.book.schema)),
             now_s=time.time,
-            admit=lambda query, duty: None,
+            admit=lambda query, duty, operator: None,
             root_spark=cast(RootSpark, RowsAsTheyAre()),
         )
         await runtime.start()

@@ -214,7 +214,7 @@ def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, N
         runtime = SiteRuntime(
             site="home", roster=roster, settings=RuntimeSettings(replan_every_s=0.01),
             stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty: None,
+            now_s=time.time, admit=lambda query, duty, operator: None,
             root_spark=cast(RootSpark, NoSpark()),
         )  # fmt: skip
         await runtime.start()

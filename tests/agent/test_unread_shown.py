@@ -47,7 +47,7 @@ def agent(world: MemoryWorld, directory: Path, site: str) -> SiteRuntime:
     return SiteRuntime(
         site=site, roster=ROSTER, settings=msgspec.structs.replace(settings, node=node),
         stores=stores, network=world.network(site, Codec(stores.book.schema)), now_s=time.time,
-        admit=lambda query, duty: None, host=cast(Any, Host()),
+        admit=lambda query, duty, operator: None, host=cast(Any, Host()),
     )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ class World:
 
     def admit_at(self, name: str) -> Admit:
         """Refusals are of sites that are to read."""
-        return lambda query, duty: (
+        return lambda query, duty, operator: (
             self.refusals.get((name, query.id.name)) if duty is Duty.READ else None
         )
 

@@ -15,8 +15,10 @@ from pathlib import Path, PurePath
 import msgspec
 
 from headwater.agent.config import PolicyConfig, SourcesConfig
+from headwater.agent.rights import Asked, Right, Rights
 from headwater.errors import ConfigurationError, HeadwaterError, QueryRefused
 from headwater.frontend.admit import Policy, check_query
+from headwater.net.identity import Identity, Role
 from headwater.plan.duty import Admit, Duty
 from headwater.plan.query import Query, Source
 
@@ -25,15 +27,21 @@ CHECKED_MAX = 256
 
 
 def admit_with(policy: PolicyConfig, sources: SourcesConfig) -> Admit:
-    """A function that gives the reason to refuse a query, or None."""
+    """A function that gives the reason to refuse a query, or None. What an operator may install is
+    asked where its records are and where it is answered, whichever agent took the command."""
+    rights = Rights(policy.operators)
     of_all = Policy(installers=policy.installers)
     of_readers = Policy(installers=policy.installers, denied_columns=policy.denied_columns)
 
-    def admit(query: Query, duty: Duty) -> str | None:
+    def admit(query: Query, duty: Duty, operator: str) -> str | None:
         is_read = duty is Duty.READ
         wanted = of_readers if is_read else of_all
-        return _problem_with(msgspec.msgpack.encode(query), wanted) or (
-            _problem_with_path(query.source, sources) if is_read else None
+        who = Identity("", Role.OPERATOR, operator)
+        asked = Asked(Right.INSTALL, query.stream, query.source.path)
+        return (
+            (None if duty is Duty.CARRY else rights.objection(who, asked))
+            or _problem_with(msgspec.msgpack.encode(query), wanted)
+            or (_problem_with_path(query.source, sources) if is_read else None)
         )
 
     return admit

@@ -268,16 +268,20 @@ class Machines:
     def _edge_has(self, query_id: str) -> bool:
         return self.edge is not None and self.edge.has_kept(query_id)
 
+    def _refusal(self, query: Query, duty: Duty) -> str | None:
+        operator = self.peer.operator_of(str(query.id))
+        return refusal_of(self._admit, query, duty, operator)
+
     def _admitted_merger(self, query: Query) -> Merger:
         """For the peer: a relay merges nothing of what it would not admit."""
-        refused = refusal_of(self._admit, query, Duty.CARRY)
+        refused = self._refusal(query, Duty.CARRY)
         if refused is not None:
             raise QueryRefused(refused)
         return self._merger_of(query)
 
     def _begin_edge(self, query: Query, offset_s: float | None, *, now_s: float) -> None:
         assert self.edge is not None, "only a site with data awaits a query"
-        query_id, refused = str(query.id), refusal_of(self._admit, query, Duty.READ)
+        query_id, refused = str(query.id), self._refusal(query, Duty.READ)
         is_new = False
         try:
             is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
@@ -291,7 +295,7 @@ class Machines:
     def _begin_answers(self, query: Query, *, now_s: float) -> None:
         """Admitted first, for its root part will run here; what is refused keeps its ledger, since
         the next start may admit it."""
-        query_id, refused = str(query.id), refusal_of(self._admit, query, Duty.ANSWER)
+        query_id, refused = str(query.id), self._refusal(query, Duty.ANSWER)
         if refused is None:
             try:
                 self._begin_root(query, now_s=now_s)

@@ -67,7 +67,7 @@ class Node:
         root_start: int = 0,
         born_s: float = -1e18,
         made_s: float | None = None,
-        admit: Admit = lambda query, duty: None,
+        admit: Admit = lambda query, duty, operator: None,
         signatures: Signatures = UNSIGNED,
     ) -> None:
         """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady

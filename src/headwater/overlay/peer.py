@@ -335,6 +335,11 @@ class Peer:
         """The sites to keep links with."""
         return set(self._neighbours.names)
 
+    def operator_of(self, query_id: str) -> str:
+        """Who has commanded it; empty: nobody that is known here."""
+        install = self._commands.log.live.get(query_id)
+        return "" if install is None else install.operator
+
     def live_queries(self) -> dict[str, Install]:
         return dict(self._commands.log.live)
 

@@ -15,13 +15,13 @@ class Duty(StrEnum):
     """It is the root, and runs the root part."""
 
 
-Admit = Callable[[Query, Duty], str | None]
-"""An agent's own word on a query: the reason to refuse it this duty, or None."""
+Admit = Callable[[Query, Duty, str], str | None]
+"""An agent's own word on a query of this operator: the reason to refuse it this duty, or None."""
 
 
-def refusal_of(admit: Admit, query: Query, duty: Duty) -> str | None:
+def refusal_of(admit: Admit, query: Query, duty: Duty, operator: str) -> str | None:
     """The reason to refuse, where whatever admission raises is one: it fails closed, and alone."""
     try:
-        return admit(query, duty)
+        return admit(query, duty, operator)
     except Exception as error:
         return f"it can't be judged: {type(error).__name__}: {str(error)[:200]}"

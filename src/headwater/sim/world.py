@@ -201,7 +201,7 @@ class World:
             root_start=disk.start_count,
             born_s=disk.born_s,
             made_s=clock.now_s() if disk.start_count == 1 else None,
-            admit=lambda query, duty: self._refusal(name, query, duty),
+            admit=lambda query, duty, operator: self._refusal(name, query, duty),
             signatures=SimulatedSignatures(self._keys[name], self._keys),
         )
         node.restore(
