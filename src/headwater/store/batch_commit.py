@@ -174,10 +174,11 @@ class BatchCommitter:
             "INSERT OR IGNORE INTO batches VALUES (?, ?, ?, ?)",
             ((state.id, epoch, batch_id, name) for name in names),
         )
-        self._manifest.run(
-            "DELETE FROM batches WHERE source = ? AND (epoch < ? OR batch <= ?)",
-            (state.id, epoch, batch_id - BATCHES_KEPT),
-        )
+        if batch_id >= BATCHES_KEPT:  # those of other epochs went when this one began
+            self._manifest.run(
+                "DELETE FROM batches WHERE source = ? AND batch <= ?",
+                (state.id, batch_id - BATCHES_KEPT),
+            )
 
     def _store(
         self,

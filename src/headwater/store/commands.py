@@ -2,6 +2,9 @@
 
 Words are kept with their proofs: whoever asks for them must be able to look at them, also when
 those who signed them are gone. A removed query leaves nothing but its installer's count.
+
+They are for the site's next life: its present one has them in its node. On a disk that nobody opens
+again there is no next life, and nothing is written.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ class CommandStore:
 
     def __init__(self, directory: Path, *, disk: Disk | None = None) -> None:
         """Open the file ``commands.sqlite`` in this directory, made if needed."""
+        self._is_read_again = disk is None or disk.is_kept
         self._manifest = Manifest.open(directory / "commands.sqlite", COMMANDS_SCHEMA, disk=disk)
 
     def close(self) -> None:
@@ -58,6 +62,8 @@ class CommandStore:
 
     def write(self, news: Sequence[CommandAccepted | CountsLearned]) -> None:
         """Make commands and counts durable, in order, in one transaction."""
+        if not self._is_read_again:
+            return
         with self._manifest.transaction():
             for one in news:
                 if isinstance(one, CommandAccepted):
@@ -105,11 +111,15 @@ class CommandStore:
         return {query_id: read for query_id, read in self._read() if isinstance(read, str)}
 
     def _read(self) -> list[tuple[str, Install | str]]:
+        if self._manifest.is_untouched:
+            return []
         rows = self._manifest.all("SELECT id, command FROM installs ORDER BY id")
         return [(query_id, _read(command, Install)) for query_id, command in rows]
 
     def counts(self) -> list[Count]:
         """Each installer's newest, as far as they can be read: others have them, too."""
+        if self._manifest.is_untouched:
+            return []
         rows = self._manifest.all("SELECT count FROM counts ORDER BY installer")
         read = [_read(count, Count) for (count,) in rows]
         return [count for count in read if isinstance(count, Count)]

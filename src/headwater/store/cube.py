@@ -39,10 +39,11 @@ from headwater.store.cube_schema import CUBE_SCHEMA
 from headwater.store.cube_writes import CubeWrite, CubeWriter
 from headwater.store.cuts import CutLog
 from headwater.store.disk import Disk, explained
+from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
 from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
-from headwater.store.pane_segments import PaneSegments, Stretch
+from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch
 from headwater.store.retention import Retained, Retention, RetentionConfig
 from headwater.store.segments import CACHE_BYTES_MAX, SegmentStore
 from headwater.store.spool import SPOOL_BYTES_MAX, Spool
@@ -63,6 +64,15 @@ class CubeStatus(msgspec.Struct, frozen=True):
     spool_bytes: int
 
 
+class Claim(msgspec.Struct, frozen=True):
+    """Whose a cube is, as it is told from its former lives."""
+
+    incarnation: int
+    born_s: float
+    is_new: bool
+    """It was made by this process."""
+
+
 class Cube:
     """Made by ``open``. All methods may be called from any thread; each is one transaction.
 
@@ -73,18 +83,18 @@ class Cube:
     def __init__(
         self,
         *,
-        lock: DirectoryLock,
+        lock: DirectoryLock | None,
         manifest: Manifest,
-        segments: SegmentStore,
+        segments: AnySegments,
         spool: Spool,
         disk: Disk,
         merger_of: Callable[[str], Merger],
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
-        made_s: float | None = None,
+        claim: Claim,
     ) -> None:
-        self.made_s = made_s
+        self.made_s = claim.born_s if claim.is_new else None
         """Steady time at which this process made it; None: it was there before."""
         self._lock = lock
         self.manifest = manifest
@@ -104,9 +114,8 @@ class Cube:
         self._committer = BatchCommitter(manifest, self.cuts, self._queries, self._rows)
         self._turn = threading.Lock()
         """Those who free segments, or read what may be freed, take turns."""
-        meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
-        self.incarnation = int(meta["incarnation"])
-        self.born_s = float(meta["born_s"])
+        self.incarnation = claim.incarnation
+        self.born_s = claim.born_s
         """What the wall clock showed when this cube was made: what was before is lost to it, not
         merely not installed."""
 
@@ -124,26 +133,25 @@ class Cube:
         disk: Disk | None = None,
         cache_bytes_max: int = CACHE_BYTES_MAX,
     ) -> Cube:
-        """Open or make the cube of ``site``, alone. ``clock`` is the process's steady one.
+        """Open or make the cube of ``site``, alone: with a lock, unless the directory is this run's
+        own. ``clock`` is the process's steady one.
 
         Raises ``AlreadyRunning``, or ``StoreError`` if it is another site's or damaged.
         """
         disk = disk or Disk()
-        lock = DirectoryLock.take(directory)
+        lock = DirectoryLock.take(directory) if disk.is_kept else None
         try:
             with explained(f"opening {directory}"):
-                segments = SegmentStore(
-                    directory / "segments", disk=disk, cache_bytes_max=cache_bytes_max
-                )
+                segments = _segments(directory / "segments", disk, cache_bytes_max)
                 spool = Spool(directory / "spool", disk=disk, bytes_max=spool_bytes_max)
                 disk.sync_directory(directory)
                 disk.sync_directory(directory.parent)
             manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA, disk=disk)
-            born_s = clock()
-            is_new = _claim(manifest, site=site, born_s=born_s)
-            _rebase(manifest, now_s=clock())
-            known = manifest.all("SELECT name FROM segments")
-            segments.sweep({name for (name,) in known})
+            claim = _claim(manifest, site=site, born_s=clock())
+            if isinstance(segments, SegmentStore):
+                _rebase(manifest, now_s=clock())
+                known = manifest.all("SELECT name FROM segments")
+                segments.sweep({name for (name,) in known})
             return cls(
                 lock=lock,
                 manifest=manifest,
@@ -154,15 +162,17 @@ class Cube:
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
-                made_s=born_s if is_new else None,
+                claim=claim,
             )
         except BaseException:
-            lock.release()
+            if lock is not None:
+                lock.release()
             raise
 
     def close(self) -> None:
         self.manifest.close()
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
 
     def refuse_if_broken(self) -> None:
         """Raises ``StoreBroken`` where only opening it anew helps."""
@@ -257,9 +267,8 @@ class Cube:
     def _rows_of(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         wanted = ranges.normal(updates)
         found = self.manifest.all(
-            "SELECT number, segment, first_row, updates.rows FROM updates "
-            "JOIN queries ON queries.id = updates.query WHERE name = ? AND pane = ?",
-            (query, pane),
+            "SELECT number, segment, first_row, rows FROM updates WHERE query = ? AND pane = ?",
+            (self._queries.number(query), pane),
         )
         stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
         if len(stretches) != ranges.count(wanted):
@@ -317,6 +326,12 @@ class Cube:
         )
 
 
+def _segments(directory: Path, disk: Disk, bytes_max: int) -> AnySegments:
+    if disk.is_kept:
+        return SegmentStore(directory, disk=disk, cache_bytes_max=bytes_max)
+    return HeldSegments(directory, disk=disk, bytes_max=bytes_max)
+
+
 def _rebase(manifest: Manifest, *, now_s: float) -> None:
     """Times of writing are those of a former process's clock. How long ago they are nobody knows,
     so what was written last counts as written now, and all else as long before it as it was: a
@@ -327,16 +342,20 @@ def _rebase(manifest: Manifest, *, now_s: float) -> None:
             manifest.run("UPDATE panes SET written_s = written_s + ?", (now_s - newest_s,))
 
 
-def _claim(manifest: Manifest, *, site: str, born_s: float) -> bool:
-    """Name a new cube, or check that an old one is this site's. True: it is a new one."""
+def _claim(manifest: Manifest, *, site: str, born_s: float) -> Claim:
+    """Name a new cube, or check that an old one is this site's."""
+    incarnation = new_incarnation(now_s=born_s, chance=secrets.randbits(CHANCE_BITS))
+    new = Claim(incarnation, born_s, is_new=True)
+    if manifest.is_untouched:
+        return new
     with manifest.transaction():
-        row = manifest.first("SELECT value FROM meta WHERE key = 'site'")
-        if row is None:
-            incarnation = new_incarnation(now_s=born_s, chance=secrets.randbits(CHANCE_BITS))
+        meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
+        if not meta:
             values = {"site": site, "incarnation": str(incarnation), "born_s": repr(born_s)}
             manifest.run_many("INSERT INTO meta VALUES (?, ?)", values.items())
-        elif row[0] != site:
-            raise StoreError(
-                f"{manifest.path}: wanted the cube of site {site!r}, found that of {row[0]!r}"
-            )
-        return row is None
+            return new
+    if meta["site"] != site:
+        raise StoreError(
+            f"{manifest.path}: wanted the cube of site {site!r}, found that of {meta['site']!r}"
+        )
+    return Claim(int(meta["incarnation"]), float(meta["born_s"]), is_new=False)

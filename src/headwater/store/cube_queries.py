@@ -55,6 +55,8 @@ class CubeQueries:
 
     def _read(self) -> _Known:
         known = _Known()
+        if self._manifest.is_untouched:
+            return known
         for number, name, record in self._manifest.all("SELECT id, name, record FROM queries"):
             known.numbers[name] = number
             known.records[name] = msgspec.msgpack.decode(record, type=EdgeRecord)

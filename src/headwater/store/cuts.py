@@ -52,7 +52,8 @@ class CutLog:
         self._sources: dict[str, SourceState] = {}
         with explained(f"looking at {spool.directory}"):
             self._spool_identity = identity_of(disk, spool.directory)
-        self._load()
+        if not manifest.is_untouched:
+            self._load()
 
     @property
     def disk(self) -> Disk:
@@ -141,11 +142,11 @@ class CutLog:
         """A new checkpoint starts at the committed cut, and older ones can't commit any more."""
         with self._manifest.transaction():
             state = self.state(name)
-            freed = self._chunks(state, through=state.committed_cut)
+            freed = self._let_go(state, through=state.committed_cut)
             (epoch,) = self._manifest.one("UPDATE epochs SET last = last + 1 RETURNING last")
             self._manifest.run("UPDATE sources SET epoch = ? WHERE id = ?", (epoch, state.id))
-            self._manifest.run("DELETE FROM batches WHERE source = ?", (state.id,))
-            self._delete_cuts(state, through=state.committed_cut)
+            if state.epoch:
+                self._manifest.run("DELETE FROM batches WHERE source = ?", (state.id,))
             self._manifest.after_commit(lambda: self._epoch_begun(state, int(epoch), freed))
         return int(epoch)
 
@@ -322,6 +323,8 @@ class CutLog:
 
     def doubtful_bytes(self, state: SourceState, *, through: int) -> int:
         """Inside a batch's transaction: of what it commits, how much may have been read before."""
+        if state.ends:  # each of its files is read once
+            return 0
         (count,) = self._manifest.one(
             "SELECT coalesce(sum(bytes), 0) FROM cuts WHERE source = ? AND cut > ? AND cut <= ? "
             "AND chunk IS NOT NULL AND is_doubtful = 1",
@@ -335,9 +338,8 @@ class CutLog:
         Everything up to the cut that was committed before may go: Spark has begun the batch after
         it, so it will not ask again.
         """
-        freed = self._chunks(state, through=state.committed_cut)
+        freed = self._let_go(state, through=state.committed_cut)
         self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
-        self._delete_cuts(state, through=state.committed_cut)
         heard = self._delete_heard(state)
         self._manifest.after_commit(lambda: state.committed(through, heard))
         self._manifest.after_commit(lambda: self._remove_chunks(freed))
@@ -353,8 +355,13 @@ class CutLog:
         )
         return [(chunk, count) for chunk, count in rows]
 
-    def _delete_cuts(self, state: SourceState, *, through: int) -> None:
+    def _let_go(self, state: SourceState, *, through: int) -> list[tuple[str, int]]:
+        """Inside a transaction: forget these cuts. Returns their chunks, to be removed after it."""
+        if not through:  # cuts are counted from 1
+            return []
+        chunks = self._chunks(state, through=through)
         self._manifest.run("DELETE FROM cuts WHERE source = ? AND cut <= ?", (state.id, through))
+        return chunks
 
     def _remove_chunks(self, chunks: Iterable[tuple[str, int]]) -> None:
         ours = [(name, count) for name, count in chunks if not Path(name).is_absolute()]

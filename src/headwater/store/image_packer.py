@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from headwater.store.pane_segments import with_pane
-from headwater.store.segments import Segment, SegmentStore
+from headwater.store.pane_segments import AnySegments, with_pane
+from headwater.store.segments import Segment
 
 WAITING_BYTES_MAX = 32 << 20
 """Rows that wait to be written, as Arrow holds them."""
@@ -30,7 +30,7 @@ class Image:
 class ImagePacker:
     """For one write of the cube; ``flush`` comes last."""
 
-    def __init__(self, store: SegmentStore) -> None:
+    def __init__(self, store: AnySegments) -> None:
         self._store = store
         self._open: dict[str, Image] = {}
         self._waiting_bytes = 0

@@ -15,7 +15,8 @@ is built upon it: the pages that a failed sync left in memory may never have rea
 
 On a disk that nobody opens again (``Disk.is_kept``) the manifest is in memory: the same statements
 and transactions, without a file. Making the tables takes 5 ms a site, so it is done once for each
-schema, and every further one begins as a copy of its pages, in 0.4 ms.
+schema, and every further one begins as a copy of its pages, in 0.4 ms; and that only when the first
+statement comes, for most sites answer nothing and have no use for a ledger.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +84,14 @@ class Transaction:
 class Manifest:
     """One connection for all threads of the process, one at a time."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection | Schema) -> None:
+        """With a schema instead of a connection it is in memory, from the first statement on."""
         self.path = path
         self.lock = threading.RLock()
-        self._connection = connection
+        if isinstance(connection, Schema):
+            self._schema = connection
+        else:
+            self._connection = connection
         self._open: Transaction | None = None
         self._broken: str | None = None
 
@@ -95,7 +101,7 @@ class Manifest:
         schema."""
         disk = disk or Disk()
         if not disk.is_kept:
-            return cls._in_memory(path, schema)
+            return cls(path, schema)
         with explained(f"opening {path.parent}"):
             make_durably(disk, path.parent)
         connection = None
@@ -121,20 +127,26 @@ class Manifest:
             raise _explained(path, "opening", error) from error
         return manifest
 
-    @classmethod
-    def _in_memory(cls, path: Path, schema: Schema) -> Manifest:
-        """A new one; ``path`` is what messages call it."""
+    @cached_property
+    def _connection(self) -> sqlite3.Connection:
+        """In memory, with the tables of the schema and nothing in them."""
+        schema = self._schema
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        manifest = cls(path, connection)
         pages = _PAGES.get(schema)
         if pages is None:
             connection.execute(f"PRAGMA page_size = {MEMORY_PAGE_BYTES}")
-            manifest._migrate(schema)
-            pages = _PAGES[schema] = connection.serialize()
+            Manifest(self.path, connection)._migrate(schema)
+            _PAGES[schema] = connection.serialize()
         else:
             connection.deserialize(pages)
         connection.execute("PRAGMA foreign_keys = ON")
-        return manifest
+        return connection
+
+    @property
+    def is_untouched(self) -> bool:
+        """It is in memory and had no statement yet: whoever looks finds nothing in it. What a
+        store writes for its next life alone (its name, say) can be left out."""
+        return "_connection" not in self.__dict__
 
     def _migrate(self, schema: Schema) -> None:
         (version,) = self.one("PRAGMA user_version")
@@ -220,8 +232,11 @@ class Manifest:
     def run_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         with self.lock:
             self._refuse_if_undone()
+            rows = list(values)
+            if not rows:  # to prepare a statement costs as much as a row
+                return
             try:
-                self._connection.executemany(sql, values)
+                self._connection.executemany(sql, rows)
             except sqlite3.Error as error:
                 raise _explained(self.path, "writing", error) from error
 
@@ -245,7 +260,8 @@ class Manifest:
 
     def close(self) -> None:
         with self.lock, contextlib.suppress(sqlite3.Error):
-            self._connection.close()
+            if not self.is_untouched:
+                self._connection.close()
 
     def _commit(self) -> None:
         self._refuse_if_undone()

@@ -12,10 +12,13 @@ import msgspec
 import pyarrow as pa
 
 from headwater.errors import RowsGone, SegmentDamaged
+from headwater.store.held_segments import HeldSegments
 from headwater.store.manifest import Manifest
 from headwater.store.segments import Segment, SegmentStore
 
 PANE = "pane"
+
+AnySegments = SegmentStore | HeldSegments
 
 
 class Stretch(msgspec.Struct, frozen=True, array_like=True):
@@ -27,9 +30,12 @@ class Stretch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PaneSegments:
-    def __init__(self, manifest: Manifest, store: SegmentStore) -> None:
+    def __init__(self, manifest: Manifest, store: AnySegments) -> None:
         self.store = store
         self._manifest = manifest
+        self._newest: tuple[int, Segment] | None = None
+        """The one that was looked up last: the panes of a batch lie in one, and are cut and sent
+        one after the other. A number is never used again."""
 
     def add(self, query: int, segment: Segment) -> int:
         """Inside a transaction: name a segment that is on the disk. Returns its number."""
@@ -43,21 +49,28 @@ class PaneSegments:
     def load(self, stretch: Stretch) -> pa.Table:
         """The rows. Raises ``SegmentDamaged`` or ``RowsGone``, now and ever after; anything else
         is worth another try."""
-        found = self._manifest.first(
-            "SELECT name, checksum, bytes, rows, is_damaged FROM segments WHERE id = ?",
-            (stretch.segment,),
-        )
-        if found is None:
-            raise RowsGone(f"segment {stretch.segment}: it was freed; retention has taken its rows")
-        name, checksum, count, rows, is_damaged = found
-        if is_damaged:
-            raise SegmentDamaged(f"segment {name}: it was damaged and is in quarantine")
+        segment = self._segment(stretch.segment)
         try:
-            table = self.store.read(Segment(name, checksum, count, rows))
+            table = self.store.read(segment)
         except SegmentDamaged:
             self._mark_damaged(stretch.segment)
             raise
         return table.slice(stretch.first_row, stretch.rows).drop_columns([PANE])
+
+    def _segment(self, number: int) -> Segment:
+        newest = self._newest
+        if newest is not None and newest[0] == number:
+            return newest[1]
+        found = self._manifest.first(
+            "SELECT name, checksum, bytes, rows, is_damaged FROM segments WHERE id = ?", (number,)
+        )
+        if found is None:
+            raise RowsGone(f"segment {number}: it was freed; retention has taken its rows")
+        *segment, is_damaged = found
+        if is_damaged:
+            raise SegmentDamaged(f"segment {segment[0]}: it was damaged and is in quarantine")
+        self._newest = (number, Segment(*segment))
+        return self._newest[1]
 
     def give_up(self, segment: int) -> None:
         """Nobody gets its bytes back: the file is set aside as if they were wrong."""
@@ -66,11 +79,13 @@ class PaneSegments:
         self._mark_damaged(segment)
 
     def _mark_damaged(self, segment: int) -> None:
+        self._newest = None
         with self._manifest.transaction():
             self._manifest.run("UPDATE segments SET is_damaged = 1 WHERE id = ?", (segment,))
 
     def free(self, segments: Iterable[int]) -> list[str]:
         """Inside a transaction: forget those that no pane needs. Returns files to remove after."""
+        self._newest = None
         names = []
         for segment in sorted(set(segments)):
             rows = self._manifest.all(

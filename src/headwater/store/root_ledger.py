@@ -101,6 +101,8 @@ class RootLedger:
     def _count_start(self) -> int:
         """A ledger that was made before starts were counted has numbered acknowledgements by the
         clock: those of its first counted start must be higher."""
+        if self._manifest.is_untouched:
+            return 1
         with self._manifest.transaction():
             row = self._manifest.first("SELECT value FROM meta WHERE key = 'starts'")
             former = 0 if row is None else int(row[0])
@@ -112,11 +114,11 @@ class RootLedger:
 
     def _claimed(self) -> int:
         chance = secrets.randbits(CHANCE_BITS)
+        new = new_incarnation(now_s=self._clock(), chance=chance)
+        if self._manifest.is_untouched:
+            return new
         with self._manifest.transaction():
-            self._manifest.run(
-                "INSERT OR IGNORE INTO meta VALUES ('incarnation', ?)",
-                (str(new_incarnation(now_s=self._clock(), chance=chance)),),
-            )
+            self._manifest.run("INSERT OR IGNORE INTO meta VALUES ('incarnation', ?)", (str(new),))
         (incarnation,) = self._manifest.one("SELECT value FROM meta WHERE key = 'incarnation'")
         return int(incarnation)
 
@@ -432,6 +434,8 @@ class RootLedger:
 
     def queries(self) -> tuple[str, ...]:
         """Those of which anything is kept."""
+        if self._manifest.is_untouched:
+            return ()
         tables = ("summaries", "states", "answers", "done")
         union = " UNION ".join(f"SELECT query FROM {table}" for table in tables)
         return tuple(query for (query,) in self._manifest.all(f"{union} ORDER BY 1"))
