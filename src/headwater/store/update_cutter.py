@@ -20,7 +20,9 @@ the disk takes that: one bad sector must not stop a site.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 import pyarrow as pa
@@ -40,6 +42,9 @@ MERGE_BYTES_MAX = 64 << 20
 """Rows of one pane that are merged at once, as Arrow holds them."""
 
 
+LISTED = "(SELECT value FROM json_each(?))"
+"""Panes, as a list in JSON: one statement whatever their number."""
+
 Piece = tuple[Image, int, int]
 """An update in the making: the image that it is in, its first row there, and its rows."""
 
@@ -53,9 +58,19 @@ class PlannedPane(msgspec.Struct):
     pieces: list[Piece] = []
     """One for each update that has to be written."""
     stretches: list[Stretch] = []
-    """One for each update that needs no writing; either this or ``pieces`` is empty."""
+    """One for each update: at first those that need no writing, later those of ``pieces``."""
     row_bytes: int = 0
     is_damaged: bool = False
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Of a pane, before a cut is written."""
+
+    updates: int
+    has_parts: bool
+
+
+NONE = Counts(0, has_parts=False)
 
 
 class PlannedCut(msgspec.Struct):
@@ -88,15 +103,14 @@ class UpdateCutter:
         if number is None:
             return planned
         merger = self._merger_of(cut.query)
-        for pane in cut.panes:
-            rows = self._manifest.all(
-                "SELECT segment, first_row, rows FROM parts WHERE query = ? AND pane = ? "
-                "ORDER BY segment, first_row",
-                (number, pane),
-            )
-            if rows:
-                parts = [Stretch(*row) for row in rows]
-                planned.panes.append(self._planned(cut.query, pane, parts, merger, packer))
+        rows = self._manifest.all(
+            "SELECT pane, segment, first_row, rows FROM parts "
+            f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
+            (number, _list(cut.panes)),
+        )
+        for pane, of_pane in groupby(rows, key=itemgetter(0)):
+            parts = [Stretch(*row) for _, *row in of_pane]
+            planned.panes.append(self._planned(cut.query, pane, parts, merger, packer))
         return planned
 
     def _planned(
@@ -106,8 +120,9 @@ class UpdateCutter:
         intact: list[Stretch] = []
         for tables in self._portions(parts, intact):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
-            pieces = _split(merged, merger, self._summary_bytes_max)
-            planned.row_bytes = max(planned.row_bytes, *map(merger.size_bytes, pieces))
+            sized = _split(merged, merger, self._summary_bytes_max)
+            planned.row_bytes = max(planned.row_bytes, *(size_bytes for _, size_bytes in sized))
+            pieces = [piece for piece, _ in sized]
             if len(pieces) == len(parts) == len(intact) == 1:
                 planned.stretches = intact
                 break
@@ -153,16 +168,27 @@ class UpdateCutter:
     def write(self, planned: PlannedCut, *, now_s: float) -> list[CutDone]:
         """Inside a transaction, when the images are on the disk: number updates."""
         number = self._queries.write_record(planned.cut.query, planned.cut.record)
+        counts = self._counts(number, planned.cut.panes)
         files: dict[str, int] = {}
-        done = {}
         for pane in planned.panes:
-            stretches = [*pane.stretches, *(self._named(number, p, files) for p in pane.pieces)]
-            if self._is_there(number, pane.pane):
-                done[pane.pane] = self._number(number, planned.cut, pane, stretches, now_s=now_s)
+            pane.stretches += [self._named(number, piece, files) for piece in pane.pieces]
+        there = [pane for pane in planned.panes if counts.get(pane.pane, NONE).has_parts]
+        self._number(number, planned.cut, there, counts, now_s=now_s)
+        done = {pane.pane: _done(planned.cut.query, pane, counts[pane.pane]) for pane in there}
         return [
-            done.get(pane) or self._nothing(number, planned.cut.query, pane)
+            done.get(pane) or _nothing(planned.cut.query, pane, counts.get(pane, NONE))
             for pane in planned.cut.panes
         ]
+
+    def _counts(self, number: int, panes: Sequence[int]) -> dict[int, Counts]:
+        """As they are now: retention may have taken a pane since the cut was planned."""
+        rows = self._manifest.all(
+            "SELECT pane, updates, EXISTS (SELECT 1 FROM parts WHERE parts.query = panes.query "
+            "AND parts.pane = panes.pane) FROM panes "
+            f"WHERE query = ? AND pane IN {LISTED}",
+            (number, _list(panes)),
+        )
+        return {pane: Counts(updates, bool(has_parts)) for pane, updates, has_parts in rows}
 
     def _named(self, query: int, piece: Piece, files: dict[str, int]) -> Stretch:
         image, first_row, rows = piece
@@ -171,47 +197,51 @@ class UpdateCutter:
             files[image.segment.name] = self._rows.add(query, image.segment)
         return Stretch(files[image.segment.name], first_row, rows)
 
-    def _is_there(self, number: int, pane: int) -> bool:
-        """Retention may have taken the pane since the cut was planned."""
-        row = self._manifest.first(
-            "SELECT 1 FROM parts WHERE query = ? AND pane = ?", (number, pane)
-        )
-        return row is not None
-
     def _number(
-        self, number: int, cut: Cut, pane: PlannedPane, stretches: list[Stretch], *, now_s: float
-    ) -> CutDone:
-        (before,) = self._manifest.one(
-            "SELECT updates FROM panes WHERE query = ? AND pane = ?", (number, pane.pane)
-        )
+        self,
+        number: int,
+        cut: Cut,
+        panes: Sequence[PlannedPane],
+        counts: Mapping[int, Counts],
+        *,
+        now_s: float,
+    ) -> None:
+        """Each statement once for all panes: a thousand sites cut a few panes each."""
         self._manifest.run_many(
             "DELETE FROM parts WHERE query = ? AND pane = ? AND segment = ? AND first_row = ?",
-            ((number, pane.pane, part.segment, part.first_row) for part in pane.parts),
+            ((number, one.pane, p.segment, p.first_row) for one in panes for p in one.parts),
         )
         self._manifest.run_many(
             "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                (number, pane.pane, before + n, s.segment, s.first_row, s.rows, cut.sent)
-                for n, s in enumerate(stretches, start=1)
+                (number, one.pane, update, s.segment, s.first_row, s.rows, cut.sent)
+                for one in panes
+                for update, s in enumerate(one.stretches, start=counts[one.pane].updates + 1)
             ),
         )
-        last = before + len(stretches)
-        self._manifest.run(
-            "UPDATE panes SET updates = ?, row_bytes = max(row_bytes, ?), is_acked = 0, "
+        self._manifest.run_many(
+            "UPDATE panes SET updates = updates + ?, row_bytes = max(row_bytes, ?), is_acked = 0, "
             "written_s = ? WHERE query = ? AND pane = ?",
-            (last, pane.row_bytes, now_s, number, pane.pane),
+            ((len(one.stretches), one.row_bytes, now_s, number, one.pane) for one in panes),
         )
-        if pane.is_damaged:
-            self._queries.end_pane(cut.query, pane.pane, Reason.LOST)
-        is_whole = not pane.is_damaged
-        return CutDone(cut.query, pane.pane, before + 1, last, pane.row_bytes, is_whole=is_whole)
+        for one in panes:
+            if one.is_damaged:
+                self._queries.end_pane(cut.query, one.pane, Reason.LOST)
 
-    def _nothing(self, number: int, query: str, pane: int) -> CutDone:
-        row = self._manifest.first(
-            "SELECT updates FROM panes WHERE query = ? AND pane = ?", (number, pane)
-        )
-        count = int(row[0]) if row is not None else 0
-        return CutDone(query, pane, count + 1, count)
+
+def _done(query: str, pane: PlannedPane, counts: Counts) -> CutDone:
+    last = counts.updates + len(pane.stretches)
+    is_whole = not pane.is_damaged
+    first = counts.updates + 1
+    return CutDone(query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole)
+
+
+def _nothing(query: str, pane: int, counts: Counts) -> CutDone:
+    return CutDone(query, pane, counts.updates + 1, counts.updates)
+
+
+def _list(panes: Sequence[int]) -> str:
+    return msgspec.json.encode(panes).decode()
 
 
 def consumed(planned: Iterable[PlannedCut]) -> set[int]:
@@ -219,10 +249,11 @@ def consumed(planned: Iterable[PlannedCut]) -> set[int]:
     return {part.segment for cut in planned for pane in cut.panes for part in pane.parts}
 
 
-def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[pa.Table]:
-    """In halves until each fits; a single row is let through whatever its size."""
-    if rows.num_rows <= 1 or merger.size_bytes(rows) <= bytes_max:
-        return [rows]
+def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[tuple[pa.Table, int]]:
+    """In halves until each fits, with their sizes; a single row is let through whatever its own."""
+    size_bytes = merger.size_bytes(rows)
+    if rows.num_rows <= 1 or size_bytes <= bytes_max:
+        return [(rows, size_bytes)]
     half = rows.num_rows // 2
     return _split(rows.slice(0, half), merger, bytes_max) + _split(
         rows.slice(half), merger, bytes_max
