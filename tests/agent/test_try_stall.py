@@ -21,7 +21,7 @@ class Federation:
 
     def __init__(self, looks: int) -> None:
         self._looks = looks
-        feeder = SimpleNamespace(has_sources=False, has_ended=False)
+        feeder = SimpleNamespace(has_read_all=False)
         self.home = SimpleNamespace(
             ended=set(), feeder=feeder, failure="", answer_count=0, notices=()
         )

@@ -23,7 +23,7 @@ from headwater.agent.config import PolicyConfig
 from headwater.agent.runtime import SiteRuntime, federation_trees
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
-from headwater.agent.threads import SharedThreads, done_by
+from headwater.agent.threads import SharedThreads
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.plan.roster import Roster
@@ -116,7 +116,7 @@ class Federation:
         if self._threads is None:
             stores = await asyncio.to_thread(open_stores)
         else:
-            stores = await done_by(self._threads.writer, open_stores)
+            stores = await self._threads.beside(open_stores)
         runtime = SiteRuntime(
             site=name,
             roster=self.roster,

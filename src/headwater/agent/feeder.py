@@ -450,7 +450,7 @@ class Feeder:
         """No batch is committed once this has returned."""
         if self._host is not None:
             host = self._host
-            await asyncio.to_thread(host.withdraw, self.site)
+            await self._inputs.beside(lambda: host.withdraw(self.site))
         self._is_open = False
         self._inputs.close()
         inputs = [one.input for one in self.followed.values()]
@@ -648,9 +648,6 @@ class Feeder:
         return sum(followed.unread.count for followed in self.followed.values())
 
     @property
-    def has_sources(self) -> bool:
-        return bool(self.followed)
-
-    @property
-    def has_ended(self) -> bool:
-        return all(followed.has_ended for followed in self.followed.values())
+    def has_read_all(self) -> bool:
+        """It reads something, and all of that to its end."""
+        return bool(self.followed) and all(one.has_ended for one in self.followed.values())

@@ -190,7 +190,7 @@ class SiteRuntime:
         if self._answers is not None:
             await self._answers.stop()
         await self.network.stop()
-        await asyncio.to_thread(self._close)
+        await self._threads.beside(self._close)
 
     async def kill(self) -> None:
         """End as a crash would: nothing that is not yet on the disk gets there."""
@@ -199,7 +199,7 @@ class SiteRuntime:
         await self.network.stop()
         if self._answers is not None:
             await self._answers.stop()
-        await asyncio.to_thread(self._close)
+        await self._threads.beside(self._close)
 
     async def rest(self) -> None:
         """Nothing of its own accord any more."""

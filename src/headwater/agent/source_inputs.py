@@ -34,15 +34,19 @@ class SourceInputs:
         self._cuts = cuts
         self._poller = poller
 
+    async def beside(self, work: Callable[[], T]) -> T:
+        """Anything else that may wait, in its turn."""
+        return await done_by(self._poller, work)
+
     async def open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
-        return await self._do(lambda: self._open(query, directory, pattern))
+        return await self.beside(lambda: self._open(query, directory, pattern))
 
     async def poll(self, source: SourceInput, *, now_s: float) -> Poll:
-        return await self._do(lambda: source.poll(now_s=now_s))
+        return await self.beside(lambda: source.poll(now_s=now_s))
 
     async def forget(self, name: str, source: SourceInput | None) -> None:
         """Its cuts, chunks and positions; also of one that was never opened in this life."""
-        await self._do(lambda: self._forget(name, source))
+        await self.beside(lambda: self._forget(name, source))
 
     def close(self) -> None:
         """What is under way ends first: the poller does one thing after the other."""
@@ -63,6 +67,3 @@ class SourceInputs:
         with self.commits:
             if name in self._cuts.names():
                 self._cuts.forget_source(name)
-
-    async def _do(self, work: Callable[[], T]) -> T:
-        return await done_by(self._poller, work)

@@ -30,6 +30,10 @@ class SiteThreads:
             ANSWERS_AT_ONCE, thread_name_prefix=f"{site}-answer"
         )
 
+    async def beside(self, call: Callable[[], T]) -> T:
+        """What may wait for another thread or for the disk, without holding up the event loop."""
+        return await asyncio.to_thread(call)
+
     def close(self) -> None:
         """The site is done with them. What is being written or polled ends first; an answer that
         did not end in time (``AnswerRunner.stop``) is not waited for again."""
@@ -47,6 +51,10 @@ class SharedThreads(SiteThreads):
     def __init__(self) -> None:
         self.writer = self.poller = AtOnce()
         self.answers = ThreadPoolExecutor(ANSWERS_AT_ONCE, thread_name_prefix="answer")
+
+    async def beside(self, call: Callable[[], T]) -> T:
+        """At once, like the writes: there is nothing to wait for."""
+        return call()
 
     def close(self) -> None:
         """The other sites may need them."""

@@ -344,11 +344,10 @@ async def _until_ended(
 
 
 def _progress(federation: Federation, roots: set[str]) -> Progress:
-    with_data = [r for r in federation.runtimes.values() if r.feeder.has_sources]
     return Progress(
         phase="sites reduce, the root answers",
         sites=len(federation.roster.sites) - 1,
-        sites_read=sum(runtime.feeder.has_ended for runtime in with_data),
+        sites_read=sum(runtime.feeder.has_read_all for runtime in federation.runtimes.values()),
         windows=sum(federation.runtimes[root].answer_count for root in roots),
     )
 

@@ -98,6 +98,8 @@ class SiteHost:
     def withdraw(self, site: str) -> None:
         """When this has returned, nothing is committed for the site any more."""
         with self._commit_lock:
+            if site not in self._inboxes:  # the host has stopped, for all of a thousand sites
+                return
             self._inboxes = {name: box for name, box in self._inboxes.items() if name != site}
         self._wake.set()
 
@@ -135,6 +137,7 @@ class SiteHost:
             log.warning("streams do not end, and are left", sources=sorted(self._streams))
             for stream in list(self._streams.values()):
                 stream.retire()
+        self._inboxes = {}
         self._clear()
 
     def _clear(self) -> None:
