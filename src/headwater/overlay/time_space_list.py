@@ -91,6 +91,7 @@ class TimeSpaceList:
         """``trains`` is False for what comes back from a link and has been here before."""
         may_merge = can_merge(summary, query)
         sites = summary.coverage.sites
+        size_bytes = rows_bytes(summary.rows, query)
         if may_merge:
             hold_until_s = self._hold_until_s(summary, query, birth_s, now_s, trains=trains)
         else:
@@ -98,23 +99,23 @@ class TimeSpaceList:
         if query is not None and query.holds_states and may_merge:
             left: Leaving = []
             for entry in self._state_entries_for(summary, query, sites, note):
-                left += self._take_in(entry, summary, sites, birth_s, hold_until_s, now_s, note)
+                entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+                left += self._taken_in(entry, size_bytes, hold_until_s, now_s, note)
         else:
-            entry = self._entry_for(summary, query, sites, may_merge=may_merge)
-            left = self._take_in(entry, summary, sites, birth_s, hold_until_s, now_s, note)
+            entry = self._entry_for(summary, query, sites, size_bytes, may_merge=may_merge)
+            entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+            left = self._taken_in(entry, size_bytes, hold_until_s, now_s, note)
         if len(self._entries) > self._config.entries_max or (
             self.size_bytes > self._config.bytes_max
         ):
             left += self._make_room(now_s=now_s, note=note)
         return left
 
-    def _take_in(
-        self, entry: SummaryEntry, summary: Summary, sites: int, birth_s: float,
-        hold_until_s: float, now_s: float, note: Note,
-    ) -> Leaving:  # fmt: skip
+    def _taken_in(
+        self, entry: SummaryEntry, size_bytes: int, hold_until_s: float, now_s: float, note: Note
+    ) -> Leaving:
+        """A summary of so many bytes was added."""
         left: Leaving = []
-        size_bytes = rows_bytes(summary.rows, entry.query)
-        entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
         self.size_bytes += size_bytes
         if hold_until_s <= now_s or entry.is_complete:
             left = self._let_go(entry, now_s=now_s, note=note)
@@ -161,12 +162,18 @@ class TimeSpaceList:
         return max(known, default=self._config.net_dist_initial_s)
 
     def _entry_for(
-        self, summary: Summary, query: LiveQuery | None, sites: int, *, may_merge: bool
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        sites: int,
+        size_bytes: int,
+        *,
+        may_merge: bool,
     ) -> SummaryEntry:
         key = (summary.query, summary.lane, summary.pane, summary.plan_version)
         same_index = self._by_key.setdefault(key, [])
         if may_merge:
-            left_bytes = self._config.merged_bytes_max - rows_bytes(summary.rows, query)
+            left_bytes = self._config.merged_bytes_max - size_bytes
             for entry in same_index:
                 fits = entry.size_bytes <= left_bytes
                 if entry.may_merge and fits and not entry.sites & sites:
