@@ -32,7 +32,7 @@ Rows: TypeAlias = "pa.Table | RowFiles"
 def by_site(table: pa.Table) -> dict[int, pa.Table]:
     """The rows of each site that has any, in one pass over all of them: a filter for each site
     would read all rows as often as there are sites."""
-    ordered = table.take(pc.sort_indices(table.column(SITE)))
+    ordered = table.take(pc.sort_indices(table.column(SITE))).combine_chunks()
     counts = pc.value_counts(ordered.column(SITE))
     found, first = {}, 0
     for entry in counts.to_pylist():
@@ -45,9 +45,15 @@ def dealt(files: RowFiles, numbers: Sequence[int], folder: Path) -> dict[int, Ro
     """The rows of each site; ``folder`` is for those that are too many to be held."""
     if files.bytes <= HELD_BYTES_MAX:
         tables = [by_site(table) for table in files]
-        nothing = files.schema.empty_table()
-        return {n: pa.concat_tables([nothing, *(t[n] for t in tables if n in t)]) for n in numbers}
+        return {n: _whole([t[n] for t in tables if n in t], files.schema) for n in numbers}
     return _in_files(files, numbers, folder)
+
+
+def _whole(tables: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Mostly there is one, for a site lies in one file: then it is not joined with anything."""
+    if len(tables) == 1:
+        return tables[0]
+    return pa.concat_tables([schema.empty_table(), *tables])
 
 
 def _in_files(files: RowFiles, numbers: Sequence[int], folder: Path) -> dict[int, Rows]:
