@@ -169,7 +169,7 @@ def test_more_panes_are_few_more_statements(
     (result,) = work.results
     assert len(result.windows) == 2 * PANES
     more = work.per_site("statements") - works[10].per_site("statements")
-    assert more <= 6 * PANES
+    assert more <= 3 * PANES
 
 
 def test_rows_that_fit_in_memory_are_written_to_no_file(works: dict[int, Work]) -> None:
