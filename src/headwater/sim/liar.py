@@ -78,16 +78,16 @@ class Liar:
         match message:
             case StatesMessage(states):
                 self._states.extend(one for one in states if self._is_others(one))
-            case AckMessage(ack):
+            case AckMessage(ack) if self._is_others(ack):
                 self._acks.append(ack)
             case CommandsKnown(counts):
                 self._counts.extend(counts)
             case CommandMessage(_, count) if count is not None:
                 self._counts.append(count)
 
-    def _is_others(self, state: SiteState) -> bool:
-        """Of itself it may say what it likes: nobody but it is the worse for that."""
-        return not self._signatures.has_signed(state.proof)
+    def _is_others(self, word: SiteState | Acknowledgement) -> bool:
+        """Of itself, and of queries that it answers, it may say what it likes."""
+        return not self._signatures.has_signed(word.proof)
 
     def lie(self) -> tuple[str, Message] | None:
         """One of its lies, if it knows enough for that."""
@@ -215,7 +215,7 @@ class Liar:
         return CoordinatesMessage(tuple(Placed(n, far) for n in range(len(self._sites))))
 
     def _some_install(self) -> Install | None:
-        live = list(self._installs())
+        live = [one for one in self._installs() if one.query.root != self.site]
         return self._random.choice(live) if live else None
 
     def _leap_by(self) -> int:
