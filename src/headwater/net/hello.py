@@ -76,8 +76,8 @@ def decode_hello(frame: Frame, *, sender: str) -> Hello:
     if hello.protocol < PROTOCOL_OLDEST or hello.protocol_oldest > PROTOCOL:
         raise Refused(
             Refusal.PROTOCOL_VERSION,
-            f"{sender} speaks versions {hello.protocol_oldest} to {hello.protocol} of it, "
-            f"we speak {PROTOCOL_OLDEST} to {PROTOCOL}; run the same version of headwater at both",
+            f"{sender} speaks protocol {hello.protocol_oldest} to {hello.protocol}, we speak "
+            f"{PROTOCOL_OLDEST} to {PROTOCOL}: run the same version of headwater at both",
         )
     return hello
 
