@@ -1465,8 +1465,9 @@ def test_what_is_doubtful_stays_so_until_it_is_read(follow: Callable[..., Follow
     assert one.doubted() == "head\n11\n22\n"
 
 
+@pytest.mark.parametrize("is_restarted", [False, True])
 def test_what_was_listed_of_a_known_file_that_could_not_be_opened_is_lost_when_it_is_gone(
-    follow: Callable[..., Follow],
+    follow: Callable[..., Follow], is_restarted: bool
 ) -> None:
     disk = ClosedDisk()
     one = follow(disk=disk)
@@ -1476,8 +1477,32 @@ def test_what_was_listed_of_a_known_file_that_could_not_be_opened_is_lost_when_i
     disk.closed, disk.fail["link"] = {"a.log"}, errno.EXDEV
     one.write("a.log", "lf\n")
     one.poll()
+    one.write("a.log", "more\n")
+    one.poll()
+    if is_restarted:
+        one.restart()
     path.unlink()
-    assert one.poll().lost_bytes == len("half\n")
+    assert one.poll().lost_bytes == len("half\nmore\n")
+
+
+def test_what_a_file_lost_before_it_was_opened_again_is_lost_once(
+    follow: Callable[..., Follow],
+) -> None:
+    disk = ClosedDisk()
+    one = follow(disk=disk)
+    path = one.write("a.log", "1\n")
+    one.poll()
+    one.restart()
+    disk.closed, disk.fail["link"] = {"a.log"}, errno.EXDEV
+    one.write("a.log", "2\n")
+    one.poll()
+    os.truncate(path, len("1\n"))
+    disk.closed = set()
+    assert one.poll().lost_bytes == len("2\n")
+    one.restart()
+    path.unlink()
+    assert one.poll().lost_bytes == 0
+    assert one.text() == "1\n"
 
 
 def test_a_file_that_stays_closed_costs_no_transaction_while_it_does_not_change(
