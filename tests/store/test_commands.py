@@ -72,7 +72,8 @@ def test_unsigned_commands_of_an_older_version_are_left_and_their_numbers_not_us
     older = msgspec.structs.replace(COMMANDS_SCHEMA, migrations=COMMANDS_SCHEMA.migrations[:1])
     manifest = Manifest.open(tmp_path / "commands.sqlite", older)
     with manifest.transaction():
-        manifest.run("INSERT INTO installs VALUES ('hits@home#4', x'00')")
+        word = msgspec.msgpack.encode(install("hits", 4))
+        manifest.run("INSERT INTO installs VALUES ('hits@home#4', ?)", (word,))
         manifest.run("INSERT INTO vector VALUES ('home', 4), ('oslo', 9)")
     manifest.close()
     store = CommandStore(tmp_path)
