@@ -144,8 +144,8 @@ def relay_merges_what_overlaps(patch: Patch) -> None:
 
     entry_for = TimeSpaceList._entry_for
 
-    def first_entry(self: TimeSpaceList, summary, query, sites, *, may_merge):  # type: ignore[no-untyped-def]
-        return entry_for(self, summary, query, 0, may_merge=may_merge)
+    def first_entry(self: TimeSpaceList, summary, query, sites, size, *, may_merge):  # type: ignore[no-untyped-def]
+        return entry_for(self, summary, query, 0, size, may_merge=may_merge)
 
     patch.setattr(Coverage, "merge", merge)
     patch.setattr(TimeSpaceList, "_entry_for", first_entry)
