@@ -141,3 +141,24 @@ def test_of_many_certificates_of_one_member_those_that_end_last_are_kept(bench: 
     known = [key for key in keys if bench.keyring.of("alpha", by(key)) is not None]
     assert known == keys[-CERTIFICATES_PER_MEMBER_MAX:]
     assert bench.keyring.certificate(keys[0]) is None
+
+
+def test_of_many_operators_the_oldest_is_let_go_and_learned_again_from_its_command(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.net.keyring.OPERATORS_MAX", 3)
+    shown = [bench.certificate(f"o{n}", role=Role.OPERATOR) for n in range(5)]
+    keys = [bench.keyring.learn(der) for der in shown]
+    assert [bench.keyring.certificate(key) is not None for key in keys] == [
+        False,
+        False,
+        *[True] * 3,
+    ]
+    again = Proof(b"word", b"signature", keys[0], shown[0])
+    assert bench.keyring.of_operator("o0", again, is_counted=False) is not None
+    assert (
+        len(bench.keyring._members)
+        == len(bench.keyring._people)
+        == len(bench.keyring._by_owner)
+        == 3
+    )

@@ -126,14 +126,18 @@ def issue(
 def identity_in(cert: Path) -> Identity:
     """Who a certificate file speaks for, and until when."""
     try:
-        certificate = x509.load_pem_x509_certificate(cert.read_bytes())
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return identity_of_certificate(x509.load_pem_x509_certificate(cert.read_bytes()))
     except (OSError, ValueError, x509.ExtensionNotFound) as error:
         raise ConfigurationError(f"certificate {cert}: {error}") from None
+
+
+def identity_of_certificate(certificate: x509.Certificate) -> Identity:
+    """Who it speaks for, whoever has issued it. Raises ``ValueError`` where it names nobody."""
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     uris = names.get_values_for_type(x509.UniformResourceIdentifier)
     found = parse_uri(uris[0]) if len(uris) == 1 else None
     if found is None:
-        raise ConfigurationError(f"certificate {cert}: wanted one headwater:// URI, got {uris}")
+        raise ValueError(f"wanted one headwater:// URI, got {uris[:4]}")
     return msgspec.structs.replace(
         found,
         serial=certificate.serial_number,

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec import Meta
 
 from headwater.algebra.proof import Proof
-from headwater.net.identity import AGENTS, PEOPLE, Identity, Role, parse_uri
+from headwater.net.certs import identity_of_certificate
+from headwater.net.identity import AGENTS, PEOPLE, Identity, Role
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.signing import key_name
 from headwater.net.wire import CERTIFICATE_BYTES_MAX
@@ -64,6 +65,9 @@ class Keyring:
         self._denied = denied
         self._wall_s = wall_s
         self._members: dict[bytes, _Member] = {}
+        self._by_owner: dict[str, list[bytes]] = {}
+        self._people: dict[bytes, None] = {}
+        """Those of operators and viewers, the oldest first."""
 
     def learn(self, der: bytes) -> bytes:
         """The name of its key. Raises ``Refused`` for what is no certificate of a member."""
@@ -71,7 +75,7 @@ class Keyring:
         if name not in self._members:
             member = self._checked(der)
             self._make_room(member.identity)
-            self._members[name] = member
+            self._keep(name, member)
         return name
 
     def certificate(self, key: bytes) -> bytes | None:
@@ -122,34 +126,31 @@ class Keyring:
         return _Member(identity, public, der)
 
     def _make_room(self, identity: Identity) -> None:
-        same = {
-            name: member.identity.expires_s
-            for name, member in self._members.items()
-            if member.identity.uri == identity.uri
-        }
+        """By the index of owners: a federation of ten thousand tells as many, one by one."""
+        same = self._by_owner.get(identity.uri, [])
         if len(same) >= CERTIFICATES_PER_MEMBER_MAX:
-            del self._members[min(same, key=same.__getitem__)]
-        operators = [
-            name for name, member in self._members.items() if member.identity.role in PEOPLE
-        ]
-        if identity.role in PEOPLE and len(operators) >= OPERATORS_MAX:
-            del self._members[operators[0]]
+            self._drop(min(same, key=lambda name: self._members[name].identity.expires_s))
+        if identity.role in PEOPLE and len(self._people) >= OPERATORS_MAX:
+            self._drop(next(iter(self._people)))
+
+    def _keep(self, name: bytes, member: _Member) -> None:
+        self._members[name] = member
+        self._by_owner.setdefault(member.identity.uri, []).append(name)
+        if member.identity.role in PEOPLE:
+            self._people[name] = None
+
+    def _drop(self, name: bytes) -> None:
+        owner = self._members.pop(name).identity.uri
+        self._by_owner[owner].remove(name)
+        if not self._by_owner[owner]:
+            del self._by_owner[owner]
+        self._people.pop(name, None)
 
 
 def _identity_in(certificate: x509.Certificate) -> Identity:
-    extensions = certificate.extensions
-    if extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+    if certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
         raise ValueError("an authority's certificate signs no words")
-    names = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    uris = names.get_values_for_type(x509.UniformResourceIdentifier)
-    found = parse_uri(uris[0]) if len(uris) == 1 else None
-    if found is None:
-        raise ValueError(f"wanted one headwater:// URI, got {uris[:4]}")
-    return msgspec.structs.replace(
-        found,
-        serial=certificate.serial_number,
-        expires_s=certificate.not_valid_after_utc.timestamp(),
-    )
+    return identity_of_certificate(certificate)
 
 
 def _has_issued(authority: x509.Certificate, certificate: x509.Certificate) -> bool:

@@ -277,15 +277,21 @@ class CommandLog:
 def commanded(counts: Iterable[Count], installs: Mapping[str, Install]) -> dict[str, int]:
     """By installer: the number up to which all its commands are known, where these are here. What
     has lost its name to one of these is not awaited, whether or not its installer has said so."""
-    winners: dict[str, list[QueryId]] = {}
-    for install in installs.values():
-        for name in _names(install.query):
-            winners.setdefault(name, []).append(install.query.id)
-    found = {}
+    found, winners = {}, None
     for count in counts:
         missing = [QueryId.parse(one) for one in count.live if one not in installs]
-        awaited = [one.counter - 1 for one in missing if not _has_lost(one, winners)]
+        if missing and winners is None:  # asked at every drive, and nearly never wanted
+            winners = _by_name(installs)
+        awaited = [one.counter - 1 for one in missing if not _has_lost(one, winners or {})]
         found[count.installer] = min([count.number, *awaited])
+    return found
+
+
+def _by_name(installs: Mapping[str, Install]) -> dict[str, list[QueryId]]:
+    found: dict[str, list[QueryId]] = {}
+    for install in installs.values():
+        for name in _names(install.query):
+            found.setdefault(name, []).append(install.query.id)
     return found
 
 
