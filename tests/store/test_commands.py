@@ -80,6 +80,7 @@ def test_unsigned_commands_of_an_older_version_are_left_and_their_numbers_not_us
     assert store.live() == []
     assert store.counts() == []
     assert store.next_counter("home") == 5
+    assert store.unsigned() == ["hits@home#4"]
     store.close()
     tables = sqlite3.connect(tmp_path / "commands.sqlite").execute(
         "SELECT name FROM sqlite_master WHERE name = 'vector'"

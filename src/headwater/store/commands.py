@@ -37,6 +37,8 @@ COMMANDS_SCHEMA = Schema(
             "INSERT INTO counters SELECT installer, counter FROM vector WHERE true "
             "ON CONFLICT DO UPDATE SET last = max(last, excluded.last)",
             "DROP TABLE vector",
+            "CREATE TABLE unsigned (id TEXT PRIMARY KEY) WITHOUT ROWID",
+            "INSERT INTO unsigned SELECT id FROM installs",
             "DELETE FROM installs",
             "CREATE TABLE counts (installer TEXT PRIMARY KEY, number INTEGER NOT NULL, "
             "count BLOB NOT NULL) WITHOUT ROWID",
@@ -115,6 +117,12 @@ class CommandStore:
             return []
         rows = self._manifest.all("SELECT id, command FROM installs ORDER BY id")
         return [(query_id, _read(command, Install)) for query_id, command in rows]
+
+    def unsigned(self) -> list[str]:
+        """The queries of a version that signed nothing, which are not taken over: to be said."""
+        if self._manifest.is_untouched:
+            return []
+        return [query_id for (query_id,) in self._manifest.all("SELECT id FROM unsigned")]
 
     def counts(self) -> list[Count]:
         """Each installer's newest, as far as they can be read: others have them, too."""
