@@ -68,7 +68,7 @@ def run(
         _count(patch, counts, "commits", Manifest, "transaction")
         for verb in ("run", "run_many", "all"):
             _count(patch, counts, "statements", Manifest, verb)
-        _count(patch, counts, "segments", Disk, "write_new")
+        _count(patch, counts, "segments", Disk, "write_new", _is_no_answer)
         _count(patch, counts, "summaries", ValueLink, "send", _is_summary)
         _count(patch, counts, "encoded", Codec, "encode")
         _count(patch, counts, "parses", "headwater.agent.admission", "check_query")
@@ -86,6 +86,10 @@ def run(
         results = try_query(SQL, directory, show=look, spark=spark, work=work)
     counts += most - before
     return Work(site_count, results, counts)
+
+
+def _is_no_answer(_disk: Disk, path: Path, _pieces: object) -> bool:
+    return "results" not in path.parts
 
 
 def _is_summary(_link: ValueLink, message: object, _priority: int) -> bool:
@@ -163,18 +167,20 @@ def test_statements_of_a_site_are_few(works: dict[int, Work]) -> None:
 def test_more_panes_are_few_more_statements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, works: dict[int, Work]
 ) -> None:
-    """A pane is one statement when it is sent, and some at the root, to which relays bring one."""
+    """A pane is one statement when it is sent, and some at the root, to which relays bring one, or
+    two where they were late: that is one more for ten sites, and never one for each pane."""
     monkeypatch.setattr(MadeRunner, "panes", 2 * PANES)
     work = run(10, tmp_path, monkeypatch)
     (result,) = work.results
     assert len(result.windows) == 2 * PANES
     more = work.per_site("statements") - works[10].per_site("statements")
-    assert more <= 3 * PANES
+    assert more <= 3 * PANES + 1
 
 
 def test_rows_that_fit_in_memory_are_written_to_no_file(works: dict[int, Work]) -> None:
     """What is written are the answers."""
-    assert works[40].counts["segments"] == works[10].counts["segments"]
+    for work in works.values():
+        assert work.counts["segments"] == 0
 
 
 def test_a_pane_of_a_site_is_sent_once_and_once_more_by_a_relay(works: dict[int, Work]) -> None:

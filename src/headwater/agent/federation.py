@@ -112,6 +112,7 @@ class Federation:
             retention=self._settings.retention,
             disk=self._disk,
             cache_bytes_max=self._cache_bytes_max(),
+            spool_directory=None if self._disk.is_kept else self.directory / "spool",
         )
         if self._threads is None:
             stores = await asyncio.to_thread(open_stores)

@@ -42,7 +42,9 @@ class SiteStores:
         disk: Disk | None = None,
         cache_bytes_max: int = CACHE_BYTES_MAX,
         readers: Readers = Readers.OWNER,
+        spool_directory: Path | None = None,
     ) -> None:
+        """``spool_directory``: one for the finite inputs of all sites of a run."""
         self.site = site
         self.disk = disk or Disk()
         """For all that this site reads and writes, its logs among it."""
@@ -59,6 +61,7 @@ class SiteStores:
             clock=clock,
             disk=self.disk,
             cache_bytes_max=cache_bytes_max,
+            spool_directory=spool_directory,
         )
         try:
             self.commands = CommandStore(directory / "commands", disk=self.disk)

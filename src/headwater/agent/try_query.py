@@ -297,13 +297,14 @@ async def _answers(
 
 def _settings(site_count: int) -> RuntimeSettings:
     """Links in memory are there until a site ends, and lose nothing: nobody has to ask for either.
-    So there is one tree, two hops high, hardly a heartbeat, and no repair of what is under way,
-    however long a busy machine takes over it."""
+    So there is one tree, two hops high, hardly a heartbeat, no repair of what is under way and no
+    count of how late a site's turn came, however long a busy machine takes over it."""
     overlay = OverlayConfig(
         heartbeat_every_s=QUIET_S,
         silent_floor_s=SURE_S,
         silent_ceiling_s=SURE_S,
         summary_life_s=SURE_S,
+        late_after_s=SURE_S,
     )
     return RuntimeSettings(
         sources=SourcesConfig(poll_s=0.2, batch_bytes_max=256 << 20),

@@ -132,9 +132,11 @@ class Cube:
         clock: Callable[[], float] = time.time,
         disk: Disk | None = None,
         cache_bytes_max: int = CACHE_BYTES_MAX,
+        spool_directory: Path | None = None,
     ) -> Cube:
         """Open or make the cube of ``site``, alone: with a lock, unless the directory is this run's
-        own. ``clock`` is the process's steady one.
+        own. ``clock`` is the process's steady one. Cubes of one run whose inputs are finite may
+        have their spools in one ``spool_directory``.
 
         Raises ``AlreadyRunning``, or ``StoreError`` if it is another site's or damaged.
         """
@@ -143,7 +145,8 @@ class Cube:
         try:
             with explained(f"opening {directory}"):
                 segments = _segments(directory / "segments", disk, cache_bytes_max)
-                spool = Spool(directory / "spool", disk=disk, bytes_max=spool_bytes_max)
+                place = spool_directory or directory / "spool"
+                spool = Spool(place, disk=disk, bytes_max=spool_bytes_max)
                 disk.sync_directory(directory)
                 disk.sync_directory(directory.parent)
             manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA, disk=disk)
