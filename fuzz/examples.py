@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, Greeting, PaneHeld
+from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
@@ -74,6 +75,7 @@ def messages() -> list[Message]:
     state = SiteState(
         QUERY, 2, 9, 4, -3, message="…", sealed_through=FOREVER, empty=((1, 9), (20, 30)),
         declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4, 5, 6),
+        alarms=(Alarm.of(AlarmKind.NEVER_CUT, QUERY, 2, (5, 7), "never cut", ["alpha"]),),
     )  # fmt: skip
     ack = Acknowledgement(
         QUERY, 8, 3, 100, held=((101, 110),), panes=(PaneHeld(111, 1 << 200 | 5),),

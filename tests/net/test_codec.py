@@ -16,6 +16,7 @@ from headwater.algebra.acknowledgement import (
     Greeting,
     PaneHeld,
 )
+from headwater.algebra.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
@@ -95,6 +96,24 @@ summaries = st.builds(
         more=st.just(0) | st.integers(0, STATE_PANES_MAX - 1),
     ).filter(lambda summary: summary.last <= FOREVER),
 )
+alarms = st.builds(
+    Alarm.of,
+    st.sampled_from(AlarmKind),
+    st.just(""),
+    st.just(0),
+    st.tuples(panes, panes).map(sorted).map(tuple),
+    st.text(max_size=400),
+    st.lists(names, max_size=20),
+)
+
+
+def _of_its_own(state: SiteState) -> SiteState:
+    """A state tells of its own query and site alone."""
+    of = {"query": state.query, "ordinal": state.ordinal}
+    own = tuple(msgspec.structs.replace(alarm, **of) for alarm in state.alarms)
+    return msgspec.structs.replace(state, alarms=own)
+
+
 states = st.builds(
     SiteState,
     query=names,
@@ -116,7 +135,8 @@ states = st.builds(
     tally=st.builds(Tally, *(numbers,) * 6),
     unread=st.sampled_from([Unread(), Unread.of(9, [("a.zip", "can't be expanded")] * 9)]),
     offset_s=st.none() | st.floats(-1e12, 1e12),
-)
+    alarms=st.lists(alarms, max_size=ALARMS_TOLD_MAX).map(tuple),
+).map(_of_its_own)
 acks = st.builds(
     Acknowledgement,
     query=names,
@@ -218,6 +238,12 @@ FULL = [
         "q@a#1", 8, 3, 100, ((101, 110),), (PaneHeld(111, 5),), (ExtraHeld(111, 3, 77, ((2, 3),)),),
         (Greeting(2, 9, 4, 105, 1.7e9), Greeting(3, 9, 4)), ((101, 111),), 1.5, 1.7e9, 2.5,
     ),
+    SiteState(
+        "q@a#1", 3, 9, 4, 5, "suspended", "why", True, True, 6, ((7, 8),),
+        (Declined(9, 10, Reason.SHED),), ((11, 12),), ((13, 2),), Tally(1, 2, 3, 4, 5, 6, 7), 1.5,
+        8, Unread.of(1, [("a.zip", "why")]),
+        (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),),
+    ),
     Heartbeat(
         1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),
         Coordinate(1.0, 2.0, 3.0, 4.0, 0.5),
@@ -229,18 +255,25 @@ FULL = [
 @pytest.mark.parametrize("full", FULL, ids=lambda one: type(one).__name__)
 def test_no_field_is_forgotten_on_the_wire(full) -> None:
     """Every field has a value that is not its default, so leaving one out shows."""
-    if isinstance(full, Acknowledgement):
+    if isinstance(full, Acknowledgement | SiteState):
         full = _signed(full)
     for field in msgspec.structs.fields(full):
         assert field.required or getattr(full, field.name) != field.default, field.name
-    wrap = {Summary: SummaryMessage, Acknowledgement: AckMessage}.get(type(full), lambda one: one)
+    wraps = {
+        Summary: SummaryMessage, Acknowledgement: AckMessage,
+        SiteState: lambda one: StatesMessage((one,)),
+    }  # fmt: skip
+    wrap = wraps.get(type(full), lambda one: one)
     assert codec.decode(codec.encode(wrap(full))) == wrap(full)
 
 
-def _signed(ack: Acknowledgement) -> Acknowledgement:
+def _signed(said: Acknowledgement | SiteState) -> Acknowledgement | SiteState:
     keys = MemoryKeys()
     own = keys.make("a")
-    return KeySignatures("f", own=lambda: own, others=keys).sign_ack(ack)
+    signatures = KeySignatures("f", own=lambda: own, others=keys)
+    if isinstance(said, SiteState):
+        return signatures.sign_state(said)
+    return signatures.sign_ack(said)
 
 
 def test_ages_grow_by_what_the_transport_knows_of_the_way() -> None:
@@ -269,6 +302,22 @@ def test_a_message_that_only_a_newer_version_knows_is_named_as_such() -> None:
     with pytest.raises(Refused) as refused:
         codec.decode(b"\x63whatever")
     assert refused.value.reason is Refusal.UNKNOWN_MESSAGE
+
+
+def test_a_kind_of_alarm_that_only_a_newer_version_knows_is_heard_all_the_same() -> None:
+    alarm = Alarm.of(AlarmKind.DISPUTED, "q@a#1", 1, (7, 7), "why")
+    data = codec.encode(StatesMessage((SiteState("q@a#1", 1, 2, 3, 0, alarms=(alarm,)),)))
+    came = codec.decode(data.replace(b"disputed", b"dissolve"))
+    assert isinstance(came, StatesMessage)
+    assert came.states[0].alarms == (msgspec.structs.replace(alarm, kind=AlarmKind.UNNAMED),)
+
+
+def test_an_alarm_about_panes_in_the_wrong_order_is_refused() -> None:
+    alarm = Alarm(AlarmKind.DISPUTED, "q@a#1", 1, 8, 7, "why")
+    with pytest.raises(Refused, match="alarm: panes 8 to 7"):
+        codec.decode(
+            codec.encode(StatesMessage((SiteState("q@a#1", 1, 2, 3, 0, alarms=(alarm,)),)))
+        )
 
 
 def test_a_reason_that_only_a_newer_version_knows_is_shown_as_failed() -> None:

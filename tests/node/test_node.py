@@ -15,6 +15,8 @@ import msgspec
 import pytest
 from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
 
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Summary
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
 from headwater.edge.report import BatchReport, QueryBatch
@@ -91,7 +93,7 @@ class Host:
                 self.node.updates_cut(self.cube.cut(effect), now_s=now_s)
             case do.LoadAndSend(query, pane, updates):
                 self.node.loaded(effect, self.cube.rows(query, pane, updates), now_s=now_s)
-            case do.Keep() | do.KeepState() | do.Trim():
+            case do.Keep() | do.KeepState() | do.KeepAlarm() | do.Trim():
                 self.ledgers.setdefault(effect.query, RootDisk()).execute(effect)
             case do.Answer():
                 self.answer(effect)
@@ -461,3 +463,35 @@ def test_the_machines_of_a_node_that_slept_are_told_how_awake_it_was(world, monk
     shares.clear()
     world.run(32.5)
     assert 0.3 < min(shares) < 0.7
+
+
+# Alarms
+
+
+@pytest.mark.parametrize("by", ["site", "root"])
+def test_what_a_relay_invents_of_a_site_is_an_alarm_in_the_answer(world, by):
+    """s1 carries for s2, and tells the root of a pane that s2 has not closed. That s1 is between
+    them both the site knows and the root."""
+    world.install(QUERY, Tree(0, ((1, 0), (2, 1))))
+    if by == "site":
+        world["s0"].node.root(ID)._intake._carriers_of = lambda ordinal: ()
+    else:
+        world["s2"].node.edge._carriers_of = lambda query: ()
+    world.link("s1", "s2")
+    world.run(12.0)
+    lie = Summary(ID, 1, Coverage.of_whole(2, world["s2"].cube.incarnation), (666,))
+    world["s1"].node.peer.originate(lie, now_s=world.now_s)
+    world["s1"].work()
+    world.run(26.0)
+    assert world["s0"].published[0] == (ID, 1, (666,), False)
+    (raised,) = world["s0"].node.root(ID).why(1).alarms
+    assert (raised.site, raised.carriers) == ("s2", ("s1",))
+    assert "that this site never cut" in raised.text
+    kept = [effect.standing for effect in world["s0"].of(do.KeepAlarm)]
+    assert [(one.alarm.first, one.alarm.last, one.count) for one in kept] == [(1, 1, 1)]
+
+
+def test_without_a_liar_there_is_no_alarm(world):
+    world.install(QUERY)
+    world.run(60.0)
+    assert world["s0"].of(do.KeepAlarm) == []

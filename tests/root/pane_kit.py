@@ -27,6 +27,7 @@ from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.query import Column, Query, QueryId, Source, SourceFormat, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.root import outputs as root_out
+from headwater.root.alarm_book import StandingAlarm
 from headwater.root.config import RootConfig
 from headwater.root.envelope import LeftOut
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
@@ -378,6 +379,7 @@ class RootDisk:
         self.kept: dict[int, KeptSummary] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
         self.answers: dict[int, WindowAnswered] = {}
+        self.alarms: dict[int, StandingAlarm] = {}
         self.done_through: int | None = None
 
     def execute(self, write: root_out.Output) -> None:
@@ -388,6 +390,8 @@ class RootDisk:
                 self.kept[kept.number] = kept
             case root_out.KeepState(_, state, _):
                 self.states[state.ordinal, state.incarnation] = write
+            case root_out.KeepAlarm(_, standing):
+                self.alarms[standing.number] = standing
             case root_out.Trim(_, done_through):
                 self.done_through = done_through
                 self.kept = {n: k for n, k in self.kept.items() if k.pane >= done_through}
@@ -419,6 +423,7 @@ class RootDisk:
             self.done_through,
             self.last_number,
             tuple(msgspec.structs.replace(kept, rows=None) for kept in self.lost),
+            tuple(self.alarms.values()),
         )
 
 

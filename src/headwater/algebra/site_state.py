@@ -15,6 +15,7 @@ from itertools import islice
 
 import msgspec
 
+from headwater.algebra.alarm import Alarm
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
 
@@ -156,5 +157,7 @@ class SiteState(msgspec.Struct, frozen=True):
     than its own has lost its ledger, and its clock: it takes one above."""
     unread: Unread = Unread()
     """As the newest look at the source found it; told as seldom as the tally."""
+    alarms: tuple[Alarm, ...] = ()
+    """What the site has found to be wrong with its panes; each until the root has greeted it."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -20,7 +20,7 @@ from headwater.edge.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
 from headwater.edge.query_edge import QueryEdge
-from headwater.edge.read_ack import read_ack
+from headwater.edge.read_ack import CarriersOf, read_ack
 from headwater.edge.record import RUNNING, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
@@ -56,8 +56,8 @@ class Edge:
     """One for each site that has data."""
 
     __slots__ = (
-        "_ahead_s", "_born_s", "_clocks", "_config", "_due_s", "_edges", "_incarnation",
-        "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs",
+        "_ahead_s", "_born_s", "_carriers_of", "_clocks", "_config", "_due_s", "_edges",
+        "_incarnation", "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs",
         "_repair_budget", "_repairs_wait", "_retention_s", "_sent_s",
     )  # fmt: skip
 
@@ -70,9 +70,13 @@ class Edge:
         retention_s: float,
         born_s: float = NEVER_S,
         made_s: float | None = None,
+        carriers_of: CarriersOf = lambda query_id: (),
     ) -> None:
-        """``born_s`` is when the cube was made, by the wall clock: panes before it are lost, not
+        """``carriers_of`` names those to whom a query's summaries were handed, for alarms.
+
+        ``born_s`` is when the cube was made, by the wall clock: panes before it are lost, not
         "not installed". ``made_s`` is the same in steady time, if this process made it."""
+        self._carriers_of = carriers_of
         self._made_s = made_s
         self._ordinal = ordinal
         self._incarnation = incarnation
@@ -258,7 +262,9 @@ class Edge:
         edge = self._to_change(ack.query)
         if edge is not None:
             life_s = self._config.summary_life_s
-            self._outputs += read_ack(edge, ack, summary_life_s=life_s, now_s=now_s)
+            self._outputs += read_ack(
+                edge, ack, summary_life_s=life_s, carriers_of=self._carriers_of, now_s=now_s
+            )
             self._watch_clock(edge)
 
     def _watch_clock(self, edge: QueryEdge) -> None:

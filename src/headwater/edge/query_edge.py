@@ -520,6 +520,7 @@ class QueryEdge:
             sure_through=self.sure_through,
             offset_s=self.time.known_s,
             awaits_greeting=self.awaits_greeting,
+            alarms=word.alarms(),
         )
 
     def drop_below(self, done_through: int) -> None:

@@ -13,15 +13,22 @@ goes into the state.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+
+from headwater.algebra import ranges
 from headwater.algebra.acknowledgement import Acknowledgement, Greeting
+from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.interval_set import IntervalSet
+from headwater.algebra.ranges import Range
 from headwater.algebra.site_state import FOREVER, Reason
 from headwater.edge.outputs import MarkAcked, MarkUnacked, Notice, Outlived
 from headwater.edge.pane_book import EMPTY_CLOSE
 from headwater.edge.query_edge import QueryEdge
 
 Heard = MarkAcked | MarkUnacked | Outlived | Notice
+CarriersOf = Callable[[str], Sequence[str]]
+"""By query: peers to whom this site has handed its summaries."""
 
 
 class AckReader:
@@ -66,7 +73,12 @@ class AckReader:
 
 
 def read_ack(
-    edge: QueryEdge, ack: Acknowledgement, *, summary_life_s: float, now_s: float
+    edge: QueryEdge,
+    ack: Acknowledgement,
+    *,
+    summary_life_s: float,
+    carriers_of: CarriersOf,
+    now_s: float,
 ) -> list[Heard]:
     """Apply it; the writes and alarms that follow.
 
@@ -88,14 +100,14 @@ def read_ack(
     edge.hear_others(others_s, now_s=now_s)
     for greeting in ack.greetings:
         if greeting.ordinal == ordinal and greeting.incarnation == word.incarnation:
-            word.greet(greeting.number)
+            edge.record_changed |= word.greet(greeting.number)
             edge.former_through = greeting.former_through
             clock_s = greeting.former_clock_s
             edge.hear_former(None if clock_s is None else clock_s + ack.age_s, now_s=now_s)
         elif greeting.ordinal == ordinal and _is_higher(greeting, word.incarnation):
             return [*heard, Outlived(greeting.incarnation)]
     reader = AckReader(ack, ordinal=ordinal, incarnation=word.incarnation)
-    heard += _alarms(edge, reader)
+    heard += _alarms(edge, reader, carriers_of)
     before_s = now_s - ack.age_s - ack.late_s - summary_life_s
     landed = _read_flights(edge, reader, before_s=before_s)
     _read_doubtful(edge, reader, before_s=before_s)
@@ -172,29 +184,45 @@ def _read_doubtful(edge: QueryEdge, reader: AckReader, *, before_s: float) -> No
             edge.word.close_empty(first, last)
 
 
-def _alarms(edge: QueryEdge, reader: AckReader) -> list[Heard]:
-    """A relay is trusted for values, not for presence: a site looks for what it never sent.
+def _alarms(edge: QueryEdge, reader: AckReader, carriers_of: CarriersOf) -> list[Heard]:
+    """A relay is trusted for values, not for presence: a site looks for what it never sent. What it
+    finds goes into its state, once for each pane."""
+    claims = ranges.normal(
+        gap
+        for first, last in _claims(edge, reader)
+        for open_first, open_last in edge.word.undeclined(first, last)
+        for gap in edge.word.unalarmed(open_first, open_last)
+    )
+    heard: list[Heard] = []
+    kind, ordinal = AlarmKind.NEVER_CUT, edge.word.ordinal
+    for panes in claims:
+        text = (
+            f"the root holds an update of {_panes_text(panes)} that this site never cut; a relay "
+            "on the way is wrong or hostile"
+        )
+        alarm = Alarm.of(kind, edge.id, ordinal, panes, text, carriers_of(edge.id))
+        if edge.word.raise_alarm(alarm):
+            heard.append(Notice("alarm", f"{edge.id}: {text}"))
+    return heard
+
+
+def _claims(edge: QueryEdge, reader: AckReader) -> Iterator[Range]:
+    """What the root says that it holds of this site, and can't.
 
     A bit has no incarnation, and may speak of a former cube: its clock may have been ahead of ours.
     So bits are checked beyond the panes that the root may hold from there, when it has told; and
     not at all where a query begins with the earliest record, which a new cube reads again.
     """
-    claims = [
-        pane
-        for pane, updates in reader.extras.items()
-        if pane >= edge.word.done_through
-        and any(last > edge.book.updates_of(pane) for _, last in updates.ranges())
-        and pane not in edge.cutting
-    ]
+    for pane, updates in reader.extras.items():
+        is_above = any(last > edge.book.updates_of(pane) for _, last in updates.ranges())
+        if pane >= edge.word.done_through and is_above and pane not in edge.cutting:
+            yield pane, pane
     if edge.word.first_pane not in (None, -FOREVER) and edge.former_through is not None:
         open_from = max(edge.closed_through, edge.former_through)
-        claims += [pane for pane in reader.panes if pane >= open_from]
-        claims += [max(first, open_from) for first, last in reader.held if last >= open_from]
-    claims = [pane for pane in claims if not edge.word.is_declined(pane)]
-    if not claims:
-        return []
-    text = (
-        f"{edge.id}: the root holds an update of pane {min(claims)} that this site never cut "
-        f"({len(claims)} such panes); a relay on the way is wrong or hostile"
-    )
-    return [Notice("alarm", text)]
+        yield from ((pane, pane) for pane in reader.panes if pane >= open_from)
+        yield from ((max(first, open_from), last) for first, last in reader.held)
+
+
+def _panes_text(panes: Range) -> str:
+    first, last = panes
+    return f"pane {first}" if first == last else f"panes {first} to {last}"

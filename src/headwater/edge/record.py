@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.algebra.alarm import Alarm
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER, Declined, Tally
 from headwater.edge.report import QueryBatch
@@ -63,6 +64,8 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     the times of records alone; None: not known, as of records that did not tell."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
+    alarms: tuple[Alarm, ...] = ()
+    """Those that the root has not greeted yet."""
 
 
 class PaneKept(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import msgspec
 
+from headwater.algebra.alarm import ALARMS_TOLD_MAX, Alarm
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
@@ -30,11 +31,11 @@ class SiteWord:
     """One query at one site. Panes below ``done_through`` are left out of what is said."""
 
     __slots__ = (
-        "_config", "_counts", "_damaged", "_declined", "_empty", "_must_speak", "_never",
-        "_numbered_s", "_tally_changed", "_told_s", "_trusted_from", "catching_up", "done_through",
-        "ended", "first_pane", "greeted_number", "has_changed", "incarnation", "is_greeted",
-        "message", "number", "ordinal", "query", "sealed_through", "status", "tally",
-        "unread",
+        "_alarmed", "_alarms", "_config", "_counts", "_damaged", "_declined", "_empty",
+        "_must_speak", "_never", "_numbered_s", "_tally_changed", "_told_s", "_trusted_from",
+        "catching_up", "done_through", "ended", "first_pane", "greeted_number", "has_changed",
+        "incarnation", "is_greeted", "message", "number", "ordinal", "query", "sealed_through",
+        "status", "tally", "unread",
     )  # fmt: skip
 
     def __init__(self, query: str, ordinal: int, incarnation: int, config: EdgeConfig) -> None:
@@ -61,6 +62,10 @@ class SiteWord:
         self._declined: dict[Reason, IntervalSet] = {}
         self._never = IntervalSet()
         self._counts: dict[int, int] = {}
+        self._alarms: dict[Alarm, int] = {}
+        """With the number of the first state that tells of it."""
+        self._alarmed = IntervalSet()
+        """Panes of which the alarm is given: it is raised once for each."""
         self._trusted_from: dict[int, int] = {}
         self._told_s = NEVER_S
         self._numbered_s = NEVER_S
@@ -78,6 +83,8 @@ class SiteWord:
         self._damaged = IntervalSet(record.damaged)
         for declined in record.declined:
             self._add_declined(declined.first, declined.last, declined.reason)
+        for alarm in record.alarms:
+            self.raise_alarm(alarm)
         self.has_changed = True
 
     # What is said of panes
@@ -127,6 +134,20 @@ class SiteWord:
         self.unread, self._tally_changed = unread, True
         return True
 
+    def raise_alarm(self, alarm: Alarm) -> bool:
+        """False: there is no room before the root has heard others. It still holds then what is
+        wrong, and its next acknowledgement raises it again."""
+        if len(self._alarms) >= ALARMS_TOLD_MAX:
+            return False
+        self._alarms[alarm] = self.number + 1
+        self._alarmed.add(alarm.first, alarm.last)
+        self.has_changed = True
+        return True
+
+    def unalarmed(self, first: int, last: int) -> Iterable[tuple[int, int]]:
+        """Of these panes those of which no alarm is given."""
+        return self._alarmed.gaps(first, last)
+
     def is_declined(self, pane: int) -> bool:
         return pane in self._never
 
@@ -161,14 +182,21 @@ class SiteWord:
         """An outdated root was heard: the state tells it of the life that was heard before."""
         self._must_speak = True
 
-    def greet(self, number: int) -> None:
+    def greet(self, number: int) -> bool:
+        """Whether that lets go of an alarm, which must be remembered."""
         self.is_greeted = True
         self.greeted_number = max(self.greeted_number, number)
+        told = [one for one, since in self._alarms.items() if since <= self.greeted_number]
+        for alarm in told:
+            del self._alarms[alarm]
+        return bool(told)
 
     def forget_greeting(self) -> None:
         """Another root: it has heard nothing of this."""
         self.is_greeted, self.greeted_number = False, 0
         self._trusted_from = dict.fromkeys(self._trusted_from, self.number + 1)
+        self._alarms = dict.fromkeys(self._alarms, self.number + 1)
+        self._alarmed = IntervalSet((alarm.first, alarm.last) for alarm in self._alarms)
         self.has_changed = True
 
     def number_changes(self, *, now_s: float) -> bool:
@@ -206,7 +234,8 @@ class SiteWord:
     def drop_below(self, done_through: int) -> None:
         """Not news: the root said so itself, so the number stays."""
         self.done_through = done_through
-        for panes in (self._empty, self._damaged, self._never, *self._declined.values()):
+        known_panes = (self._empty, self._damaged, self._alarmed, self._never)
+        for panes in (*known_panes, *self._declined.values()):
             panes.remove(-FOREVER, done_through - 1)
         for known in (self._counts, self._trusted_from):
             for pane in [pane for pane in known if pane < done_through]:
@@ -232,6 +261,7 @@ class SiteWord:
             offset_s=offset_s,
             root_incarnation=root_incarnation,
             unread=self.unread,
+            alarms=self.alarms(),
         )
 
     def empty(self) -> Ranges:
@@ -239,6 +269,9 @@ class SiteWord:
 
     def damaged(self) -> Ranges:
         return self._damaged.ranges()
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        return tuple(self._alarms)
 
     def declined(self) -> tuple[Declined, ...]:
         if not self._never:

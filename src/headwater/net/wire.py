@@ -26,6 +26,13 @@ from headwater.algebra.acknowledgement import (
     Greeting,
     PaneHeld,
 )
+from headwater.algebra.alarm import (
+    ALARM_CHARACTERS_MAX,
+    ALARMS_TOLD_MAX,
+    CARRIERS_NAMED_MAX,
+    Alarm,
+    AlarmKind,
+)
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
@@ -112,6 +119,16 @@ class WireUnread(msgspec.Struct, frozen=True, array_like=True):
     named: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=UNREAD_NAMED_MAX)]
 
 
+class WireAlarm(msgspec.Struct, frozen=True, array_like=True):
+    """Its query and its site are those of the state."""
+
+    kind: Name
+    first: Pane
+    last: Pane
+    text: Annotated[str, Meta(max_length=ALARM_CHARACTERS_MAX)]
+    carriers: Annotated[tuple[Name, ...], Meta(max_length=CARRIERS_NAMED_MAX)] = ()
+
+
 class WireState(msgspec.Struct, frozen=True, array_like=True):
     query: Name
     ordinal: Ordinal
@@ -134,6 +151,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     """None: nothing, as nearly always."""
     twice_bytes: Number = 0
     """The last of the tally."""
+    alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
 
 
 class WireAck(msgspec.Struct, frozen=True, array_like=True):
@@ -306,6 +324,7 @@ def wire_state(state: SiteState) -> WireState:
         state.root_incarnation,
         WireUnread(state.unread.count, state.unread.named) if state.unread else None,
         state.tally.twice_bytes,
+        tuple(WireAlarm(a.kind, a.first, a.last, a.text, a.carriers) for a in state.alarms),
     )
 
 
@@ -329,8 +348,20 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         offset_s=wire.offset_s,
         root_incarnation=wire.root_incarnation,
         unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
+        alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
         proof=proof_of(signed),
     )
+
+
+def _checked_alarm(wire: WireState, alarm: WireAlarm) -> Alarm:
+    if alarm.last < alarm.first:
+        raise Refused(
+            Refusal.MALFORMED, f"alarm: panes {alarm.first} to {alarm.last}, wanted a range"
+        )
+    return Alarm(
+        _alarm_kind(alarm.kind), wire.query, wire.ordinal,
+        alarm.first, alarm.last, alarm.text, alarm.carriers,
+    )  # fmt: skip
 
 
 def proof_of(signed: WireSigned) -> Proof | None:
@@ -409,3 +440,11 @@ def _reason(text: str) -> Reason:
         return Reason(text)
     except ValueError:
         return Reason.FAILED
+
+
+def _alarm_kind(text: str) -> AlarmKind:
+    """As with reasons: one that only a newer version knows is no reason not to hear the alarm."""
+    try:
+        return AlarmKind(text)
+    except ValueError:
+        return AlarmKind.UNNAMED

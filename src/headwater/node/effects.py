@@ -39,7 +39,7 @@ from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
 from headwater.plan.query import Query
-from headwater.root.outputs import Answer, Ended, Keep, KeepState, Trim
+from headwater.root.outputs import Answer, Ended, Keep, KeepAlarm, KeepState, Trim
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -107,6 +107,7 @@ Effect = (
     | LoadAndSend
     | Keep
     | KeepState
+    | KeepAlarm
     | Trim
     | Answer
     | Ended
@@ -135,6 +136,7 @@ __all__ = [
     "Hangup",
     "Installed",
     "Keep",
+    "KeepAlarm",
     "KeepCommand",
     "KeepCounts",
     "KeepState",

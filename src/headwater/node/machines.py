@@ -7,6 +7,7 @@ in the order in which it was said.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from headwater.algebra.summary import Merger, Rows, Summary
 from headwater.edge import outputs as edge_out
@@ -95,6 +96,7 @@ class Machines:
                 retention_s=config.retention_s,
                 born_s=born_s,
                 made_s=made_s,
+                carriers_of=self.peer.handed_to,
             )
         self.roots: dict[str, Root] = {}
         self.ledgers: dict[str, RootKept] = {}
@@ -318,6 +320,7 @@ class Machines:
             now_s=now_s,
             start=self._root_start,
             ahead_s=self.ahead_s,
+            carriers_of=partial(self.peer.above, str(query.id)),
         )
         kept = self.ledgers.pop(str(query.id), None)
         if kept is not None:

@@ -373,6 +373,22 @@ class Peer:
         """This peer's parents on each tree of a query, and the host of the last resort."""
         return self._paths.ways(query_id)
 
+    def handed_to(self, query_id: str) -> list[str]:
+        """Those to whom this peer has handed summaries of a query, or would: who may have carried
+        what is held of its site."""
+        parents = [way.parent for way in self._paths.ways(query_id)]
+        return [*parents, *self._router.carriers(query_id)]
+
+    def above(self, query_id: str, ordinal: int) -> list[str]:
+        """The peers between a site and the query's root, on any of its trees."""
+        query = self._router.query(query_id)
+        if query is None:
+            return []
+        trees = (tree for plan in query.plans for tree in plan.trees)
+        above = dict.fromkeys(one for tree in trees for one in tree.ancestors_of(ordinal))
+        names = (self._roster.name_of[one] for one in above)
+        return [name for name in names if name != query.root]
+
     def stages(self) -> dict[str, int]:
         """How many summaries left by each stage of the routing policy."""
         return dict(self._carrier.stages)

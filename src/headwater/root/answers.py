@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from headwater.algebra import bitset
 from headwater.plan.query import Query
+from headwater.root.alarm_book import AlarmBook
 from headwater.root.assess import Assessment, assess, signature_of
 from headwater.root.config import RootConfig
 from headwater.root.envelope import NONE_LEFT_OUT, Envelope, LeftOut, Trigger
@@ -36,6 +37,7 @@ class Answers:
         config: RootConfig,
         scoreboard: Scoreboard,
         book: WindowBook,
+        alarms: AlarmBook,
         *,
         roster_version: int,
     ) -> None:
@@ -43,6 +45,7 @@ class Answers:
         self._config = config
         self._scoreboard = scoreboard
         self._book = book
+        self._alarms = alarms
         self._roster_version = roster_version
         self._dirty: dict[int, None] = {}
         self.under_way: Answer | None = None
@@ -143,7 +146,9 @@ class Answers:
 
     def assess(self, window: int) -> Assessment:
         missing_max = self._config.missing_listed_max
-        return assess(self._scoreboard, self._book.spec, window, missing_max=missing_max)
+        return assess(
+            self._scoreboard, self._alarms, self._book.spec, window, missing_max=missing_max
+        )
 
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
         if window.revision:
@@ -170,6 +175,8 @@ class Answers:
             tally=self._scoreboard.table.tally,
             damaged=found.damaged,
             part=self._query.part,
+            alarms=found.alarms,
+            alarm_count=found.alarm_count,
         )
 
     # What became of it

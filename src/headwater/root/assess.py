@@ -15,7 +15,8 @@ from headwater.algebra import bitset, ranges
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import PaneState, Reason
-from headwater.root.envelope import Envelope, MissingSite
+from headwater.root.alarm_book import AlarmBook
+from headwater.root.envelope import ALARMS_LISTED_MAX, Envelope, MissingSite, WindowAlarm
 from headwater.root.pane_board import PaneBoard
 from headwater.root.scoreboard import Scoreboard
 
@@ -35,12 +36,14 @@ class Assessment(msgspec.Struct, frozen=True):
     damaged: int
     is_exact: bool
     is_final: bool
+    alarms: tuple[WindowAlarm, ...] = ()
+    alarm_count: int = 0
 
     def signature(self) -> int:
         """Equal when a new revision would say nothing new, but for rows."""
         return _signature(
             self.covered, self.missing, self.missing_count, self.is_exact, self.is_final,
-            self.damaged,
+            self.damaged, self.alarms, self.alarm_count,
         )  # fmt: skip
 
 
@@ -53,12 +56,12 @@ def signature_of(envelope: Envelope) -> int:
     is_exact = envelope.exact or envelope.left_out.exact_otherwise
     return _signature(
         envelope.covered, envelope.missing, envelope.missing_count, is_exact,
-        envelope.final, envelope.damaged,
+        envelope.final, envelope.damaged, envelope.alarms, envelope.alarm_count,
     )  # fmt: skip
 
 
 def assess(
-    scoreboard: Scoreboard, spec: WindowSpec, window: int, *, missing_max: int
+    scoreboard: Scoreboard, book: AlarmBook, spec: WindowSpec, window: int, *, missing_max: int
 ) -> Assessment:
     boards = [scoreboard.peek(pane) for pane in spec.panes_of(window)]
     expected = scoreboard.table.expected
@@ -69,6 +72,7 @@ def assess(
         absent |= expected & ~(board.in_whole & ~board.declined)
         is_settled = is_settled and not expected & ~board.settled
     is_sealed = scoreboard.table.sealed_through >= boards[-1].pane + 1
+    alarms = alarms_of(scoreboard, book, spec, window)
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
         rows_number=max(board.rows_number for board in boards),
@@ -77,9 +81,27 @@ def assess(
         missing=_missing(scoreboard, boards, absent, missing_max) if absent else (),
         missing_count=absent.bit_count(),
         damaged=damaged.bit_count(),
-        is_exact=not absent and not damaged,
+        is_exact=not absent and not damaged and not alarms,
         is_final=is_settled and is_sealed,
+        alarms=alarms[:ALARMS_LISTED_MAX],
+        alarm_count=len(alarms),
     )
+
+
+def alarms_of(
+    scoreboard: Scoreboard, book: AlarmBook, spec: WindowSpec, window: int
+) -> tuple[WindowAlarm, ...]:
+    """Also of a window that is final: there they stand beside the answer."""
+    panes, names = spec.panes_of(window), scoreboard.table.names
+    found = [
+        WindowAlarm(
+            names.get(alarm.ordinal, ""), alarm.kind,
+            (max(alarm.first, panes.start), min(alarm.last, panes.stop - 1)),
+            alarm.text, alarm.carriers,
+        )
+        for alarm in book.of(panes.start, panes.stop - 1)
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (one.site, one.kind, one.panes)))
 
 
 def _missing(
@@ -137,10 +159,14 @@ def _signature(
     is_exact: bool,
     is_final: bool,
     damaged: int,
+    alarms: tuple[WindowAlarm, ...],
+    alarm_count: int,
 ) -> int:
-    """States and reasons are left out: that a silent site turns out to be behind is no revision."""
+    """States and reasons are left out: that a silent site turns out to be behind is no revision.
+    Nor is an alarm that is raised again, in other words."""
     panes: dict[str, Ranges] = {}
     for one in missing:
         panes[one.site] = ranges.union(panes.get(one.site, ()), one.panes)
     named = tuple(sorted(panes.items()))
-    return hash((covered, named, missing_count, is_exact, is_final, damaged))
+    raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
+    return hash((covered, named, missing_count, is_exact, is_final, damaged, raised))

@@ -51,6 +51,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parked_bytes_max: int = 64 * MEBIBYTE
     missing_listed_max: int = 10_000
     """Missing sites that an envelope names; beyond, they are only counted."""
+    alarms_max: int = 1_024
+    """Alarms of one query that are kept by name. Beyond, the oldest about windows that are over
+    give way; where there are none, one alarm stands for all that find no room."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

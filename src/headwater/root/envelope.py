@@ -14,7 +14,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from headwater.algebra.ranges import Ranges
+from headwater.algebra.alarm import AlarmKind
+from headwater.algebra.ranges import Range, Ranges
 from headwater.algebra.site_state import PaneState, Tally
 from headwater.plan.part import Part
 
@@ -37,6 +38,32 @@ class MissingSite(msgspec.Struct, frozen=True, array_like=True):
     state: PaneState
     reason: str
     panes: Ranges
+
+
+ALARMS_LISTED_MAX = 8
+"""Alarms that an envelope names; ``alarm_count`` is the truth."""
+
+
+class WindowAlarm(msgspec.Struct, frozen=True):
+    """What an alarm says of one window."""
+
+    site: str
+    """Whose panes they are; empty: of several."""
+    kind: AlarmKind
+    panes: Range
+    """The first and the last of this window's that it is about."""
+    text: str
+    carriers: tuple[str, ...] = ()
+    """Peers that may have carried what is wrong."""
+
+    def line(self) -> str:
+        """
+        >>> WindowAlarm("fra", AlarmKind.NEVER_CUT, (7, 7), "never cut by it", ("hub",)).line()
+        'alarm of fra (never cut): never cut by it; possible carriers: hub'
+        """
+        site = f" of {self.site}" if self.site else ""
+        carriers = ", ".join(self.carriers) or "any member of the query's trees"
+        return f"alarm{site} ({self.kind}): {self.text}; possible carriers: {carriers}"
 
 
 LEFT_OUT_NAMED_MAX = 4
@@ -129,6 +156,9 @@ class Envelope(msgspec.Struct, frozen=True):
     left_out: LeftOut = LeftOut()
     """Groups without a row, because a value of theirs can't be computed; filled in by who
     publishes it."""
+    alarms: tuple[WindowAlarm, ...] = ()
+    """What somebody has found to be wrong with this window: it is not exact."""
+    alarm_count: int = 0
 
     def without(self, left_out: LeftOut) -> Envelope:
         """The same answer, lacking these groups: it is not exact."""

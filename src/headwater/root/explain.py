@@ -9,9 +9,10 @@ from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
-from headwater.root.envelope import Envelope, LeftOut, MissingSite
+from headwater.root.envelope import Envelope, LeftOut, MissingSite, WindowAlarm
 
 SITES_SHOWN_MAX = 50
+ALARMS_SHOWN_MAX = 8
 BEFORE_BEGIN = "before the begin"
 OVER = "over"
 NO_ANSWER_KEPT = (
@@ -74,6 +75,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Of a stream with several roots: which one."""
     left_out: LeftOut = LeftOut()
     """Groups that the newest published revision lacks."""
+    alarms: tuple[WindowAlarm, ...] = ()
+    """What was found to be wrong with it, also after it was final."""
 
     def text(self) -> str:
         """For a person, at three in the morning."""
@@ -95,6 +98,9 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {what} at {self.damaged} sites")
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
+        lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
+        if len(self.alarms) > ALARMS_SHOWN_MAX:
+            lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
         lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
         lines += [f"  {sentence}" for sentence in self.awaited]
@@ -121,6 +127,7 @@ class Explanation(msgspec.Struct, frozen=True):
             missing_count=envelope.missing_count,
             damaged=envelope.damaged,
             left_out=envelope.left_out,
+            alarms=self.alarms or envelope.alarms,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),
         )
 
@@ -151,6 +158,8 @@ class RootProgress(msgspec.Struct, frozen=True):
     failure: str | None
     """Why the last answer could not be made; None: it could."""
     has_ended: bool
+    alarms: int = 0
+    """That stand in its book."""
 
 
 def span_text(start_us: int, end_us: int) -> str:

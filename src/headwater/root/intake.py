@@ -7,8 +7,9 @@ acknowledgement. Everything that is let in is kept first, under a number that ri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from headwater.algebra.alarm import Alarm
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, SiteState
@@ -16,10 +17,12 @@ from headwater.algebra.summary import STATE_PANES_MAX, Lane, Merger, Summary
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.ack_cutter import AckCutter
+from headwater.root.alarm_book import AlarmBook
 from headwater.root.answers import Answers
 from headwater.root.config import RootConfig
 from headwater.root.outputs import (
     Keep,
+    KeepAlarm,
     KeepState,
     KeptSummary,
     Notice,
@@ -37,6 +40,8 @@ from headwater.root.windows import WindowBook
 
 FOLLOW_CLOCKS_EVERY_S = 0.5
 """How often the median of the sites' clocks is taken."""
+CarriersOf = Callable[[int], Sequence[str]]
+"""By ordinal: the peers above a site on any of the query's trees, the root apart."""
 MAJORITY_SITES_MIN = 3
 """Of fewer sites none is outvoted by the others."""
 
@@ -54,6 +59,7 @@ class Intake:
         incarnation: int,
         start: int,
         ahead_s: float,
+        carriers_of: CarriersOf,
         now_s: float,
     ) -> None:
         self.query = query
@@ -67,9 +73,12 @@ class Intake:
         self._is_restored = False
         self.windows.ahead_s = ahead_s
         self.parking = Parking(config, merger)
+        self.alarms = AlarmBook(self.id, alarms_max=config.alarms_max)
+        self._carriers_of = carriers_of
         self.answers = Answers(
-            query, config, self.scoreboard, self.windows, roster_version=roster.version
-        )
+            query, config, self.scoreboard, self.windows, self.alarms,
+            roster_version=roster.version,
+        )  # fmt: skip
         self.acks = AckCutter(self.id, incarnation, config, start=start)
         self.kept = 0
         """The number of the newest kept summary."""
@@ -87,6 +96,7 @@ class Intake:
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""
         self.table.is_restoring = True
+        self.alarms.restore(kept.alarms)
         self.kept = replay(self.scoreboard, kept)
         self._restored = {one.window: one for one in kept.answers}
         if kept.done_through is not None:
@@ -226,6 +236,10 @@ class Intake:
 
     def _hear(self, state: SiteState, *, now_s: float) -> None:
         former = self.table.views.get(state.ordinal)
+        told = former.state.alarms if former is not None else ()
+        for alarm in state.alarms:
+            if alarm not in told:  # it is told until it is greeted
+                self.raise_alarm(alarm, now_s=now_s)
         if former is not None and former.state.incarnation == state.incarnation:
             self._keep_empty_closes(state)
         boards = self.scoreboard.hear(state, since=self.kept + 1)
@@ -308,6 +322,37 @@ class Intake:
             self.sealed_through = sealed_through
             for window in self.windows.sealed_below(sealed_through):
                 self.answers.mark(window.window)
+
+    # Alarms
+
+    def raise_alarm(self, alarm: Alarm, *, now_s: float) -> None:
+        """Kept before the state that told of it: so a crash in between lets the site say it again.
+
+        An alarm is about what this root holds or held, so nothing beyond is doubted for it.
+        """
+        newest = max([*self.scoreboard.boards, self.windows.done_through - 1])
+        found = alarm.within(self.table.begin, newest)
+        if found is None:
+            text = f"{self._site_text(alarm)}: of panes that the root holds nothing of"
+            self.notice("alarm of nothing", text)
+            return
+        known = (*self._carriers_of(found.ordinal), *found.carriers)
+        carriers = [name for name in known if name != self.query.root]
+        found = Alarm.of(
+            found.kind, self.id, found.ordinal, (found.first, found.last), found.text, carriers
+        )
+        standing = self.alarms.add(
+            found, done_through=self.windows.done_through, wall_s=now_s + self.windows.ahead_s
+        )
+        self.outputs.append(KeepAlarm(self.id, standing))
+        self.notice("alarm", f"{self._site_text(found)}: {found.text}")
+        for number, window in self.windows.windows.items():
+            panes = self.windows.spec.panes_of(number)
+            if not window.is_final and standing.alarm.concerns(panes.start, panes.stop - 1):
+                self.answers.mark(number)
+
+    def _site_text(self, alarm: Alarm) -> str:
+        return self.table.names.get(alarm.ordinal, "several sites")
 
     # Boards and windows
 

@@ -1,7 +1,8 @@
 """What the root wants done: the shell does it in order, and durably where it says so.
 
-``Keep``, ``KeepState`` and ``Trim`` are writes to the root's ledger. They are executed before
-anything that follows them in the list; so an ``Acknowledge`` never says more than the disk holds.
+``Keep``, ``KeepState``, ``KeepAlarm`` and ``Trim`` are writes to the root's ledger. They are
+executed before anything that follows them in the list; so an ``Acknowledge`` never says more than
+the disk holds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Rows
+from headwater.root.alarm_book import StandingAlarm
 from headwater.root.envelope import Envelope
 
 
@@ -44,6 +46,13 @@ class KeepState(msgspec.Struct, frozen=True):
     query: str
     state: SiteState
     since: int
+
+
+class KeepAlarm(msgspec.Struct, frozen=True):
+    """Write it in the place of an earlier one with the same (query, number)."""
+
+    query: str
+    standing: StandingAlarm
 
 
 class Trim(msgspec.Struct, frozen=True):
@@ -100,6 +109,7 @@ class RootKept(msgspec.Struct, frozen=True):
     """The newest number that a kept summary ever had, also one that is gone: none is used again."""
     lost: tuple[KeptSummary, ...] = ()
     """What was set aside as damaged and has not come again: answers may have had it in them."""
+    alarms: tuple[StandingAlarm, ...] = ()
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
@@ -128,4 +138,4 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
-Output = Keep | KeepState | Trim | Answer | Acknowledge | Outdated | Ended | Notice
+Output = Keep | KeepState | KeepAlarm | Trim | Answer | Acknowledge | Outdated | Ended | Notice

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+from headwater.algebra.alarm import Alarm
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger, Summary
 from headwater.plan.query import Query
@@ -18,7 +19,7 @@ from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
 from headwater.root.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.explain import Explanation, RootProgress
-from headwater.root.intake import Intake
+from headwater.root.intake import CarriersOf, Intake
 from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, RootKept, Trim
 from headwater.root.view import explain, progress_of
 from headwater.root.windows import Window
@@ -38,14 +39,16 @@ class Root:
         now_s: float,
         start: int = 0,
         ahead_s: float = 0.0,
+        carriers_of: CarriersOf = lambda ordinal: (),
     ) -> None:
         """``start`` counts the starts of the ledger's agent; ``ahead_s`` is how far the wall clock
-        is ahead of the steady one."""
+        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms."""
         self.query = query
         self.id = str(query.id)
         self._make_intake = partial(
-            Intake, query=query, roster=roster, config=config, merger=merger, start=start
-        )
+            Intake, query=query, roster=roster, config=config, merger=merger, start=start,
+            carriers_of=carriers_of,
+        )  # fmt: skip
         self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self.has_ended = False
 
@@ -56,6 +59,7 @@ class Root:
         self.windows = intake.windows
         self.parking = intake.parking
         self.answers = intake.answers
+        self.alarms = intake.alarms
 
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""
@@ -98,6 +102,11 @@ class Root:
     def receive_states(self, states: Iterable[SiteState], *, now_s: float) -> None:
         self._intake.receive_states(states, now_s=now_s)
 
+    def raise_alarm(self, alarm: Alarm, *, now_s: float) -> None:
+        """Somebody has found that panes are not what they are said to be: their windows are not
+        exact, those apart that are final, and people hear of it."""
+        self._intake.raise_alarm(alarm, now_s=now_s)
+
     @property
     def kept(self) -> int:
         """The number of the newest kept summary."""
@@ -119,6 +128,8 @@ class Root:
         if self.windows.advance(sealed_through=self.table.sealed_through):
             done_through = self.windows.done_through
             self._intake.outputs.append(Trim(self.id, done_through))
+            wall_s = now_s + self.windows.ahead_s
+            self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
             self.scoreboard.drop_below(done_through)
             self.parking.drop_below(done_through)
             self._intake.acks.drop_below(done_through)

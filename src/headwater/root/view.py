@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.plan.timestamps import timestamp_text
+from headwater.root.assess import alarms_of
 from headwater.root.envelope import LeftOut
 from headwater.root.explain import (
     BEFORE_BEGIN,
@@ -47,6 +48,7 @@ def explain(root: Root, number: int) -> Explanation:
         unread=sites_unread(root),
         part=query.part,
         left_out=window.left_out if window else LeftOut(),
+        alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
     )
 
 
@@ -68,6 +70,7 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         ahead=sites_ahead(root),
         unread=sites_unread(root),
         part=root.query.part,
+        alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
     )
 
 
@@ -111,6 +114,7 @@ def progress_of(root: Root) -> RootProgress:
         counters=dict(root.counters),
         failure=answers.failure,
         has_ended=root.has_ended,
+        alarms=len(root.alarms),
     )
 
 

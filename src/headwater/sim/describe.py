@@ -32,6 +32,8 @@ def _describe(what: Any) -> str:
             return f"keep #{kept.number} {query} pane {kept.pane} {_coverage(kept.coverage)}"
         case do.KeepState(_, state, since):
             return f"keep state since {since}: {_state(state)}"
+        case do.KeepAlarm(query, standing):
+            return f"keep alarm {standing.number} of {query}: {standing.alarm.text}"
         case do.Cut(query, panes, record, sent):
             return f"cut {query} panes {panes} sent={sent} {_record(record)}"
         case do.Remember(query, record):
@@ -105,6 +107,7 @@ def _state(state: SiteState) -> str:
         f"{state.query} site {state.ordinal} life {state.incarnation % 997} #{state.number} first "
         f"{state.first_pane} sealed {state.sealed_through} empty {_ranges(state.empty)} "
         f"declined {declined} counts {state.counts}"
+        + (f" alarms {[one.text for one in state.alarms]}" if state.alarms else "")
         + (f" damaged {_ranges(state.damaged)}" if state.damaged else "")
         + (" catching up" if state.catching_up else "")
     )

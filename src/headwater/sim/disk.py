@@ -20,6 +20,7 @@ from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import QueryBatch
 from headwater.plan.command import Count, Install
 from headwater.plan.query import Query
+from headwater.root.alarm_book import StandingAlarm
 from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
 from headwater.sim.bag import Bag
 from headwater.sim.births import Births
@@ -313,6 +314,7 @@ class LedgerDisk:
         self.by_pane: dict[int, list[KeptSummary]] = {}
         self.states: dict[tuple[int, int], KeepState] = {}
         self.answers: dict[int, WindowAnswered] = {}
+        self.alarms: dict[int, StandingAlarm] = {}
         self.done_through: int | None = None
 
     def keep(self, kept: KeptSummary) -> None:
@@ -323,6 +325,9 @@ class LedgerDisk:
 
     def keep_state(self, state: KeepState) -> None:
         self.states[state.state.ordinal, state.state.incarnation] = state
+
+    def keep_alarm(self, standing: StandingAlarm) -> None:
+        self.alarms[standing.number] = standing
 
     def trim(self, done_through: int, query: Query) -> None:
         self.done_through = done_through
@@ -353,6 +358,7 @@ class LedgerDisk:
             tuple(self.answers[window] for window in sorted(self.answers)),
             self.done_through,
             self._last_number,
+            alarms=tuple(self.alarms.values()),
         )
 
 

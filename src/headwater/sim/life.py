@@ -115,6 +115,7 @@ class Life:
             do.LoadAndSend: self._load,
             do.Keep: lambda effect: self._ledger(effect.query).keep(effect.kept),
             do.KeepState: lambda effect: self._ledger(effect.query).keep_state(effect),
+            do.KeepAlarm: lambda effect: self._ledger(effect.query).keep_alarm(effect.standing),
             do.Trim: self._trim,
             do.Answer: self._answer,
             do.KeepCommand: self._keep_command,
@@ -413,8 +414,8 @@ class Life:
 DURABLE = frozenset(
     {
         do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
-        do.Keep, do.KeepState, do.Trim, do.KeepCommand, do.KeepCounts, do.AnswersBegun,
-        do.AnswersEnded, do.LiveAnew, do.RiseAbove,
+        do.Keep, do.KeepState, do.KeepAlarm, do.Trim, do.KeepCommand, do.KeepCounts,
+        do.AnswersBegun, do.AnswersEnded, do.LiveAnew, do.RiseAbove,
     }
 )  # fmt: skip
 """Effects that write to the disk."""

@@ -43,8 +43,10 @@ from headwater.errors import (
 )
 from headwater.plan.query import Query
 from headwater.root.ack_cutter import LIFE_BITS
+from headwater.root.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import (
     Keep,
+    KeepAlarm,
     KeepState,
     KeptSummary,
     RootKept,
@@ -61,11 +63,13 @@ from headwater.store.segments import checksum_of
 from headwater.store.table_cache import TableCache
 
 CACHE_BYTES_MAX = 128 << 20
+ENDED_ALARMS_MAX = 1_000
+"""Alarms of removed queries that are kept, the newest; all go when they are old."""
 ENDED_MAX = 10_000
 """Removed queries that are remembered until the process ends: an answer that was under way when its
 query was removed may still ask for rows. Answers last minutes at most."""
 
-LedgerWrite = Keep | KeepState | Trim
+LedgerWrite = Keep | KeepState | KeepAlarm | Trim
 
 
 class RootLedger:
@@ -139,6 +143,8 @@ class RootLedger:
                     self._keep(write, summary)
                 elif isinstance(write, KeepState):
                     self._keep_state(write)
+                elif isinstance(write, KeepAlarm):
+                    self._keep_alarm(write)
                 else:
                     self._trim(write)
 
@@ -177,8 +183,32 @@ class RootLedger:
             ),
         )
 
+    def _keep_alarm(self, keep: KeepAlarm) -> None:
+        standing = keep.standing
+        self._manifest.run(
+            "INSERT OR REPLACE INTO alarms VALUES (?, ?, ?, ?, 0, ?)",
+            (
+                keep.query,
+                standing.number,
+                standing.alarm.last,
+                standing.last_s,
+                msgspec.msgpack.encode(standing),
+            ),
+        )
+
+    def alarms(self) -> tuple[StandingAlarm, ...]:
+        """Of all queries, removed ones among them, the newest last."""
+        if self._manifest.is_untouched:
+            return ()
+        found = self._manifest.all("SELECT content FROM alarms ORDER BY last_s, query, number")
+        return tuple(msgspec.msgpack.decode(one, type=StandingAlarm) for (one,) in found)
+
     def _trim(self, trim: Trim) -> None:
         done = (trim.query, trim.done_through)
+        self._manifest.run(
+            "DELETE FROM alarms WHERE query = ? AND last_pane < ? AND last_s < ?",
+            (*done, self._clock() - ALARM_KEPT_S),
+        )
         self._manifest.run("DELETE FROM damaged WHERE query = ? AND pane < ?", done)
         self._manifest.run("INSERT OR REPLACE INTO done VALUES (?, ?)", done)
         self._manifest.run("DELETE FROM summaries WHERE query = ? AND pane < ?", done)
@@ -416,6 +446,9 @@ class RootLedger:
                 "SELECT number, pane, coverage FROM damaged WHERE query = ? ORDER BY number",
                 (query,),
             )
+            alarms = self._manifest.all(
+                "SELECT content FROM alarms WHERE query = ? ORDER BY number", (query,)
+            )
         return RootKept(
             query,
             tuple(
@@ -430,6 +463,7 @@ class RootLedger:
             int(done[0]) if done is not None else None,
             last_number,
             tuple(KeptSummary(n, p, decode_coverage(c), None, True) for n, p, c in lost),
+            tuple(msgspec.msgpack.decode(one, type=StandingAlarm) for (one,) in alarms),
         )
 
     def queries(self) -> tuple[str, ...]:
@@ -438,14 +472,27 @@ class RootLedger:
             return ()
         tables = ("summaries", "states", "answers", "done")
         union = " UNION ".join(f"SELECT query FROM {table}" for table in tables)
+        union += " UNION SELECT query FROM alarms WHERE is_ended = 0"
         return tuple(query for (query,) in self._manifest.all(f"{union} ORDER BY 1"))
 
     def forget(self, query: str) -> None:
-        """The query was removed; what was published stays."""
+        """The query was removed; what was published stays, and so do its alarms."""
         with self._manifest.transaction():
+            self._end_alarms(query)
             for table in ("summaries", "states", "answers", "done", "damaged", "numbers"):
                 self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
             self._manifest.after_commit(lambda: self._forgotten(query))
+
+    def _end_alarms(self, query: str) -> None:
+        self._manifest.run("UPDATE alarms SET is_ended = 1 WHERE query = ?", (query,))
+        since_s = self._clock() - ALARM_KEPT_S
+        self._manifest.run("DELETE FROM alarms WHERE is_ended = 1 AND last_s < ?", (since_s,))
+        self._manifest.run(
+            "DELETE FROM alarms WHERE is_ended = 1 AND (query, number) NOT IN ("
+            "SELECT query, number FROM alarms WHERE is_ended = 1 "
+            "ORDER BY last_s DESC, query, number LIMIT ?)",
+            (ENDED_ALARMS_MAX,),
+        )
 
     def _refuse_ended(self, query: str) -> None:
         """Without its summaries an answer of it would have no rows, and say that it is exact."""

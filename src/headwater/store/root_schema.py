@@ -57,5 +57,17 @@ ROOT_SCHEMA = Schema(
                 UNION ALL SELECT query, number FROM damaged
                 UNION ALL SELECT query, since - 1 FROM states) GROUP BY query""",
         ),
+        # What was found to be wrong. It outlives its query: whoever removes a stream takes no alarm
+        # away.
+        (
+            """CREATE TABLE alarms (
+                query TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                last_pane INTEGER NOT NULL,
+                last_s REAL NOT NULL,
+                is_ended INTEGER NOT NULL,
+                content BLOB NOT NULL,
+                PRIMARY KEY (query, number)) WITHOUT ROWID""",
+        ),
     ),
 )
