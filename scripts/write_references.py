@@ -25,9 +25,9 @@ from headwater.plan.roster import Site
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
-    "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "remove",
-    "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site", "certs relay",
-    "certs operator", "certs viewer", "certs show",
+    "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "alarms",
+    "remove", "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site",
+    "certs relay", "certs operator", "certs viewer", "certs show",
 )  # fmt: skip
 
 

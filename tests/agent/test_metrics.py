@@ -12,6 +12,7 @@ from typing import Any, cast
 from headwater.agent.metrics import Numbers, serve_metrics
 from headwater.agent.runtime import SiteRuntime
 from headwater.net.network import LinkCounters, NetworkStats
+from headwater.overlay.lie_book import LieKind, LieMet
 from headwater.spark.keeper import SparkStatus
 from headwater.spark.vitals import Vitals
 from headwater.store.cube import CubeStatus
@@ -42,9 +43,14 @@ class LoopOnly:
         peer = SimpleNamespace(
             heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"],
             asleep_s=lambda: 12.5, awake_share=lambda now_s: 0.5,
+            lies=lambda: (LieMet(LieKind.LEAP, "fra", 4, 0.0, 0.0, "a leap"),),
         )  # fmt: skip
+        roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)
+        progress = SimpleNamespace(roots=roots)
         edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
-        return SimpleNamespace(peer=peer, edge=edge, clock_steps=2)
+        return SimpleNamespace(
+            peer=peer, edge=edge, clock_steps=2, progress=lambda: progress
+        )  # fmt: skip
 
     @property
     def feeder(self) -> Any:
@@ -95,6 +101,10 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text
     assert 'headwater_trouble{what="source weblog"} 1.0' in text
+    assert 'headwater_alarms_total{kind="never cut"} 7.0' in text
+    assert 'headwater_alarms_total{kind="leap"} 4.0' in text
+    assert 'headwater_alarms_total{kind="not signed"} 0.0' in text
+    assert "headwater_alarms_standing 2.0" in text
 
 
 def test_when_the_loop_has_ended_the_stores_are_still_told() -> None:

@@ -107,6 +107,10 @@ class Desk:
         self.answered.append(name)
         if name == api.STREAMS:
             return {"streams": [{"id": str(one.id)} for one in self._live]}
+        if name == api.ALARMS:
+            ids = [str(one.id) for one in (*self._live, named("web_old"), named("old"))]
+            found = [{"id": one, "stream": one.partition("@")[0], "text": "of it"} for one in ids]
+            return {"alarms": [*found, {"id": "", "stream": "", "text": "pay@home#1: …"}]}
         return "answered"
 
     def _compile(self, text: str) -> list[Query]:
@@ -128,12 +132,14 @@ WALTER = who("walter", Role.VIEWER)
 
 def test_a_viewer_sees_and_changes_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    for name in (api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN):
+    for name in (api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN, api.ALARMS):
         desk.ask(name, WALTER, stream="hits")
     for name in (api.PREPARE, api.PREPARE_REMOVAL, "something new"):
         with pytest.raises(NotAuthorised, match="viewer, who changes nothing"):
             desk.ask(name, WALTER, stream="hits", text="hits")
-    assert desk.answered == [api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN]
+    assert desk.answered == [
+        api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN, api.ALARMS,
+    ]  # fmt: skip
     assert desk.compiled == [], "what may not be done costs no work"
 
 
@@ -161,6 +167,25 @@ def test_rights_are_those_of_what_was_compiled_and_of_what_lives(tmp_path: Path)
         desk.ask("something new", who("web"))
     (shown,) = desk.ask(api.STREAMS, who("web"))["streams"]
     assert shown["id"] == str(named("web_hits").id)
+
+
+@pytest.mark.parametrize(
+    ("rights", "shown"),
+    [
+        (OperatorRights("ann"), ["web_hits", "pay", "web_old", "old"]),
+        (OperatorRights("ann", streams=("web_*",)), ["web_hits", "web_old"]),
+        (OperatorRights("ann", streams=("web_hits",)), ["web_hits"]),
+        (OperatorRights("ann", sources=("*.log",)), ["web_hits", "pay"]),
+    ],
+)
+def test_alarms_about_streams_that_may_not_be_read_are_left_out(
+    tmp_path: Path, rights: OperatorRights, shown: list[str]
+) -> None:
+    """Of those that are removed nobody knows the source any more."""
+    desk = Desk(tmp_path, rights, live=(named("web_hits"), named("pay")))
+    *alarms, lie = desk.ask(api.ALARMS, who("ann"))["alarms"]
+    assert [one["stream"] for one in alarms] == shown
+    assert bool(lie["text"]) is (len(shown) == 4), "words may name a stream"
 
 
 def test_what_was_asked_is_written_down_with_its_outcome(tmp_path: Path) -> None:

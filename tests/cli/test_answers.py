@@ -124,6 +124,15 @@ LEFT_OUT = {
 }
 
 
+def test_the_headline_counts_alarms_and_names_the_first() -> None:
+    named = [{"site": "fra", "kind": "never cut"}, {"site": "", "kind": "unnamed"}]
+    assert "2 alarms (of fra: never cut)" in headline(header(0, alarms=named, alarm_count=2))
+    assert "1 alarm (of several sites: unnamed)" in headline(
+        header(0, alarms=named[1:], alarm_count=1)
+    )
+    assert "alarm" not in headline(header(0, alarms=[], alarm_count=0))
+
+
 def test_the_headline_and_the_table_say_how_many_groups_were_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -106,6 +106,13 @@ class Agents:
             return msgspec.to_builtins(api.StreamsReply((line,)))
         if name == api.SITES:
             return msgspec.to_builtins(api.SitesReply(site, ()))
+        if name == api.ALARMS:
+            line = api.AlarmLine(
+                "2026-05-04T12:00:00Z", "2026-05-04T11:00:00Z", 3, "never cut", "requests", "nyc",
+                "7", "never cut \x1b[2J", ("hub",), "requests@fra#1",
+            )  # fmt: skip
+            found = (line,) if site == "fra" else ()
+            return msgspec.to_builtins(api.AlarmsReply(site, found, ("lhr",)))
         assert name == api.WHY
         return msgspec.to_builtins(api.WhyReply(f"{site}: lhr is unknown", {"missing": ["lhr"]}))
 
@@ -160,6 +167,22 @@ def test_an_agent_that_does_not_answer_the_stream_sends_us_on(headwater: Command
     assert json.loads(headwater("why", "near")[1]) == {"missing": ["lhr"]}
     assert headwater("why", "far", "-o", "table")[1] == "lhr: lhr is unknown\n"
     assert headwater("watch", "far")[1].count("\n") == 2
+
+
+def test_alarms_are_listed_with_where_else_to_ask(headwater: Command) -> None:
+    code, out, err = headwater("alarms")
+    found = json.loads(out)
+    assert (code, found["kind"], found["count"], found["carriers"]) == (0, "never cut", 3, ["hub"])
+    assert "other streams are answered at lhr: ask there with --at" in err
+    table = headwater("alarms", "-o", "table")[1]
+    assert "As kept at fra" in table
+    assert "\x1b" not in table
+
+
+def test_where_there_is_no_alarm_one_sentence_says_so(headwater: Command) -> None:
+    code, out, _ = headwater("alarms", "--site", "lhr", "-o", "table")
+    assert (code, out) == (0, "no alarms at lhr\n")
+    assert headwater("alarms", "--at", "lhr", "-o", "json")[:2] == (0, "")
 
 
 def test_answers_are_watched_with_their_headers(headwater: Command) -> None:

@@ -194,3 +194,26 @@ def test_a_true_command_is_not_changed_on_the_way(world, overlay):
     assert world.live("a") == {world.query}
     world.hand("root", "a", CommandMessage(install))
     assert world.live("a") == {world.query, "p@root#2"}
+
+
+def test_lies_are_written_down_with_the_neighbour_that_they_came_from(world):
+    lie = world.signatures["a"].sign_state(state(world, "c", sealed_through=FOREVER))
+    world.hand("a", "root", StatesMessage((lie, lie)))
+    ack = Acknowledgement(world.query, LEAP, 9, done_through=FOREVER)
+    world.hand("a", "c", AckMessage(ack))
+    leap = world.signatures["b"].sign_count(Count("b", 2**52, 1))
+    world.hand("b", "root", CommandsKnown((leap,), ()))
+
+    def met(peer):
+        return [(one.kind, one.sender, one.count) for one in world.peers[peer].lies()]
+
+    assert met("root") == [("not signed", "a", 2), ("leap", "b", 1)]
+    assert met("c") == [("not signed", "a", 1)]
+    assert "state of c: it is not signed by c" in world.peers["root"].lies()[0].text
+
+
+def test_what_may_be_chance_is_refused_and_is_no_lie(world):
+    ack = world.signatures["root"].sign_ack(Acknowledgement(world.query, 1, 9, done_through=0))
+    world.hand("b", "root", AckMessage(ack))
+    assert world.peers["root"].counts()["refused"] == 1
+    assert world.peers["root"].lies() == ()

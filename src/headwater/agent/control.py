@@ -1,4 +1,5 @@
-"""What operators ask, answered: prepare, give, explain, streams, statements, sites, watch, why.
+"""What operators ask, answered: prepare, give, explain, streams, statements, sites, watch, why,
+alarms.
 
 The handler runs on the runtime's own event loop, so it may look at the node directly. Questions
 about answers are the root's to answer; any other agent says where the root is.
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from headwater.agent import control_api as api
+from headwater.agent.alarm_lines import alarm_lines, roots_elsewhere
 from headwater.agent.death_book import Death
 from headwater.agent.explain_trees import trees_text
 from headwater.agent.giving import give, prepared, prepared_removal
@@ -96,6 +98,10 @@ class ControlDesk:
             return _plain(await asyncio.to_thread(_streams, runtime))
         if name == api.SITES:
             return _plain(_sites(runtime))
+        if name == api.ALARMS:
+            kept = await asyncio.to_thread(runtime.stores.ledger.alarms)
+            lines = alarm_lines(runtime, kept)
+            return _plain(api.AlarmsReply(runtime.site, lines, roots_elsewhere(runtime)))
         if name == api.STATEMENTS:
             stream = _asked(payload, api.StreamRequest).stream
             return _plain(api.StatementsReply(statements_of(runtime, stream)))
@@ -105,7 +111,7 @@ class ControlDesk:
             return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
         known = (
             api.PREPARE, api.PREPARE_REMOVAL, api.GIVE, api.EXPLAIN, api.STREAMS, api.SITES,
-            api.WATCH, api.WHY, api.STATEMENTS,
+            api.WATCH, api.WHY, api.STATEMENTS, api.ALARMS,
         )  # fmt: skip
         raise ConfigurationError(f"no request {name[:40]!r}; requests: {', '.join(known)}")
 
@@ -163,10 +169,12 @@ def _streams(runtime: SiteRuntime) -> api.StreamsReply:
 def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     range_s, slide_s = query.window.range_us / 1e6, query.window.slide_us / 1e6
     window = f"{range_s:g} s" + (f" every {slide_s:g} s" if slide_s != range_s else "")
+    root = runtime.node.root(str(query.id))
     line = api.StreamLine(
         query.id.name, str(query.id), query.root, window,
         part=_part_text(query), trouble=_trouble_text(runtime, query),
         spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
+        alarms=0 if root is None else len(root.alarms),
     )  # fmt: skip
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line

@@ -19,6 +19,7 @@ SITES = "sites"
 WATCH = "watch"
 WHY = "why"
 STATEMENTS = "statements"
+ALARMS = "alarms"
 
 
 class PrepareRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,6 +96,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     unread: str = ""
     """Input that sites do not read, with the first names and reasons: of all sites at the root,
     elsewhere of the site that was asked."""
+    alarms: int = 0
+    """That stand at its root: ``headwater alarms`` there has them."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):
@@ -119,6 +122,35 @@ class SiteLine(msgspec.Struct, frozen=True):
     """How far the root's clock is ahead of it, as far as is known here."""
     fenced: int = 0
     """Records from the future that the site read, as far as is known here."""
+
+
+class AlarmLine(msgspec.Struct, frozen=True):
+    """An alarm about panes of a stream that is answered at the agent, or a lie that it has met."""
+
+    last: str
+    """When it was last raised or met, as text."""
+    since: str
+    count: int
+    kind: str
+    stream: str
+    """The stream's name; empty for a lie, which is about none."""
+    site: str
+    """Whose panes they are, or which neighbour the lie came from; empty: several."""
+    panes: str
+    """The first and the last, as text."""
+    text: str
+    carriers: tuple[str, ...] = ()
+    """Peers that may have carried what is wrong."""
+    id: str = ""
+    """Of the query."""
+
+
+class AlarmsReply(msgspec.Struct, frozen=True):
+    asked: str
+    """The agent that answers."""
+    alarms: tuple[AlarmLine, ...]
+    elsewhere: tuple[str, ...] = ()
+    """Other agents at which streams are answered, and their alarms are kept."""
 
 
 class StatementsReply(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from headwater.plan.command import Remove
 from headwater.plan.query import Query
 
 OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
-OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN)
+OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN, api.ALARMS)
 """What is said of streams is left out of the reply where they may not be read."""
 READS = (*OF_A_STREAM, *OF_NO_STREAM)
 PREPARES = (api.PREPARE, api.PREPARE_REMOVAL)
@@ -65,7 +65,9 @@ class FrontDesk:
             self._note(name, payload, caller, f"failed: {error!r}")
             raise
         self._note(name, payload, caller, DONE)
-        return self._readable(reply, caller) if name == api.STREAMS else reply
+        if name == api.STREAMS:
+            return self._readable(reply, caller)
+        return self._readable_alarms(reply, caller) if name == api.ALARMS else reply
 
     def _require(self, name: str, payload: dict[str, Any], caller: Caller) -> None:
         """By role and name first: what somebody may not change is not even compiled."""
@@ -118,6 +120,25 @@ class FrontDesk:
             if self._rights.objection(caller.identity, asked) is not None
         }
         return {**reply, "streams": [one for one in reply["streams"] if one["id"] not in hidden]}
+
+    def _readable_alarms(self, reply: Any, caller: Caller) -> Any:
+        """Of a stream that is removed the source is not known any more, so that its alarms are for
+        those who may read every source. A lie is about none, and its words may name any: they are
+        for those who may read all."""
+        live = {str(query.id): query for query in self._live()}
+        reads_all = self._may_read(caller, Asked(Right.READ))
+        shown = []
+        for one in reply["alarms"]:
+            query = live.get(one["id"])
+            asked = _of(Right.READ, [query]) if query else [Asked(Right.READ, one["stream"])]
+            if not one["id"]:
+                shown.append(one if reads_all else {**one, "text": ""})
+            elif all(self._may_read(caller, each) for each in asked):
+                shown.append(one)
+        return {**reply, "alarms": shown}
+
+    def _may_read(self, caller: Caller, asked: Asked) -> bool:
+        return self._rights.objection(caller.identity, asked) is None
 
     def _note(self, name: str, payload: dict[str, Any], caller: Caller, outcome: str) -> None:
         if self._audit is None:

@@ -7,7 +7,8 @@ to the event loop. So the loop takes a snapshot, and the thread waits for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError as Cancelled
 
 import msgspec
@@ -16,8 +17,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.alarm import AlarmKind
 from headwater.net.network import NetworkStats
+from headwater.overlay.lie_book import LieKind
 from headwater.overlay.neighbours import BEAT_BYTES
+from headwater.root.explain import RootProgress
 from headwater.spark.jvm_end import Cause
 from headwater.spark.keeper import SparkStatus
 
@@ -43,6 +47,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     troubles: Mapping[str, str] = {}
     clock_off_s: float = 0.0
     clock_steps: int = 0
+    alarms: Mapping[str, int] = {}
+    standing: int = 0
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -131,6 +137,7 @@ def spark_metrics(status: SparkStatus) -> Iterator[Metric]:
 
 def snapshot_of(runtime: SiteRuntime) -> Snapshot:
     """On the event loop."""
+    roots = runtime.node.progress().roots
     return Snapshot(
         network=runtime.network.stats(),
         notices=dict(runtime.notice_counts),
@@ -147,7 +154,19 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         troubles=runtime.troubles(),
         clock_off_s=0.0 if runtime.node.edge is None else runtime.node.edge.clock_off_s(),
         clock_steps=runtime.node.clock_steps,
+        alarms=_alarms(runtime, roots),
+        standing=sum(one.alarms for one in roots),
     )
+
+
+def _alarms(runtime: SiteRuntime, roots: Sequence[RootProgress]) -> Counter[str]:
+    """By kind: raised at roots here, and lies met, since the agent started."""
+    found: Counter[str] = Counter()
+    for one in roots:
+        found.update(one.alarms_raised)
+    for lie in runtime.node.peer.lies():
+        found[lie.kind] += lie.count
+    return found
 
 
 def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
@@ -175,6 +194,19 @@ def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
     yield stages
 
 
+def _of_alarms(snapshot: Snapshot) -> Iterator[Metric]:
+    raised = CounterMetricFamily(
+        "headwater_alarms", "Alarms raised at roots here, and lies met", labels=["kind"]
+    )
+    for kind in (*AlarmKind, *LieKind):
+        raised.add_metric([kind], snapshot.alarms.get(kind, 0))
+    yield raised
+    yield GaugeMetricFamily(
+        "headwater_alarms_standing", "Alarms about streams that are answered here",
+        value=snapshot.standing,
+    )  # fmt: skip
+
+
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
@@ -190,6 +222,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     notices = CounterMetricFamily("headwater_notices", "Notices", labels=["kind"])
     for kind, count in snapshot.notices.items():
         notices.add_metric([kind], count)
+    yield from _of_alarms(snapshot)
     troubles = GaugeMetricFamily(
         "headwater_trouble", "1 while it fails and is tried again", labels=["what"]
     )

@@ -25,6 +25,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(f"without {_missing(header['missing'])}")
     if header.get("left_out", {}).get("count"):
         parts.append(left_out(header["left_out"]))
+    if header.get("alarm_count"):
+        parts.append(alarms(header["alarm_count"], header["alarms"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 
@@ -34,6 +36,12 @@ def left_out(found: Mapping[str, Any]) -> str:
     named = msgspec.convert(found, LeftOut).named
     groups = "1 group" if found["count"] == 1 else f"{found['count']} groups"
     return f"{groups} left out" + (f" ({named[0].text()})" if named else "")
+
+
+def alarms(count: int, named: Any) -> str:
+    """``2 alarms (of fra: never cut)``."""
+    many = "1 alarm" if count == 1 else f"{count} alarms"
+    return f"{many} (of {named[0]['site'] or 'several sites'}: {named[0]['kind']})"
 
 
 def _part(part: Mapping[str, Any]) -> str:

@@ -1,5 +1,5 @@
-"""What operators ask a running federation: run, explain, streams, sites, watch, why, remove and
-resume."""
+"""What operators ask a running federation: run, explain, streams, sites, watch, why, alarms, remove
+and resume."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("sites")(sites)
     app.command("watch")(watch)
     app.command("why")(why)
+    app.command("alarms")(alarms)
     app.command("remove")(remove)
     app.command("resume")(resume)
 
@@ -141,6 +142,29 @@ def why(
         print_text(reply.text)
     else:
         print_objects([reply.value])
+
+
+def alarms(
+    federation: Federation = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", "--site", help="The site to ask; default: the federation's home."),
+    ] = None,
+    output: ListingOutput = None,
+) -> None:
+    """List what an agent has found to be wrong: alarms about its streams, lies that it has met.
+
+    Alarms about a stream are kept by the agent that answers it, those of removed ones among them.
+    """
+    from headwater.agent import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.ALARMS, None, api.AlarmsReply)
+    none = f"no alarms at {reply.asked}"
+    title = f"As kept at {reply.asked}"
+    print_listing(_listing(api.AlarmLine, reply.alarms, title=title, none=none), output)
+    if reply.elsewhere:
+        say(f"other streams are answered at {', '.join(reply.elsewhere)}: ask there with --at")
 
 
 def remove(

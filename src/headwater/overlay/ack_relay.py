@@ -13,6 +13,7 @@ import msgspec
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.overlay.ack_cast import AckCast
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import AckMessage
 from headwater.overlay.neighbours import Neighbours
@@ -81,13 +82,13 @@ class AckRelay:
             return
         problem = problem_with_ack(ack, sender, query, self._router.carriers(ack.query))
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
             return
         if not self._cast.is_newer(ack):
             return
         if not self._signatures.is_ack_of(query.root, ack):
             text = f"acknowledgement of {ack.query}: it is not signed by {query.root}"
-            self._tray.note("refused", f"{sender}: {text}")
+            self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
             return
         aged = msgspec.structs.replace(
             ack, age_s=ack.age_s + one_way_s, late_s=ack.late_s + self._wake.late_s(now_s)

@@ -108,7 +108,7 @@ class Carrier:
         query = self._router.query(summary.query)
         problem = problem_with_summary(summary, query, self._roster)
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
             return
         if query is not None and sender != self._site:
             self._came(query.id, summary.route.tree, sender)

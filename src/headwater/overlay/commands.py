@@ -15,6 +15,7 @@ import msgspec
 
 from headwater.overlay.command_log import CommandLog, Verdict, number_of
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
@@ -155,13 +156,13 @@ class Commands:
         command, count = message.command, message.count
         problem = self._problem_with_message(command, count)
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
             return
         if not self._is_news(command, count):
             return
         problem = self._problem_with_words(command, count)
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
             return
         if isinstance(command, Install):
             command = msgspec.structs.replace(command, age_s=command.age_s + one_way_s)
@@ -206,7 +207,7 @@ class Commands:
         problems = (self._problem_with_count(count) for count in known.counts)
         problem = problem or next((one for one in problems if one is not None), None)
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
             return
         for count in known.counts:
             self._receive_count(sender, count)
@@ -218,7 +219,7 @@ class Commands:
             return
         problem = self._problem_with_counter(count)
         if problem is not None:
-            self._tray.note("refused", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
         else:
             self._tell_removed(self._adopt(count))
 
@@ -232,14 +233,16 @@ class Commands:
             return None
         if self._signatures.is_plan_of(command.planner, command):
             return None
-        return f"plan of {command.query.id}: it is not signed by {command.planner}"
+        text = f"plan of {command.query.id}: it is not signed by {command.planner}"
+        return Untrue.of(LieKind.UNSIGNED, text)
 
     def _problem_with_operator(self, command: Command, *, is_counted: bool) -> str | None:
         """A certificate that has ended since does not undo what its installer has counted."""
         if self._signatures.is_command_of(command.operator, command, is_counted=is_counted):
             return None
         kind, who = type(command).__name__.lower(), command.operator or "an operator"
-        return f"{kind} of {command_id(command)}: it is not signed by {who}"
+        text = f"{kind} of {command_id(command)}: it is not signed by {who}"
+        return Untrue.of(LieKind.UNSIGNED, text)
 
     def _problem_with_count(self, count: Count) -> str | None:
         return problem_with_count(
@@ -253,7 +256,8 @@ class Commands:
         """Whether it is its installer's word, and the removals in it are operators'."""
         installer = count.installer
         if not self._signatures.is_count_of(installer, count):
-            return f"count of {installer}: it is not signed by {installer}"
+            text = f"count of {installer}: it is not signed by {installer}"
+            return Untrue.of(LieKind.UNSIGNED, text)
         known = self.log.counts.get(installer)
         looked_at = () if known is None else known.ended
         problems = (

@@ -29,6 +29,7 @@ from headwater.overlay.command_log import commanded
 from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates import Coordinates
+from headwater.overlay.lie_book import LieMet
 from headwater.overlay.link import Link
 from headwater.overlay.live_query import federation_query, open_query
 from headwater.overlay.messages import (
@@ -351,6 +352,10 @@ class Peer:
         """How often each kind of notice has happened, given or not."""
         return dict(self._tray.board.counts)
 
+    def lies(self) -> tuple[LieMet, ...]:
+        """Those that it has met."""
+        return self._tray.lies.met()
+
     def net_dist_s(self, query_id: str) -> float:
         return self._carrier.list.net_dist_s(query_id)
 
@@ -441,7 +446,7 @@ class Peer:
     def _receive_heartbeat(self, link: Link, beat: Heartbeat, *, now_s: float) -> None:
         problem = problem_with_heartbeat(beat)
         if problem is not None:
-            self._tray.note("refused", f"{link.site}: {problem}")
+            self._tray.refuse(link.site, problem)
             return
         sender, is_first = link.site, not link.has_beat
         word = self._word() if is_first and beat.echo_s is None else UNSAID

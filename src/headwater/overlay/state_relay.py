@@ -64,7 +64,7 @@ class StateRelay:
             if problem is None:
                 passed.append(state)
             else:
-                self._tray.note("refused", f"{sender}: {problem}")
+                self._tray.refuse(sender, problem)
         for query_id in {state.query for state in passed}:
             self._came(query_id, message.route.tree, sender)
         self._accept(passed, self._route_of(message), now_s=now_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.overlay.lie_book import LieBook, Untrue
 from headwater.overlay.messages import Message
 from headwater.overlay.notice_board import NoticeBoard
 from headwater.overlay.outputs import Notice, Output, Transmit
@@ -10,11 +11,12 @@ from headwater.overlay.outputs import Notice, Output, Transmit
 class Tray:
     """Shared by the parts of one peer. ``now_s`` is set whenever the peer is called."""
 
-    __slots__ = ("_outputs", "board", "now_s")
+    __slots__ = ("_outputs", "board", "lies", "now_s")
 
     def __init__(self, *, notice_every_s: float) -> None:
         self.now_s = 0.0
         self.board = NoticeBoard(every_s=notice_every_s)
+        self.lies = LieBook()
         self._outputs: list[Output] = []
 
     def put(self, *outputs: Output) -> None:
@@ -27,6 +29,12 @@ class Tray:
         notice: Notice | None = self.board.note(kind, text, now_s=self.now_s)
         if notice is not None:
             self._outputs.append(notice)
+
+    def refuse(self, sender: str, problem: str) -> None:
+        """What this neighbour sent is dropped; a lie is written down."""
+        if isinstance(problem, Untrue):
+            self.lies.add(problem, sender=sender, now_s=self.now_s)
+        self.note("refused", f"{sender}: {problem}")
 
     def take(self) -> list[Output]:
         outputs, self._outputs = self._outputs, []

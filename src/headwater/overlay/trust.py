@@ -13,6 +13,7 @@ from headwater.algebra.coordinate import problem_with_coordinate
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.root_signs import SIGNS_MAX
@@ -110,7 +111,7 @@ def problem_with_state(
     problem = problem_with_route(route)
     site = roster.name_of[state.ordinal]
     if problem is None and not signatures.is_state_of(site, state):
-        return f"state of {site}: it is not signed by {site}"
+        return Untrue.of(LieKind.UNSIGNED, f"state of {site}: it is not signed by {site}")
     return problem
 
 
@@ -182,7 +183,8 @@ def problem_with_count(
         return f"{text}: not of this federation"
     number, revision = (0, 0) if former is None else (former.number, former.revision)
     if not 0 <= count.number <= number + LEAP_MAX or not 0 < count.revision <= revision + LEAP_MAX:
-        return f"{text}: #{count.number}, revision {count.revision}: a leap from #{number}"
+        leap = f"{text}: #{count.number}, revision {count.revision}: a leap from #{number}"
+        return Untrue.of(LieKind.LEAP, leap)
     if len(count.live) > queries_max or len(count.ended) > queries_max:
         return f"{text}: {len(count.live)} live queries, at most {queries_max}"
     for id_text in count.live:

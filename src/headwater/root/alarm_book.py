@@ -9,6 +9,7 @@ lies are told, no window that an alarm is about is called exact, and the count i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -37,6 +38,8 @@ class AlarmBook:
         self._standing: dict[int, StandingAlarm] = {}
         self.gave_way = 0
         """Alarms that newer ones have pushed out, in this life of the root."""
+        self.raised: Counter[str] = Counter()
+        """By kind, in this life."""
 
     def __len__(self) -> int:
         return len(self._standing)
@@ -46,6 +49,7 @@ class AlarmBook:
 
     def add(self, alarm: Alarm, *, done_through: int, wall_s: float) -> StandingAlarm:
         """Take it; as it stands now. It must be kept. Panes below ``done_through`` are over."""
+        self.raised[alarm.kind] += 1
         known = self._find(alarm)
         if known is None and not self._has_room(done_through):
             text = f"more alarms than the {self._alarms_max} that are named; the newest: "

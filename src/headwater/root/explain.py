@@ -160,6 +160,8 @@ class RootProgress(msgspec.Struct, frozen=True):
     has_ended: bool
     alarms: int = 0
     """That stand in its book."""
+    alarms_raised: dict[str, int] = {}
+    """By kind, since this process began."""
 
 
 def span_text(start_us: int, end_us: int) -> str:

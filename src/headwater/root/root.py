@@ -76,10 +76,10 @@ class Root:
         """
         assert self.answers.under_way is None, "an answer is under way"
         assert not self._intake.outputs, "what is let in is written first"
-        counters = self._intake.counters
+        counters, raised = self._intake.counters, self.alarms.raised
         ahead_s = self.windows.ahead_s
         self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
-        self._intake.counters = counters
+        self._intake.counters, self.alarms.raised = counters, raised
         self._intake.restore(kept, now_s=now_s)
         known = {one.number for one in kept.lost}
         self._intake.await_again([one for one in lost if one.number not in known], now_s=now_s)

@@ -115,6 +115,7 @@ def progress_of(root: Root) -> RootProgress:
         failure=answers.failure,
         has_ended=root.has_ended,
         alarms=len(root.alarms),
+        alarms_raised=dict(root.alarms.raised),
     )
 
 

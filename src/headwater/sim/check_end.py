@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from headwater.algebra import ranges
 from headwater.algebra.panes import MICROS
 from headwater.algebra.site_state import PaneState, Reason
+from headwater.overlay.lie_book import LieKind
 from headwater.plan.query import Query, TimeKind
 from headwater.root.envelope import MissingSite
 from headwater.sim.check_answers import AnswerCheck, Published, expected_sites
@@ -22,6 +23,7 @@ from headwater.sim.operators import Operators
 from headwater.sim.outcome import Violation
 from headwater.sim.scenario import Scenario
 from headwater.sim.site import SimulatedSite
+from headwater.sim.transcript import Transcript
 
 INSTALL_SLACK_S = 30.0
 """A site begins with a query at most this long after it heard of it, by whole windows."""
@@ -40,6 +42,7 @@ class EndCheck:
         self._by_ordinal = {site.truth.ordinal: site for site in sites.values()}
         self._refusals = scenario.refusals
         self._kinds = {(fault.kind, site) for fault in scenario.faults for site in fault.sites}
+        self._has_liar = any(fault.kind is Kind.LIES for fault in scenario.faults)
         self._grace_s = scenario.end_s - scenario.faults_until_s
 
     def commands_agree(self) -> None:
@@ -79,6 +82,14 @@ class EndCheck:
         }
         if guests:
             raise Violation("hosts are left", f"links outside of all trees: {guests}")
+
+    def lies_have_liars(self, transcript: Transcript) -> None:
+        """What nobody told nobody has met; a clock may be wrong by itself."""
+        for name, site in self._sites.items():
+            for lie in () if site.node is None else site.node.peer.lies():
+                transcript.count(f"a lie was written down: {lie.kind}")
+                if lie.kind is not LieKind.CLOCK and not self._has_liar:
+                    raise Violation("lies have liars", f"{name} has met {lie}")
 
     def query_settled(self, query: Query, *, until_s: float) -> None:
         """Every window that ended by ``until_s`` is final and equal to the recount."""

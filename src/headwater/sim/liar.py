@@ -15,6 +15,7 @@ from random import Random
 import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState
 from headwater.overlay.messages import (
@@ -115,6 +116,7 @@ class Liar:
                 {"declined": (Declined(-FOREVER, FOREVER, Reason.LOST),)},
                 {"counts": ()},
                 {"offset_s": true.number * 86_400.0},
+                {"alarms": (_alarm(true),)},
             )
         )
         lie = msgspec.structs.replace(true, **changes, **untrue)
@@ -220,3 +222,9 @@ class Liar:
 
     def _leap_by(self) -> int:
         return self._random.choice(LEAPS)
+
+
+def _alarm(true: SiteState) -> Alarm:
+    """All that the site ever sent is somebody else's invention."""
+    panes, text = (-FOREVER, FOREVER), "the root holds what was never cut"
+    return Alarm.of(AlarmKind.NEVER_CUT, true.query, true.ordinal, panes, text)

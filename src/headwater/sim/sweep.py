@@ -12,6 +12,7 @@ from multiprocessing import get_context
 
 import msgspec
 
+from headwater.overlay.lie_book import LieKind
 from headwater.sim.faults import WEIGHTS, Fault, Kind
 from headwater.sim.liar import LIES
 from headwater.sim.outcome import Outcome
@@ -69,6 +70,7 @@ SOMETIMES = (
     "unread input was lost",
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),
     *(f"a lie was told: {what}" for what in LIES),
+    *(f"a lie was written down: {kind}" for kind in (LieKind.UNSIGNED, LieKind.LEAP)),
 )
 """What must have happened at least once in a sweep that is to prove anything."""
 SEEDS_FOR_SOMETIMES = 200

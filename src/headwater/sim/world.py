@@ -283,6 +283,7 @@ class World:
         end.commands_agree()
         end.commands_are_operators(self._operators)
         end.hosts_are_left()
+        end.lies_have_liars(self.transcript)
         for install in self.sites["s0"].disk.installs.values():
             end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
