@@ -1,6 +1,7 @@
 """Which certificates of others are believed, and whose words they prove."""
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,21 @@ def test_a_certificate_of_another_authority_is_refused(bench: Bench, tmp_path: P
     other = create_authority(tmp_path / "other", "testland")
     der = bench.certificate("alpha", authority=other)
     assert refusal(bench, der) is Refusal.FOREIGN_CERTIFICATE
+
+
+@pytest.mark.filterwarnings("ignore:Parsed a serial number")
+def test_a_certificate_that_was_changed_is_refused_and_nothing_else_happens(bench: Bench) -> None:
+    """The library has many errors for odd certificates; none of them may reach an agent's loop."""
+    der = bench.certificate("alpha")
+    said = x509.load_der_x509_certificate(der).tbs_certificate_bytes
+    for at in range(len(der)):
+        for bit in (1, 0x80):
+            changed = der[:at] + bytes([der[at] ^ bit]) + der[at + 1 :]
+            if said in changed:
+                with suppress(Refused):  # the CA's own signature can be written in several ways
+                    bench.keyring.learn(changed)
+            else:
+                assert refusal(bench, changed) is Refusal.FOREIGN_CERTIFICATE
 
 
 def test_one_that_a_member_has_signed_is_refused(bench: Bench) -> None:

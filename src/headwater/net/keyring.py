@@ -8,12 +8,12 @@ signature, and therefore has it. Nobody keeps them on disk.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Annotated
 
 import msgspec
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec import Meta
 
@@ -30,6 +30,12 @@ CERTIFICATES_PER_MEMBER_MAX = 4
 
 OPERATORS_MAX = 256
 """Certificates of operators at hand; further ones are read again from the commands."""
+
+_ODD = (
+    ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension,
+    x509.ExtensionNotFound, x509.UnsupportedGeneralNameType,
+)  # fmt: skip
+"""What the library says of bytes that are no certificate as ours are."""
 
 
 class CertificateTold(msgspec.Struct, frozen=True, array_like=True):
@@ -109,15 +115,7 @@ class Keyring:
         return member.identity.expires_s <= self._wall_s()
 
     def _checked(self, der: bytes) -> _Member:
-        try:
-            certificate = x509.load_der_x509_certificate(der)
-            identity, public = _identity_in(certificate), certificate.public_key()
-        except (ValueError, TypeError, x509.ExtensionNotFound) as error:
-            raise Refused(Refusal.FOREIGN_CERTIFICATE, f"told: {str(error)[:200]}") from None
-        if not isinstance(public, ec.EllipticCurvePublicKey) or public.curve.name != "secp256r1":
-            raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: wanted a P-256 key")
-        if not any(_has_issued(authority, certificate) for authority in self._authorities()):
-            raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: it is not from our CA")
+        identity, public = read_member(der, self._authorities())
         is_agent = identity.role in AGENTS
         if identity.federation != self._federation or (
             is_agent and identity.name not in self._sites
@@ -147,6 +145,26 @@ class Keyring:
         self._people.pop(name, None)
 
 
+def read_member(
+    der: bytes, authorities: Iterable[x509.Certificate]
+) -> tuple[Identity, ec.EllipticCurvePublicKey]:
+    """Who signs with it, and the key. Raises ``Refused`` where no such authority has issued it.
+
+    That is looked at before anything inside: the library has an error of its own for each way in
+    which a certificate can be odd, and whoever sends one is a stranger until then.
+    """
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        if not any(_has_issued(authority, certificate) for authority in authorities):
+            raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: it is not from our CA")
+        identity, public = _identity_in(certificate), certificate.public_key()
+    except _ODD as error:
+        raise Refused(Refusal.FOREIGN_CERTIFICATE, f"told: {str(error)[:200]}") from None
+    if not isinstance(public, ec.EllipticCurvePublicKey) or public.curve.name != "secp256r1":
+        raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: wanted a P-256 key")
+    return identity, public
+
+
 def _identity_in(certificate: x509.Certificate) -> Identity:
     if certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
         raise ValueError("an authority's certificate signs no words")
@@ -156,6 +174,6 @@ def _identity_in(certificate: x509.Certificate) -> Identity:
 def _has_issued(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)
-    except (ValueError, TypeError, InvalidSignature):
+    except (*_ODD, InvalidSignature):
         return False
     return True
