@@ -160,6 +160,7 @@ async def transfer(keys: int, directory: Path) -> Transfer:
         site: TlsNetwork(
             site=site,
             roster=roster,
+            roster_digest=b"",
             credentials=Credentials(issue(authority, Role.SITE, site)),
             codec=Codec(lambda query: SCHEMA),
             listen=("127.0.0.1", 0),

@@ -30,9 +30,8 @@ from chaos.places import AGENTS, ROOT
 from chaos.processes import java_children, session_members
 from chaos.steps import Trap
 from headwater.agent import control_api as api
-from headwater.agent.config import roster_toml
 from headwater.agent.operator_client import remove_stream, run_statements
-from headwater.agent.up import OPERATOR, is_ready, lay_out
+from headwater.agent.up import OPERATOR, ROSTER, is_ready, lay_out, write_roster
 from headwater.errors import ConfigurationError
 from headwater.net import certs
 from headwater.net.certs import CertFiles
@@ -99,7 +98,8 @@ class Agents:
             self._behind_proxy(roster.site(name), ordinal) for ordinal, name in enumerate(AGENTS)
         )
         proxied = Roster(version=roster.version, sites=sites, home=ROOT)
-        (self.directory / "roster.toml").write_text(roster_toml(self.directory.name, proxied))
+        (self.directory / ROSTER).unlink()
+        write_roster(self.directory, self.directory.name, proxied)
         for name in AGENTS:
             with (self.directory / name / "agent.toml").open("a") as file:
                 file.write(TUNING)

@@ -19,8 +19,8 @@ from typing import Any
 from chaos.federation import LivenessFailure
 from chaos.namespaces import Namespaces
 from chaos.packet_switch import Line
-from headwater.agent.config import AgentConfig, roster_toml
-from headwater.agent.up import OPERATOR, is_ready
+from headwater.agent.config import AgentConfig
+from headwater.agent.up import OPERATOR, is_ready, write_roster
 from headwater.net.certs import create_authority, issue
 from headwater.net.identity import Role
 from headwater.placement.plan_trees import plan_trees
@@ -58,7 +58,7 @@ SENT = re.compile(r'^headwater_summaries_sent_total{.*stage="([^"]+)".*} (\S+)$'
 
 CONFIGURATION = """
 site = "{name}"
-roster = "../roster.toml"
+roster = "../roster.signed"
 branching = {branching}
 metrics_port = {metrics_port}
 
@@ -127,8 +127,7 @@ class Fleet:
                 mode="local" if site.name == HOME else "none",
             )  # fmt: skip
             (self.directory / site.name / "agent.toml").write_text(text)
-        roster = roster_toml(self.directory.name, self.roster)
-        (self.directory / "roster.toml").write_text(roster)
+        write_roster(self.directory, self.directory.name, self.roster)
 
     def data(self, name: str) -> Path:
         return self.directory / name / "data"

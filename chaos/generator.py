@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,21 +24,19 @@ import pyarrow as pa
 
 from headwater.agent.admission import admit_with
 from headwater.agent.clock import SiteClock
-from headwater.agent.config import AgentConfig, load_roster
+from headwater.agent.config import AgentConfig
 from headwater.agent.control import ControlDesk
 from headwater.agent.metrics import serve_metrics
-from headwater.agent.process import READY
+from headwater.agent.process import READY, credentials_of, take_roster
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.algebra.types import site_schema
 from headwater.errors import EpochOver
-from headwater.net.certs import CertFiles
 from headwater.net.codec import Codec
-from headwater.net.tls import Credentials
+from headwater.net.signed_roster import SignedRoster
 from headwater.net.tls_network import TlsNetwork
 from headwater.plan.query import Query
-from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 from headwater.spark.inbox import Chunk, Inbox, QueryResult
 from headwater.store.disk import Disk
@@ -155,7 +154,7 @@ def _reduced(query: Query, records: Sequence[tuple[int, int]]) -> QueryResult:
 
 def open_agent(
     config: AgentConfig,
-    roster: Roster,
+    signed: SignedRoster,
     *,
     host: PlainHost | None,
     root: object = None,
@@ -169,16 +168,16 @@ def open_agent(
     stores = SiteStores(Path(config.directory), site=config.site, clock=clock.now_s, disk=disk)
     (stores.directory / READY).unlink(missing_ok=True)
     desk = ControlDesk()
-    files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
     runtime = SiteRuntime(
         site=config.site,
-        roster=roster,
+        roster=signed.roster,
         settings=RuntimeSettings.of(config),
         stores=stores,
         network=TlsNetwork(
             site=config.site,
-            roster=roster,
-            credentials=Credentials(files, deny=Path(config.tls.deny)),
+            roster=signed.roster,
+            roster_digest=signed.digest,
+            credentials=credentials_of(config),
             codec=Codec(stores.book.schema),
             listen=(config.listen.host, config.listen.port),
             control=desk.handle,
@@ -196,9 +195,9 @@ def open_agent(
 
 
 async def _run(config: AgentConfig) -> None:
-    _, roster = load_roster(Path(config.roster))
+    signed = take_roster(config, credentials_of(config), now_s=time.time())
     host = PlainHost()
-    runtime = open_agent(config, roster, host=host)
+    runtime = open_agent(config, signed, host=host)
     ends = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.set)
     await runtime.start()

@@ -19,9 +19,8 @@ from headwater.agent.config import (
     SourcesConfig,
     SparkSettings,
     TlsConfig,
-    roster_toml,
 )
-from headwater.agent.up import OPERATOR
+from headwater.agent.up import OPERATOR, ROSTER, write_roster
 from headwater.edge.config import EdgeConfig
 from headwater.net.certs import CertFiles, create_authority, issue
 from headwater.net.identity import Role
@@ -110,7 +109,7 @@ def lay_out(directory: Path, crowd: Crowd) -> Roster:
     for site in roster.sites:
         issue(authority, Role.SITE, site.name, hosts=(site.host,))
         data(directory, site.name).mkdir(parents=True)
-    (directory / "roster.toml").write_text(roster_toml(directory.name, roster))
+    write_roster(directory, directory.name, roster)
     return roster
 
 
@@ -131,7 +130,7 @@ def config_of(directory: Path, site: Site) -> AgentConfig:
     return AgentConfig(
         site=site.name,
         directory=str(directory / site.name / "state"),
-        roster=str(directory / "roster.toml"),
+        roster=str(directory / ROSTER),
         listen=ListenConfig(site.host, site.port),
         tls=TlsConfig(str(files.ca), str(files.cert), str(files.key), str(directory / "denied")),
         spark=SparkSettings(mode="none"),

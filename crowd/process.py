@@ -21,9 +21,9 @@ from crowd.meter import Meter, keep_samples
 from crowd.parties import ROOTS, Crowd, Party, config_of
 from crowd.plain_root import PlainRoot
 from crowd.slow_disk import SlowDisk, slow_commits
-from headwater.agent.config import load_roster
 from headwater.agent.runtime import SiteRuntime, federation_trees
 from headwater.agent.settings import RuntimeSettings
+from headwater.agent.up import laid_out_roster
 
 LOOK_EVERY_S = 0.5
 READY = "ready"
@@ -69,7 +69,8 @@ async def run(directory: Path, party: Party, *, disk_s: float) -> int:
 def _open(
     directory: Path, party: Party, disk: SlowDisk
 ) -> tuple[list[SiteRuntime], Meter, PlainHost | None]:
-    _, roster = load_roster(directory / "roster.toml")
+    signed = laid_out_roster(directory)
+    roster = signed.roster
     configs = [config_of(directory, roster.site(name)) for name in party.names]
     settings = RuntimeSettings.of(configs[0])
     meter = Meter(settings.node)
@@ -78,7 +79,7 @@ def _open(
     host = PlainHost(look_every_s=LOOK_EVERY_S) if party.has_data else None
     runtimes = [
         open_agent(
-            config, roster, host=host, trees=trees, disk=disk,
+            config, signed, host=host, trees=trees, disk=disk,
             root=PlainRoot() if config.site in ROOTS else None,
         )
         for config in configs

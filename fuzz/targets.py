@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import random
 import struct
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 import zstandard
 
-from fuzz import admission, examples
+from fuzz import admission, examples, roster
 from fuzz.mutate import mutated
 from headwater.algebra.arrow_rows import ArrowMerger
-from headwater.errors import ConfigurationError, QueryRefused
+from headwater.errors import QueryRefused
 from headwater.net.codec import Codec
 from headwater.net.control import REQUEST_BYTES_MAX, REQUESTS, Request, decode_message
 from headwater.net.frames import (
@@ -32,7 +30,7 @@ from headwater.net.frames import (
     Stream,
     encode_frame,
 )
-from headwater.net.hello import Channel, Goodbye, Hello, decode_hello
+from headwater.net.hello import Channel, Goodbye, Hello, RosterHeld, decode_hello
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.rows import FINGERPRINT_BYTES
 from headwater.overlay.config import OverlayConfig
@@ -145,7 +143,8 @@ def _run_batches(data: bytes) -> bool:
 
 
 def _good_hellos() -> list[bytes]:
-    hello = Hello("alpha", "bravo", Channel.BULK, life=5, dial=2)
+    held = RosterHeld(3, bytes(range(16)))
+    hello = Hello("alpha", "bravo", Channel.BULK, life=5, dial=2, roster=held)
     goodbye = Goodbye("not in roster", "no")
     return [b"\x01" + msgspec.msgpack.encode(hello), b"\x02" + msgspec.msgpack.encode(goodbye)]
 
@@ -198,36 +197,6 @@ def _run_statements(data: bytes) -> bool:
     return True
 
 
-_ROSTER = b"""federation = "testland"
-version = 3
-home = "alpha"
-
-[[site]]
-ordinal = 0
-name = "alpha"
-host = "10.0.0.1"
-port = 7400
-
-[[site]]
-ordinal = 7
-name = "bravo"
-dialable = false
-"""
-
-
-def _run_roster(data: bytes) -> bool:
-    from headwater.agent.config import load_roster
-
-    with tempfile.NamedTemporaryFile(suffix=".toml") as file:
-        file.write(data)
-        file.flush()
-        try:
-            load_roster(Path(file.name))
-        except ConfigurationError:
-            return False
-    return True
-
-
 def _run_peer(data: bytes) -> bool:
     """Whatever is accepted from the wire makes a peer raise nothing, from either neighbour."""
     try:
@@ -274,6 +243,6 @@ TARGETS: dict[str, Target] = {
     "requests": Target(_good_requests, _run_requests),
     "peer": Target(_good_messages, _run_peer),
     "admission": Target(admission.good, admission.run, admission.changed),
-    "roster": Target(lambda: [_ROSTER], _run_roster),
+    "roster": Target(roster.good, roster.run),
     "statements": Target(lambda: [_SOURCE + text for text in _STATEMENTS], _run_statements),
 }

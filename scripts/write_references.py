@@ -27,7 +27,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "alarms",
     "remove", "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site",
-    "certs relay", "certs operator", "certs viewer", "certs show",
+    "certs relay", "certs operator", "certs viewer", "certs roster", "certs show",
 )  # fmt: skip
 
 
@@ -63,9 +63,10 @@ def configuration_page() -> str:
             parts += ["### [[policy.operators]]", about, _table(OperatorRights)]
     parts += [
         "## roster.toml",
-        "The same file at every agent: the keys `federation` (its name, as in the certificates), "
-        "`version` (raise it with every change), `home` (the site where commands meet and queries "
-        "are answered unless they say otherwise), and one `[[site]]` table for each site:",
+        "What `headwater certs roster` signs; agents read the signed file, the same at every "
+        "agent. The keys are `federation` (its name, as in the certificates), `version` (raise it "
+        "with every change), `home` (the site where commands meet and queries are answered unless "
+        "they say otherwise), and one `[[site]]` table for each site:",
         _table(Site),
     ]
     return "\n\n".join(parts) + "\n"

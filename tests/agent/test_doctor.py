@@ -14,7 +14,7 @@ from headwater.agent import doctor, up
 from headwater.agent.doctor import Finding, State, examine, is_well
 from headwater.cli import main
 from headwater.errors import SparkFailed
-from headwater.net.certs import create_authority, issue, load_authority
+from headwater.net.certs import create_authority, identity_in, issue, load_authority
 from headwater.net.identity import Role
 from headwater.plan.roster import Roster
 
@@ -47,7 +47,17 @@ def change(path: Path, old: str, new: str) -> None:
 def test_nothing_is_wrong_with_a_fresh_layout(federation: Path, agent: str) -> None:
     findings = found(federation, agent)
     assert troubles(findings) == []
-    names = ["configuration", "ports", "modes", "certificates", "java", "spark", "clock", "disk"]
+    names = [
+        "configuration",
+        "roster",
+        "ports",
+        "modes",
+        "certificates",
+        "java",
+        "spark",
+        "clock",
+        "disk",
+    ]
     relays = [name for name in names if name not in ("java", "spark")]
     checked = list(dict.fromkeys(one.check for one in findings))
     assert checked == [*(names if agent == "site1" else relays), "files"]
@@ -69,7 +79,7 @@ def test_a_port_that_somebody_else_has_is_wrong(federation: Path) -> None:
 
 
 def _roster(federation: Path) -> Roster:
-    return up.load_roster(federation / "roster.toml")[1]
+    return up.laid_out_roster(federation).roster
 
 
 def _run_as_agent(federation: Path, pid: int) -> None:
@@ -137,8 +147,35 @@ def test_the_end_of_a_certificate_is_told_before_it_comes(federation: Path) -> N
     for days, expected in ((360, [("certificates", "doubtful")]), (300, [])):
         later_s = time.time() + days * 86_400
         assert troubles(found(federation, now_s=lambda at=later_s: at)) == expected
-    for at_s in (time.time() + 366 * 86_400, 0.0):
-        assert troubles(found(federation, now_s=lambda at=at_s: at)) == [("certificates", "wrong")]
+    later_s = time.time() + 366 * 86_400
+    assert troubles(found(federation, now_s=lambda: later_s)) == [("certificates", "wrong")]
+    assert troubles(found(federation, now_s=lambda: 0.0)) == [
+        ("roster", "doubtful"), ("certificates", "wrong"),
+    ]  # fmt: skip
+
+
+def test_who_signed_the_roster_is_said_and_that_the_certificate_ended_undoes_nothing(
+    federation: Path,
+) -> None:
+    (one,) = (one for one in found(federation) if one.check == "roster")
+    assert one.found.startswith("version 1, signed by headwater://fed/operator/operator on 20")
+    assert "the certificate ends on" in one.found
+    later_s = time.time() + 200 * 86_400
+    (one,) = (one for one in found(federation, now_s=lambda: later_s) if one.check == "roster")
+    assert one.state is State.GOOD
+    assert "the certificate ended on" in one.found
+
+
+def test_a_roster_that_is_not_signed_or_by_somebody_denied_is_wrong(federation: Path) -> None:
+    certs = federation / "certs"
+    serial = identity_in(certs / "operator.pem").serial
+    (certs / "denied").write_text(f"{serial:x}\n")
+    assert troubles(found(federation)) == [("roster", "wrong")]
+    (certs / "denied").write_text("")
+    assert troubles(found(federation)) == []
+    text = (federation / "roster.toml").read_text()
+    (federation / "roster.signed").write_text(text)
+    assert troubles(found(federation)) == [("roster", "wrong")]
 
 
 def test_a_relays_certificate_at_a_site_with_data_is_wrong(federation: Path) -> None:

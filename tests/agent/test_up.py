@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headwater.agent import up
-from headwater.agent.config import AgentConfig, load_roster
+from headwater.agent.config import AgentConfig
 from headwater.errors import ConfigurationError
 
 
@@ -16,11 +16,13 @@ def test_a_layout_has_all_that_its_agents_need(tmp_path: Path):
     roster = up.lay_out(tmp_path / "fed", site_count=2, relays=1)
     assert [site.name for site in roster.sites] == ["site1", "site2", "relay1"]
     assert [site.has_data for site in roster.sites] == [True, True, False]
-    assert load_roster(tmp_path / "fed" / "roster.toml") == ("fed", roster)
+    signed = up.laid_out_roster(tmp_path / "fed")
+    assert (signed.federation, signed.roster, signed.by.name) == ("fed", roster, up.OPERATOR)
     for site in roster.sites:
         config = AgentConfig.load(tmp_path / "fed" / site.name / "agent.toml")
         assert config.listen.port == site.port
         assert config.spark.mode == ("local" if site.has_data else "none")
+        assert Path(config.roster).resolve() == tmp_path / "fed" / "roster.signed"
         for file in (config.tls.ca, config.tls.certificate, config.tls.key):
             assert Path(file).is_file()
 
@@ -28,6 +30,22 @@ def test_a_layout_has_all_that_its_agents_need(tmp_path: Path):
 def test_an_existing_layout_is_kept_as_it_is(tmp_path: Path):
     first = up.lay_out(tmp_path / "fed", site_count=1)
     assert up.lay_out(tmp_path / "fed", site_count=7) == first
+
+
+def test_a_layout_whose_roster_nobody_signed_is_signed(tmp_path: Path):
+    """As a version before left it."""
+    first = up.lay_out(tmp_path / "fed", site_count=1)
+    (tmp_path / "fed" / up.ROSTER).unlink()
+    assert up.lay_out(tmp_path / "fed", site_count=1) == first
+    assert up.laid_out_roster(tmp_path / "fed").by.name == up.OPERATOR
+
+
+def test_a_roster_outlives_the_certificate_that_signed_it(tmp_path: Path):
+    up.lay_out(tmp_path / "fed", site_count=1)
+    certs = tmp_path / "fed" / "certs"
+    for file in (certs / "operator.pem", certs / "operator.key"):
+        file.unlink()
+    assert up.lay_out(tmp_path / "fed", site_count=1).home == "site1"
 
 
 def test_no_sites_are_refused(tmp_path: Path):
@@ -113,3 +131,23 @@ def test_an_agent_that_was_started_is_stopped_by_down_even_if_the_next_could_not
     with pytest.raises(OSError, match="no more processes"):
         up.start(tmp_path / "fed", say=lambda _: None)
     assert up.running(tmp_path / "fed").pids == {"site1": agents.started["site1"].pid}
+
+
+def test_a_roster_that_was_changed_and_not_signed_is_told_and_not_taken(
+    tmp_path: Path, agents: StandIns
+) -> None:
+    directory = tmp_path / "fed"
+    up.lay_out(directory, site_count=1)
+    said: list[str] = []
+    up.start(directory, say=said.append)
+    assert not any("certs roster" in line for line in said)
+    text = directory / up.ROSTER_TEXT
+    text.write_text(text.read_text().replace("version = 1", "version = 2"))
+    up.start(directory, say=said.append)
+    assert any(
+        f"headwater certs roster {text} --operator {directory / 'certs'}" in line for line in said
+    )
+    text.write_text("version = ")
+    up.start(directory, say=said.append)
+    assert any("agents read roster.signed, as it was signed" in line for line in said)
+    assert up.laid_out_roster(directory).roster.version == 1

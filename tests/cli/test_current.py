@@ -41,7 +41,7 @@ def test_without_any_the_message_says_what_to_do() -> None:
 
 
 def test_a_directory_that_is_no_federation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"no roster\.toml"):
+    with pytest.raises(ConfigurationError, match=r"no roster\.signed"):
         current.federation(tmp_path)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import msgspec
 import pytest
 
 from headwater.agent import control_api as api
-from headwater.agent.config import roster_toml
 from headwater.cli import main
 from headwater.errors import QueryRefused
 from headwater.net.certs import CertFiles, create_authority, issue
 from headwater.net.codec import Codec
 from headwater.net.control import Caller
 from headwater.net.identity import Role
+from headwater.net.roster_text import roster_toml
+from headwater.net.signed_roster import issue_roster
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
 from headwater.plan.roster import Roster, Site
@@ -28,6 +30,12 @@ HEADER = {
     "covered": 1, "expected": 2, "exact": False, "final": False,
     "missing": [["lhr", "unknown", "", [[0, 0]]]],
 }  # fmt: skip
+
+
+def write_signed(directory: Path, roster: Roster, operator: CertFiles) -> None:
+    text = directory / "roster.toml"
+    text.write_text(roster_toml("acme", roster))
+    issue_roster(text, directory / "roster.signed", operator, at_s=time.time())
 
 
 class Nobody:
@@ -48,7 +56,7 @@ class Agents:
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         authority = create_authority(directory / "certs", "acme")
-        issue(authority, Role.OPERATOR, "alice")
+        alice = issue(authority, Role.OPERATOR, "alice")
         sites = tuple(Site(n, name, host="127.0.0.1") for n, name in enumerate(("fra", "lhr")))
         roster = Roster(1, sites, home="fra")
         self._networks = []
@@ -61,7 +69,7 @@ class Agents:
             for site, port in zip(sites, ports, strict=True)
         )
         placed = Roster(1, self.sites, home="fra")
-        (directory / "roster.toml").write_text(roster_toml("acme", placed))
+        write_signed(directory, placed, alice)
 
     def close(self) -> None:
         for network in self._networks:
@@ -73,8 +81,9 @@ class Agents:
     def _start(self, name: str, roster: Roster, files: CertFiles) -> TlsNetwork:
         async def start() -> TlsNetwork:
             network = TlsNetwork(
-                site=name, roster=roster, credentials=Credentials(files), codec=Codec({}.get),
-                listen=("127.0.0.1", 0), control=self._handler(name),
+                site=name, roster=roster, roster_digest=b"",
+                credentials=Credentials(files), codec=Codec({}.get), listen=("127.0.0.1", 0),
+                control=self._handler(name),
             )  # fmt: skip
             await network.start(Nobody())
             return network
@@ -215,9 +224,9 @@ def test_an_agent_that_is_down_is_said_so(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     authority = create_authority(tmp_path / "certs", "acme")
-    issue(authority, Role.OPERATOR, "alice")
+    alice = issue(authority, Role.OPERATOR, "alice")
     site = Site(0, "fra", host="127.0.0.1", port=1)
-    (tmp_path / "roster.toml").write_text(roster_toml("acme", Roster(1, (site,), home="fra")))
+    write_signed(tmp_path, Roster(1, (site,), home="fra"), alice)
     with pytest.raises(SystemExit) as ended:
         main.main(["streams", "-f", str(tmp_path)])
     assert ended.value.code == main.EXIT_REFUSED
@@ -230,7 +239,28 @@ def test_without_an_operators_certificate_the_message_says_how_to_get_one(
     authority = create_authority(tmp_path / "certs", "acme")
     issue(authority, Role.SITE, "fra")
     site = Site(0, "fra", host="127.0.0.1", port=1)
-    (tmp_path / "roster.toml").write_text(roster_toml("acme", Roster(1, (site,), home="fra")))
+    alice = issue(authority, Role.OPERATOR, "alice", into=tmp_path / "alice")
+    write_signed(tmp_path, Roster(1, (site,), home="fra"), alice)
     with pytest.raises(SystemExit):
         main.main(["streams", "-f", str(tmp_path)])
     assert "headwater certs operator" in capsys.readouterr().err
+
+
+def test_a_roster_that_nobody_signed_leads_a_command_nowhere(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    authority = create_authority(tmp_path / "certs", "acme")
+    issue(authority, Role.OPERATOR, "alice")
+    site = Site(0, "fra", host="127.0.0.1", port=1)
+    text = tmp_path / "roster.toml"
+    text.write_text(roster_toml("acme", Roster(1, (site,), home="fra")))
+    ask = ["streams", "-f", str(tmp_path)]
+    with pytest.raises(SystemExit) as ended:
+        main.main(ask)
+    assert ended.value.code == main.EXIT_REFUSED
+    assert f"headwater certs roster {text} --operator DIR" in capsys.readouterr().err
+    text.rename(tmp_path / "roster.signed")
+    with pytest.raises(SystemExit) as ended:
+        main.main(ask)
+    assert ended.value.code == main.EXIT_REFUSED
+    assert "the roster is not signed" in capsys.readouterr().err

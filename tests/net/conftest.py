@@ -93,9 +93,10 @@ class Federation:
     async def start(self, name: str, **options: Any) -> tuple[TlsNetwork, Ear]:
         options.setdefault("limits", NetLimits(sample_every_s=0.05))
         options.setdefault("credentials", self.credentials(name))
+        options.setdefault("roster", roster())
+        options.setdefault("roster_digest", b"signed")
         network = TlsNetwork(
             site=name,
-            roster=roster(),
             codec=Codec(schema_of),
             listen=("127.0.0.1", 0),
             address_of=lambda site: ("127.0.0.1", self.networks[site].port),

@@ -4,7 +4,17 @@ import msgspec
 import pytest
 
 from headwater.net.frames import Frame, Kind, Stream
-from headwater.net.hello import Channel, Goodbye, Heard, Hello, decode_hello, settle_dial
+from headwater.net.hello import (
+    DIGEST_BYTES_MAX,
+    Channel,
+    Goodbye,
+    Heard,
+    Hello,
+    RosterHeld,
+    decode_hello,
+    settle_dial,
+    settle_roster,
+)
 from headwater.net.refusal import Refusal, Refused
 
 
@@ -52,7 +62,7 @@ def _reason(frame: Frame) -> Refusal:
 
 
 def test_a_hello_of_a_newer_version_that_still_speaks_ours_is_understood() -> None:
-    values = msgspec.to_builtins(_hello()) | {"protocol": 9, "protocol_oldest": 1, "more": "x"}
+    values = msgspec.structs.asdict(_hello()) | {"protocol": 9, "protocol_oldest": 1, "more": "x"}
     assert decode_hello(_frame(values), sender="bravo").protocol == 9
 
 
@@ -75,3 +85,34 @@ def test_anything_else_is_no_hello() -> None:
     assert _reason(_frame(_hello(), Kind.LAST)) is Refusal.FRAME_KIND
     assert _reason(_frame([1, 2, 3])) is Refusal.MALFORMED
     assert _reason(Frame(Kind.HELLO, Stream.CONTROL, b"\xc1")) is Refusal.MALFORMED
+
+
+def _with(version: int, digest: bytes) -> Hello:
+    return msgspec.structs.replace(_hello(), roster=RosterHeld(version, digest))
+
+
+def test_the_same_roster_needs_no_word() -> None:
+    assert settle_roster(_with(3, b"one"), RosterHeld(3, b"one")) == ""
+
+
+@pytest.mark.parametrize("digest", [b"other", b""])
+def test_two_rosters_of_one_version_make_no_link(digest: bytes) -> None:
+    with pytest.raises(Refused, match="bravo has another roster of version 3") as refused:
+        settle_roster(_with(3, digest), RosterHeld(3, b"one"))
+    assert refused.value.reason is Refusal.OTHER_ROSTER
+
+
+def test_of_two_versions_the_older_one_is_told_of() -> None:
+    assert "this agent 2: give it the newer file" in settle_roster(
+        _with(3, b"one"), RosterHeld(2, b"other")
+    )
+    assert "version 3 of the roster, which is older than 4 here" in settle_roster(
+        _with(3, b"one"), RosterHeld(4, b"other")
+    )
+
+
+def test_a_hello_without_a_roster_is_read_and_one_with_a_long_digest_is_not() -> None:
+    values = msgspec.structs.asdict(_hello())
+    del values["roster"]
+    assert decode_hello(_frame(values), sender="bravo").roster == RosterHeld()
+    assert _reason(_frame(_with(1, bytes(DIGEST_BYTES_MAX + 1)))) is Refusal.MALFORMED

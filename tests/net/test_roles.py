@@ -87,7 +87,8 @@ def test_a_relays_certificate_makes_a_link_for_a_relay_and_none_for_a_site_with_
         ears = {}
         for name in ("alpha", "bravo"):
             network = federation.networks[name] = TlsNetwork(
-                site=name, roster=_roster(bravo_has_data=has_data), codec=Codec(lambda _: None),
+                site=name, roster=_roster(bravo_has_data=has_data), roster_digest=b"",
+                codec=Codec(lambda _: None),
                 credentials=Credentials(files[name]), listen=("127.0.0.1", 0),
                 address_of=lambda site: ("127.0.0.1", federation.networks[site].port),
             )  # fmt: skip

@@ -377,6 +377,7 @@ def test_an_agent_with_the_certificate_of_another_does_not_start(
         TlsNetwork(
             site="alpha",
             roster=kit.roster(),
+            roster_digest=b"",
             credentials=Credentials(files),
             codec=Codec(kit.schema_of),
             listen=None,
@@ -389,6 +390,7 @@ def test_a_port_in_use_is_named(live: Any, kit: Any) -> None:
         second = TlsNetwork(
             site="bravo",
             roster=alpha._roster,
+            roster_digest=b"",
             credentials=federation.credentials("bravo"),
             codec=Codec(lambda query: None),
             listen=("127.0.0.1", alpha.port),

@@ -165,6 +165,25 @@ def test_a_second_agent_on_the_same_directory_is_refused(
     assert str(running(federation).pids["relay1"]) in done.stderr
 
 
+def test_an_agent_whose_roster_was_changed_after_it_was_signed_does_not_start(
+    headwater: CommandLine, federation: Path
+) -> None:
+    head, *sites = headwater("certs", "show", federation / "roster.signed")
+    assert (head["signed by"], [site["site"] for site in sites]) == (
+        "operator",
+        ["site1", "relay1"],
+    )
+    signed = (federation / "roster.signed").read_text()
+    (federation / "changed.signed").write_text(signed.replace("127.0.0.1", "127.0.0.2"))
+    config = (federation / "relay1" / "agent.toml").read_text()
+    changed = federation / "relay1" / "changed.toml"
+    changed.write_text(config.replace("roster.signed", "changed.signed"))
+    done = headwater.run("agent", "--config", changed)
+    assert done.returncode == 2
+    assert "it was changed after headwater://federation/operator/operator signed it" in done.stderr
+    assert "headwater certs roster" in done.stderr
+
+
 def test_a_second_up_of_the_same_directory_starts_nothing_and_says_so(
     headwater: CommandLine, federation: Path
 ) -> None:

@@ -17,7 +17,6 @@ from headwater.edge.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
 from headwater.overlay.config import OverlayConfig
-from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
 from headwater.store.owner_alone import Readers
 
@@ -136,8 +135,9 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who this agent is: a name of the roster, and of its certificate."""
     directory: str = "state"
     """Everything that must survive: cube, spool, commands, answers."""
-    roster: str = "roster.toml"
-    """The list of sites; the same at every agent."""
+    roster: str = "roster.signed"
+    """The list of sites, signed by an operator (``headwater certs roster``); the same at every
+    agent."""
     results_readers: Readers = Readers.OWNER
     """Who on this machine may read the answers in ``results`` below ``directory``: ``owner``,
     ``group`` (the agent's own) or ``all``. Everything else is for the agent's user alone."""
@@ -193,39 +193,6 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class _RosterFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    federation: str
-    version: int
-    home: str
-    site: tuple[Site, ...]
-
-
-def load_roster(path: Path) -> tuple[str, Roster]:
-    """(federation, roster) from a TOML file with one ``[[site]]`` table for each site."""
-    file = _decode(path, _RosterFile)
-    return file.federation, Roster(version=file.version, sites=file.site, home=file.home)
-
-
-def roster_toml(federation: str, roster: Roster) -> str:
-    """The text that ``load_roster`` reads back."""
-    lines = [
-        f'federation = "{federation}"',
-        f"version = {roster.version}",
-        f'home = "{roster.home}"',
-    ]
-    for site in roster.sites:
-        lines += ["", "[[site]]"]
-        for name, value in msgspec.structs.asdict(site).items():
-            lines.append(f"{name} = {_toml(value)}")
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int) else f'"{value}"'
-
-
 def _decode(path: Path, kind: type[T]) -> T:
     try:
         return msgspec.toml.decode(path.read_bytes(), type=kind)
@@ -233,6 +200,6 @@ def _decode(path: Path, kind: type[T]) -> T:
         raise ConfigurationError(f"{path}: can't be read: {error.strerror}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         keys = ", ".join(field.name for field in msgspec.structs.fields(kind))
         raise ConfigurationError(f"{path}: {error}; keys at the top: {keys}") from error

@@ -7,6 +7,7 @@ finding itself: whoever calls for a doctor is in trouble already.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -15,18 +16,20 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 from cryptography import x509
 
-from headwater.agent.config import AgentConfig, load_roster
+from headwater.agent.config import AgentConfig
 from headwater.agent.stores import RESULTS
 from headwater.errors import HeadwaterError
 from headwater.net.certs import CertFiles
 from headwater.net.identity import Role
-from headwater.net.tls import Credentials
+from headwater.net.signed_roster import RosterTrust, load_roster_text, load_signed_roster
+from headwater.net.tls import Credentials, read_serials
 from headwater.plan.roster import Site
 from headwater.spark.cluster import Network, is_cluster, read_secret, refuse_unfit
 from headwater.spark.java import find_java
@@ -64,15 +67,16 @@ def examine(path: Path, *, now_s: Callable[[], float] = time.time) -> list[Findi
     """Of the agent with this configuration."""
     try:
         config = AgentConfig.load(path)
-        federation, roster = load_roster(Path(config.roster))
-        site = roster.site(config.site)
+        text = load_roster_text(Path(config.roster))
+        site = text.roster.site(config.site)
     except HeadwaterError as error:
         return [Finding("configuration", State.WRONG, str(error), f"mend {path}")]
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("configuration", lambda: _configuration(config, site)),
+        ("roster", lambda: _roster(config, now_s())),
         ("ports", lambda: _ports(config, site)),
         ("modes", lambda: _modes(config)),
-        ("certificates", lambda: _certificates(config, federation, site, now_s())),
+        ("certificates", lambda: _certificates(config, text.federation, site, now_s())),
         ("java", lambda: _java(config)),
         ("spark", lambda: _spark(config)),
         ("clock", _clock),
@@ -109,6 +113,34 @@ def _configuration(config: AgentConfig, site: Site) -> Iterator[Finding]:
         if not os.access(folder, os.R_OK | os.X_OK):
             to_do = "make it, or let the agent's user read it"
             yield Finding("configuration", State.DOUBTFUL, f"{folder} can't be read", to_do)
+
+
+def _roster(config: AgentConfig, now_s: float) -> Iterator[Finding]:
+    """By the CA alone, so that the agent's own certificate may be what is wrong."""
+    trust = RosterTrust.of_ca(Path(config.tls.ca), denied=_denied(config))
+    signed = load_signed_roster(Path(config.roster), trust)
+    ends = "ended" if signed.by.expires_s <= now_s else "ends"
+    found = (
+        f"version {signed.roster.version}, signed by {signed.by.uri} on "
+        f"{_utc(signed.signed_at_s)}, holds from {_utc(signed.holds_from_s)}; the certificate "
+        f"{ends} on {_utc(signed.by.expires_s)}, which undoes nothing"
+    )
+    if signed.holds_from_s > now_s:
+        to_do = "compare this machine's clock; the agent takes it when it starts"
+        yield Finding("roster", State.DOUBTFUL, f"it does not hold yet: {found}", to_do)
+    else:
+        yield _good("roster", found)
+
+
+def _denied(config: AgentConfig) -> frozenset[int]:
+    """A list that can't be read is a finding about certificates."""
+    with contextlib.suppress(HeadwaterError):
+        return read_serials(Path(config.tls.deny))
+    return frozenset()
+
+
+def _utc(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _ports(config: AgentConfig, site: Site) -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """One agent as a process: opened, ready, at work until it is told to end.
 
-The order at the start matters. The directory's lock comes first, so that a second agent fails
-before it has touched anything. A JVM that a killed agent has left behind is ended before a new one
-is started, for it might still commit batches. The network opens last, when there is something to
-say.
+The order at the start matters. Certificates and the signed roster are read before anything is
+opened: without them there is nothing to do. Of what is opened the directory's lock comes first, so
+that a second agent fails before it has touched anything. A JVM that a killed agent has left behind
+is ended before a new one is started, for it might still commit batches. The network opens last,
+when there is something to say.
 
 A JVM that dies later is replaced (``agent_spark``) and does not end the agent.
 """
@@ -27,7 +28,7 @@ from headwater.agent.agent_spark import AgentSpark, end_left_behind
 from headwater.agent.audit import AuditLog
 from headwater.agent.certificate_watch import CertificateWatch
 from headwater.agent.clock import SiteClock
-from headwater.agent.config import AgentConfig, load_roster
+from headwater.agent.config import AgentConfig
 from headwater.agent.control import ControlDesk
 from headwater.agent.front_desk import FrontDesk
 from headwater.agent.metrics import serve_metrics
@@ -40,10 +41,11 @@ from headwater.errors import ConfigurationError
 from headwater.net.certs import CertFiles
 from headwater.net.codec import Codec
 from headwater.net.identity import Role
+from headwater.net.signed_roster import RosterTrust, SignedRoster, load_signed_roster
 from headwater.net.tls import Credentials
 from headwater.net.tls_network import TlsNetwork
 from headwater.node.effects import Notice
-from headwater.plan.roster import Roster, Site
+from headwater.plan.roster import Site
 from headwater.shown_text import escaped_json
 from headwater.store.owner_alone import UMASK, make_own
 from headwater.store.retention import RetentionConfig
@@ -77,10 +79,13 @@ def _json(value: object, **_: object) -> str:
 
 
 async def _run(config: AgentConfig) -> None:
-    federation, roster = load_roster(Path(config.roster))
-    site = roster.site(config.site)
-    directory = Path(config.directory)
+    credentials = credentials_of(config)
     clock = SiteClock()
+    signed = take_roster(config, credentials, now_s=clock.now_s())
+    roster = signed.roster
+    site = roster.site(config.site)
+    _check_credentials(credentials, site)
+    directory = Path(config.directory)
     settings = RuntimeSettings.of(config)
     _keep_to_owner(config)
     stores = SiteStores(
@@ -94,12 +99,11 @@ async def _run(config: AgentConfig) -> None:
     try:
         if spark is not None:
             await asyncio.to_thread(spark.open)
-        files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
-        credentials = Credentials(files, deny=Path(config.tls.deny))
-        _check_credentials(credentials, site)
+            credentials.reload()  # Spark took its time, and nobody has watched the files
         network = TlsNetwork(
             site=config.site,
             roster=roster,
+            roster_digest=signed.digest,
             credentials=credentials,
             codec=Codec(stores.book.schema, ordinals_max=roster.ordinals),
             listen=(config.listen.host, config.listen.port) if site.dialable else None,
@@ -121,12 +125,31 @@ async def _run(config: AgentConfig) -> None:
         )
         desk.open(runtime)
         watch = CertificateWatch(credentials.paths, network.reload)
-        await _serve(runtime, config, roster, federation, watch)
+        await _serve(runtime, config, signed, watch)
     finally:
         if spark is not None:
             await asyncio.to_thread(spark.close)
         with contextlib.suppress(Exception):
             stores.close()
+
+
+def credentials_of(config: AgentConfig) -> Credentials:
+    files = CertFiles(Path(config.tls.ca), Path(config.tls.certificate), Path(config.tls.key))
+    return Credentials(files, deny=Path(config.tls.deny))
+
+
+def take_roster(config: AgentConfig, credentials: Credentials, *, now_s: float) -> SignedRoster:
+    """Before anything is opened: without a roster that an operator signed no agent starts."""
+    signed = load_signed_roster(Path(config.roster), RosterTrust.of_agent(credentials))
+    log.info(
+        "roster", version=signed.roster.version, signed_by=signed.by.uri,
+        signed_at_s=signed.signed_at_s, holds_from_s=signed.holds_from_s,
+        digest=signed.digest.hex(),
+    )  # fmt: skip
+    if signed.holds_from_s > now_s:
+        text = "it is taken at the start all the same; compare this machine's clock"
+        log.warning("early roster", text=text, early_s=signed.holds_from_s - now_s)
+    return signed
 
 
 def _front_desk(desk: ControlDesk, config: AgentConfig) -> FrontDesk:
@@ -178,8 +201,7 @@ def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> Ag
 async def _serve(
     runtime: SiteRuntime,
     config: AgentConfig,
-    roster: Roster,
-    federation: str,
+    signed: SignedRoster,
     certificates: CertificateWatch,
 ) -> None:
     ends = asyncio.Event()
@@ -192,7 +214,7 @@ async def _serve(
         serve_metrics(runtime, config.metrics_port)
     (Path(config.directory) / READY).write_text(f"{os.getpid()}\n")
     log.info(
-        "ready", site=config.site, federation=federation, sites=len(roster.sites),
+        "ready", site=config.site, federation=signed.federation, sites=len(signed.roster.sites),
         incarnation=runtime.stores.cube.incarnation,
     )  # fmt: skip
     watches = [

@@ -1,8 +1,9 @@
 """A federation of real agent processes on this machine: made, started, found and stopped.
 
-``headwater up`` writes a directory that is all there is to it: a roster, one configuration for
-each site, certificates, state, logs. So the same directory shows how a real deployment is laid
-out, and ``down`` needs nothing but the process ids in it.
+``headwater up`` writes a directory that is all there is to it: a roster, which it signs with the
+operator's key that it has made, one configuration for each site, certificates, state, logs. So the
+same directory shows how a real deployment is laid out, and ``down`` needs nothing but the process
+ids in it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,25 @@ from pathlib import Path
 
 import msgspec
 
-from headwater.agent.config import load_roster, roster_toml
 from headwater.errors import ConfigurationError, HeadwaterError
-from headwater.net.certs import create_authority, issue
+from headwater.net.certs import CertFiles, create_authority, issue
 from headwater.net.identity import Role
+from headwater.net.roster_text import roster_toml
+from headwater.net.signed_roster import (
+    RosterTrust,
+    SignedRoster,
+    issue_roster,
+    load_roster_text,
+    load_signed_roster,
+)
 from headwater.plan.roster import Roster, Site
 from headwater.store.owner_alone import owner_alone
 
 RUNNING_FILE = "running.json"
+ROSTER_TEXT = "roster.toml"
+"""The roster as people change it."""
+ROSTER = "roster.signed"
+"""And as agents and commands read it."""
 READY_S_MAX = 240.0
 """Five Spark agents on two cores need 95 s to their first batch; slower machines exist."""
 STOP_S_MAX = 20.0
@@ -42,9 +54,13 @@ class Running(msgspec.Struct):
 
 
 def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
-    """Write roster, configurations and certificates; an existing layout is kept as it is."""
-    if (directory / "roster.toml").exists():
-        return load_roster(directory / "roster.toml")[1]
+    """Write roster, configurations and certificates; an existing layout is kept as it is, but for
+    a roster that nobody has signed yet."""
+    if (directory / ROSTER_TEXT).exists() and not (directory / ROSTER).exists():
+        with owner_alone():
+            sign_laid_out(directory)
+    if (directory / ROSTER).exists():
+        return laid_out_roster(directory).roster
     if site_count < 1:
         raise ConfigurationError(f"up: wanted at least one site, got {site_count}")
     with owner_alone():
@@ -74,8 +90,26 @@ def _lay_out(directory: Path, *, site_count: int, relays: int) -> Roster:
         issue(authority, role, site.name, hosts=(site.host,))
         (directory / site.name / "data").mkdir(parents=True, exist_ok=True)
         (directory / site.name / "agent.toml").write_text(_agent_toml(site))
-    (directory / "roster.toml").write_text(roster_toml(federation, roster))
+    write_roster(directory, federation, roster)
     return roster
+
+
+def write_roster(directory: Path, federation: str, roster: Roster) -> None:
+    """As text for people, and signed for agents by the operator of the layout."""
+    (directory / ROSTER_TEXT).write_text(roster_toml(federation, roster))
+    sign_laid_out(directory)
+
+
+def sign_laid_out(directory: Path) -> None:
+    held = directory / "certs"
+    files = CertFiles(held / "ca.pem", held / f"{OPERATOR}.pem", held / f"{OPERATOR}.key")
+    issue_roster(directory / ROSTER_TEXT, directory / ROSTER, files, at_s=time.time())
+
+
+def laid_out_roster(directory: Path) -> SignedRoster:
+    """By the CA of the layout: the operator's certificate may have ended since."""
+    trust = RosterTrust.of_ca(directory / "certs" / "ca.pem")
+    return load_signed_roster(directory / ROSTER, trust)
 
 
 def start(directory: Path, *, say: Callable[[str], None]) -> Running:
@@ -83,7 +117,8 @@ def start(directory: Path, *, say: Callable[[str], None]) -> Running:
 
     Those that run are left alone: to bring back one that died, nobody has to stop the others.
     """
-    roster = load_roster(directory / "roster.toml")[1]
+    roster = laid_out_roster(directory).roster
+    _tell_unsigned_changes(directory, roster, say)
     alive = running(directory)
     absent = [site for site in roster.sites if site.name not in alive.pids]
     for name, pid in alive.pids.items():
@@ -97,6 +132,21 @@ def start(directory: Path, *, say: Callable[[str], None]) -> Running:
         _save(directory, alive)  # at once: what is not written down, nobody stops
     _await_ready(directory, {site.name for site in absent}, alive, say)
     return alive
+
+
+def _tell_unsigned_changes(directory: Path, signed: Roster, say: Callable[[str], None]) -> None:
+    """What somebody is still writing keeps no agent from coming back."""
+    text = directory / ROSTER_TEXT
+    try:
+        is_signed = not text.exists() or load_roster_text(text).roster == signed
+    except ConfigurationError as error:
+        say(f"{error}; agents read {ROSTER}, as it was signed")
+        return
+    if not is_signed:
+        say(
+            f"{text} says something else than {ROSTER}, which agents read; to sign it: headwater "
+            f"certs roster {text} --operator {directory / 'certs'}"
+        )
 
 
 def start_agent(directory: Path, name: str) -> int:
@@ -199,7 +249,7 @@ def _agent_toml(site: Site) -> str:
     mode = "local" if site.has_data else "none"
     return (
         f'site = "{site.name}"\n'
-        f'roster = "../roster.toml"\n'
+        f'roster = "../{ROSTER}"\n'
         f'directory = "state"\n\n'
         f"[listen]\n"
         f'host = "{site.host}"\n'

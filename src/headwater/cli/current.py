@@ -12,7 +12,8 @@ from pathlib import Path
 from headwater.errors import ConfigurationError
 
 VARIABLE = "HEADWATER_FEDERATION"
-ROSTER = "roster.toml"
+ROSTER = "roster.signed"
+ROSTER_TEXT = "roster.toml"
 
 
 def federation(given: Path | None) -> Path:
@@ -21,7 +22,7 @@ def federation(given: Path | None) -> Path:
         return _checked(given, "as given")
     if VARIABLE in os.environ:
         return _checked(Path(os.environ[VARIABLE]), f"from {VARIABLE}")
-    if Path(ROSTER).is_file():
+    if _is_federation(Path()):
         return Path.cwd()
     try:
         return _checked(Path(_memory().read_text().strip()), f"from {_memory()}")
@@ -46,7 +47,12 @@ def _memory() -> Path:
     return Path(base) / "headwater" / "federation"
 
 
+def _is_federation(directory: Path) -> bool:
+    """Also one whose roster is not signed yet: whoever reads it says what to do."""
+    return any((directory / name).is_file() for name in (ROSTER, ROSTER_TEXT))
+
+
 def _checked(directory: Path, origin: str) -> Path:
-    if not (directory / ROSTER).is_file():
+    if not _is_federation(directory):
         raise ConfigurationError(f"{directory} ({origin}): no {ROSTER} there; not a federation")
     return directory

@@ -1,8 +1,8 @@
 """From a command to the agent that answers it: whom to ask, as whom, and asking.
 
-A federation's directory has its ``roster.toml`` and, under ``certs``, a certificate of an operator.
-Any agent takes any request. One that does not know the answer itself says who does, and that one
-is asked instead.
+A federation's directory has its ``roster.signed`` and, under ``certs``, the CA's certificate and an
+operator's. Any agent takes any request. One that does not know the answer itself says who does, and
+that one is asked instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from headwater.agent.config import load_roster
 from headwater.agent.control_api import Elsewhere
 from headwater.agent.operator_client import Ask
 from headwater.cli import current
@@ -23,6 +22,7 @@ from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.certs import CertFiles, identity_in
 from headwater.net.control_client import ControlClient
 from headwater.net.identity import Role
+from headwater.net.signed_roster import RosterTrust, load_signed_roster
 from headwater.net.signing import OperatorSignature
 
 REDIRECTS_MAX = 2
@@ -49,9 +49,10 @@ class Agent(msgspec.Struct, frozen=True):
 def find_agent(federation: Path | None, site: str | None) -> Agent:
     """The agent of ``site``, or of the federation's home."""
     directory = current.federation(federation)
-    _, roster = load_roster(directory / current.ROSTER)
+    files = operator_files(directory / "certs")
+    roster = load_signed_roster(directory / current.ROSTER, RosterTrust.of_ca(files.ca)).roster
     found = roster.site(site or roster.home)
-    return Agent(found.name, found.host, found.port, operator_files(directory / "certs"))
+    return Agent(found.name, found.host, found.port, files)
 
 
 def operator_files(directory: Path) -> CertFiles:

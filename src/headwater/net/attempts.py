@@ -8,7 +8,7 @@ import secrets
 from collections import Counter
 
 from headwater.net.connection import Connection
-from headwater.net.hello import Channel, Heard, Hello, settle_dial
+from headwater.net.hello import Channel, Heard, Hello, RosterHeld, settle_dial
 from headwater.net.refusal import Refusal, Refused
 
 
@@ -56,8 +56,9 @@ class Half:
 
 
 class Attempts:
-    def __init__(self, me: str) -> None:
+    def __init__(self, me: str, roster: RosterHeld) -> None:
         self._me = me
+        self._roster = roster
         self._life = secrets.randbits(62)
         self._dials: Counter[str] = Counter()
         self._heard: dict[str, Heard] = {}
@@ -114,4 +115,6 @@ class Attempts:
 
     def hello(self, to: str, channel: Channel) -> Hello:
         """What we say on a new connection, dialled or answered."""
-        return Hello(self._me, to, channel, life=self._life, dial=self._dials[to])
+        return Hello(
+            self._me, to, channel, life=self._life, dial=self._dials[to], roster=self._roster
+        )

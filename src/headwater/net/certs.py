@@ -93,7 +93,7 @@ def load_authority(directory: Path) -> Authority:
         ) from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ConfigurationError(f"CA in {directory}: wanted a P-256 key, got {type(key).__name__}")
-    return Authority(_common_name(certificate.subject), directory, certificate, key)
+    return Authority(common_name(certificate.subject), directory, certificate, key)
 
 
 def issue(
@@ -119,8 +119,16 @@ def issue(
     contents = {files.key: _key_bytes(key), files.cert: _cert_bytes(certificate)}
     _write_new(directory, contents, force=force)
     if directory != authority.directory:
-        _write(files.ca, _cert_bytes(authority.certificate))
+        write_whole(files.ca, _cert_bytes(authority.certificate))
     return files
+
+
+def authorities_in(ca: Path) -> tuple[x509.Certificate, ...]:
+    """At least one: ``ca.pem`` has several while a CA is replaced."""
+    try:
+        return tuple(x509.load_pem_x509_certificates(ca.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"CA {ca}: wanted certificates as PEM, got: {error}") from None
 
 
 def identity_in(cert: Path) -> Identity:
@@ -210,9 +218,13 @@ def _subject(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _common_name(subject: x509.Name) -> str:
-    (attribute,) = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(attribute.value)
+def common_name(subject: x509.Name) -> str:
+    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    if len(names) != 1:
+        raise ConfigurationError(
+            f"CA: wanted the federation's name as its common name, got {names}"
+        )
+    return str(names[0].value)
 
 
 def _host(host: str) -> x509.GeneralName:
@@ -243,10 +255,10 @@ def _write_new(directory: Path, files: dict[Path, bytes], *, force: bool) -> Non
         )
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     for path, content in files.items():
-        _write(path, content)
+        write_whole(path, content)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Whole or not at all, and readable by the owner alone from the first moment."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -11,12 +11,17 @@ Both sides may dial at the same moment, and both must then keep the same pair:
 - while a hello of ours is out, the dial of the site with the smaller name wins; a hello that has
   not left yet binds nobody, so the one that has arrived wins;
 - a newer dial while a link is up means that the other side has lost it: the new one replaces it.
+
+Agents also say which roster they have. Two rosters of one version are a mistake, for the numbers of
+sites may mean different ones: no link comes of it. Different versions are what a change looks like
+while it is on its way; the older one is told of.
 """
 
 from enum import StrEnum
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from headwater.net.frames import Frame, Kind
 from headwater.net.refusal import Refusal, Refused
@@ -25,12 +30,21 @@ from headwater.net.wire import Name, Number, Text
 PROTOCOL = 2
 PROTOCOL_OLDEST = 2
 """The oldest version that this one still understands."""
+DIGEST_BYTES_MAX = 64
 
 
 class Channel(StrEnum):
     CONTROL = "control"
     BULK = "bulk"
     OPERATOR = "operator"
+
+
+class RosterHeld(msgspec.Struct, frozen=True):
+    """Which roster an agent has taken."""
+
+    version: Number = 0
+    digest: Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)] = b""
+    """Of the signed word."""
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -46,6 +60,8 @@ class Hello(msgspec.Struct, frozen=True):
     side has dialled so far, so that its given-up attempts are known to be old."""
     protocol: int = PROTOCOL
     protocol_oldest: int = PROTOCOL_OLDEST
+    roster: RosterHeld = RosterHeld()
+    """Of an agent; operators say nothing of theirs."""
 
 
 class Goodbye(msgspec.Struct, frozen=True):
@@ -88,6 +104,30 @@ def settle_dial(hello: Hello, *, me: str, hello_is_out: bool, heard: Heard | Non
         raise Refused(Refusal.SUPERSEDED, f"dial {hello.dial} of {hello.name} is an old one")
     if hello_is_out and me < hello.name:
         raise Refused(Refusal.SUPERSEDED, f"{me} is dialling {hello.name} and wins by its name")
+
+
+def settle_roster(hello: Hello, own: RosterHeld) -> str:
+    """What to tell of an older roster at either side, or nothing. Raises ``Refused`` when both have
+    the same version of different rosters."""
+    theirs = hello.roster
+    if theirs.version == own.version and theirs.digest != own.digest:
+        raise Refused(
+            Refusal.OTHER_ROSTER,
+            f"{hello.name} has another roster of version {own.version} ({theirs.digest.hex()[:8]}, "
+            f"ours is {own.digest.hex()[:8]}): give all agents the same file, or sign one with a "
+            "higher version",
+        )
+    if theirs.version > own.version:
+        return (
+            f"{hello.name} has version {theirs.version} of the roster, and this agent "
+            f"{own.version}: give it the newer file and start it again"
+        )
+    if theirs.version < own.version:
+        return (
+            f"{hello.name} has version {theirs.version} of the roster, which is older than "
+            f"{own.version} here: give it the newer file and start it again"
+        )
+    return ""
 
 
 def _decode(payload: bytes, wanted: type[Word]) -> Word:

@@ -24,6 +24,7 @@ class Refusal(StrEnum):
     NOT_IN_ROSTER = "not in roster"
     WRONG_ROLE = "wrong role"
     WRONG_NAME = "wrong name"
+    OTHER_ROSTER = "other roster"
     PROTOCOL_VERSION = "protocol version"
     SILENT = "silent"
     IDLE = "idle"

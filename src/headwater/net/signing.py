@@ -39,6 +39,7 @@ class Kind(StrEnum):
     PLAN = "plan"
     COUNT = "count"
     COMMAND = "command"
+    ROSTER = "roster"
 
 
 class OwnKey(NamedTuple):
@@ -107,7 +108,7 @@ class Signer:
 
 
 class OperatorSignature:
-    """What an operator's client signs commands with."""
+    """What an operator's client signs with: commands, and rosters."""
 
     def __init__(self, federation: str, operator: str, own: OwnKey) -> None:
         self.operator = operator
@@ -115,8 +116,11 @@ class OperatorSignature:
 
     def sign(self, command: Command) -> Command:
         named = msgspec.structs.replace(command, operator=self.operator)
-        proof = self._signer.sign(Kind.COMMAND, command_word(named), shows_certificate=True)
+        proof = self.prove(Kind.COMMAND, command_word(named))
         return msgspec.structs.replace(named, proof=proof)
+
+    def prove(self, kind: Kind, word: bytes) -> Proof:
+        return self._signer.sign(kind, word, shows_certificate=True)
 
 
 class KeySignatures:
@@ -181,6 +185,12 @@ class KeySignatures:
         if len(self._verified) > VERIFIED_MAX:
             self._verified.popitem(last=False)
         return True
+
+
+def is_signed_with(
+    public: ec.EllipticCurvePublicKey, kind: Kind, federation: str, word: bytes, signature: bytes
+) -> bool:
+    return _verifies(public, signature, signed_text(kind, federation, word))
 
 
 def _verifies(public: ec.EllipticCurvePublicKey, signature: bytes, text: bytes) -> bool:

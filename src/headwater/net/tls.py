@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from headwater.errors import ConfigurationError
-from headwater.net.certs import CertFiles, identity_in
+from headwater.net.certs import CertFiles, authorities_in, identity_in
 from headwater.net.identity import AGENTS, Identity, identity_of
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.signing import OwnKey, key_name
@@ -61,7 +61,7 @@ class Credentials:
         if self._site is not None:
             self._require(identity, self._site)
         own, der = _own_key(self._files)
-        self.authorities = tuple(x509.load_pem_x509_certificates(self._files.ca.read_bytes()))
+        self.authorities = authorities_in(self._files.ca)
         self.own, self.der = own, der
         self.identity, self.denied = identity, denied
         self.server, self.client = server, client
@@ -80,7 +80,7 @@ class Credentials:
                 f"deny list {self._deny}: it is gone, and what it denied stays denied; to admit a "
                 "certificate again take its line out, and leave the file"
             )
-        return _read_serials(self._deny)
+        return read_serials(self._deny)
 
     def require_site(self, site: str) -> None:
         """An agent speaks for one site, and its certificate must say so, now and when reloaded."""
@@ -211,7 +211,7 @@ def _require_private(key: Path) -> None:
         )
 
 
-def _read_serials(path: Path | None) -> frozenset[int]:
+def read_serials(path: Path | None) -> frozenset[int]:
     """One hexadecimal serial a line; '#' begins a comment. No file: nobody is denied."""
     if path is None or not path.exists():
         return frozenset()

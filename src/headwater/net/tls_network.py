@@ -27,7 +27,7 @@ from headwater.net.greeting import (
     take_small_buffers,
     turn_away,
 )
-from headwater.net.hello import Channel, Hello
+from headwater.net.hello import Channel, Hello, RosterHeld, settle_roster
 from headwater.net.identity import AGENTS, PEOPLE, Identity, Role
 from headwater.net.keyring import Keyring
 from headwater.net.link import Link
@@ -48,6 +48,7 @@ from headwater.net.tls import Credentials
 from headwater.overlay.messages import Message
 from headwater.plan.roster import Roster
 
+OLDER_ROSTER = "older roster"
 AddressOf = Callable[[str], tuple[str, int]]
 
 
@@ -57,6 +58,7 @@ class TlsNetwork:
         *,
         site: str,
         roster: Roster,
+        roster_digest: bytes,
         credentials: Credentials,
         codec: Codec,
         listen: tuple[str, int] | None,
@@ -65,9 +67,10 @@ class TlsNetwork:
         notify: Notify | None = None,
         address_of: AddressOf | None = None,
     ) -> None:
-        """``listen`` is None at a site that can't be dialled. Without ``control`` operators are
-        refused. ``address_of`` replaces the roster's addresses, where they are not the real ones.
-        """
+        """``roster_digest`` stands for the signed word that the roster was read from; neighbours
+        must have the same. ``listen`` is None at a site that can't be dialled. Without ``control``
+        operators are refused. ``address_of`` replaces the roster's addresses, where they are not
+        the real ones."""
         credentials.require_site(site)
         self.site = site
         self._roster = roster
@@ -81,7 +84,8 @@ class TlsNetwork:
         self._notices = Notices(notify)
         self._counters: dict[str, LinkCounters] = {}
         self._links: dict[str, _Kept] = {}
-        self._attempts = Attempts(site)
+        self._held = RosterHeld(roster.version, roster_digest)
+        self._attempts = Attempts(site, self._held)
         self._operators: dict[Connection, Identity] = {}
         self._peer_names = {peer.name for peer in roster.sites} - {site}
         federation = credentials.identity.federation
@@ -215,7 +219,9 @@ class TlsNetwork:
         self._listener.know(connection.extra("peername")[0])
         connection.say(self._attempts.hello(site, channel))
         dialling.is_hello_out = True
-        self._attempts.answered(site, await hear_hello(connection, identity, self._limits))
+        hello = await hear_hello(connection, identity, self._limits)
+        self._attempts.answered(site, hello)
+        self._settle_roster(hello)
         return identity, connection
 
     # Being dialled.
@@ -250,6 +256,7 @@ class TlsNetwork:
             raise Refused(Refusal.WRONG_NAME, f"this is {self.site}, not {hello.to[:80]!r}")
         if wanted is AGENTS:
             self._require_peer(identity)
+            self._settle_roster(hello)
 
     def _require_peer(self, identity: Identity) -> None:
         """Also of whom we have dialled. For a site with data a relay's certificate won't do."""
@@ -260,6 +267,11 @@ class TlsNetwork:
                 Refusal.WRONG_ROLE,
                 f"{identity.uri}: a relay originates nothing, and the roster gives it data",
             )
+
+    def _settle_roster(self, hello: Hello) -> None:
+        told = settle_roster(hello, self._held)
+        if told and hello.channel is Channel.CONTROL:
+            self._notices.say(OLDER_ROSTER, told)
 
     async def _serve_control(self, control: Connection, identity: Identity, hello: Hello) -> None:
         site = identity.name

@@ -9,7 +9,7 @@ import msgspec
 from headwater.errors import ConfigurationError
 
 
-class Site(msgspec.Struct, frozen=True):
+class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One place. An ordinal is never used again, also not after the site has left."""
 
     ordinal: int
