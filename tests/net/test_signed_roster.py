@@ -117,7 +117,11 @@ def test_an_unsigned_roster_is_refused_with_the_command_that_signs_it(
     wanted = f"headwater certs roster {path} --operator DIR --into FILE"
     with pytest.raises(ConfigurationError, match=wanted):
         load_signed_roster(path, trust)
+    (tmp_path / "mine.signed").touch()
+    with pytest.raises(ConfigurationError, match=r"mine\.signed beside it may be: let roster in"):
+        load_signed_roster(path, trust)
     missing = tmp_path / "mine.signed"
+    missing.unlink()
     with pytest.raises(ConfigurationError, match=f"headwater certs roster {path} --operator DIR"):
         load_signed_roster(missing, trust)
     with pytest.raises(ConfigurationError, match=r"none\.signed: can't be read: No such file"):

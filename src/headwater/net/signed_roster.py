@@ -134,10 +134,20 @@ def load_signed_roster(path: Path, trust: RosterTrust) -> SignedRoster:
     data = read_bounded(path)
     if len(data) <= ROSTER_BYTES_MAX and not is_signed(data):
         raise ConfigurationError(
-            f"{path}: the roster is not signed, or not to its end; sign it with: headwater certs "
-            f"roster {path} --operator DIR --into FILE, and let roster in agent.toml name that FILE"
+            f"{path}: the roster is not signed, or not to its end; {_how(path)}"
         )
     return _about(path, lambda: read_signed_roster(data, trust))
+
+
+def _how(path: Path) -> str:
+    """What to do about a roster that is not signed."""
+    signed = path.with_suffix(".signed")
+    if signed != path and signed.exists():
+        return f"{signed} beside it may be: let roster in agent.toml name that"
+    return (
+        f"sign it with: headwater certs roster {path} --operator DIR --into FILE, and let roster "
+        "in agent.toml name that FILE"
+    )
 
 
 def load_roster_text(path: Path) -> RosterText:
