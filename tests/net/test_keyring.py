@@ -9,12 +9,18 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
 
 from headwater.algebra.proof import Proof
 from headwater.net.certs import Authority, create_authority, issue
 from headwater.net.identity import Role
 from headwater.net.keyring import CERTIFICATES_PER_MEMBER_MAX, Keyring
 from headwater.net.refusal import Refusal, Refused
+
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 def der_of(path: Path) -> bytes:
@@ -89,6 +95,22 @@ def test_a_certificate_that_was_changed_is_refused_and_nothing_else_happens(benc
                     bench.keyring.learn(changed)
             else:
                 assert refusal(bench, changed) is Refusal.FOREIGN_CERTIFICATE
+
+
+def test_one_certificate_has_one_name_however_it_is_written(bench: Bench) -> None:
+    """Or whoever tells of it in many ways pushes a member's other certificates out."""
+    former = bench.keyring.learn(bench.certificate("alpha", days=2))
+    der = bench.certificate("alpha")
+    signature = x509.load_der_x509_certificate(der).signature
+    r, s = decode_dss_signature(signature)
+    other = encode_dss_signature(r, P256_ORDER - s)
+    bits = bytes([0x03, len(other) + 1, 0])
+    body = der[4 : -len(signature) - len(bits)] + bits + other
+    again = der[:2] + len(body).to_bytes(2) + body
+    assert again != der
+    names = {bench.keyring.learn(der), bench.keyring.learn(again)}
+    assert len(names) == 1
+    assert bench.keyring.of("alpha", by(former)) is not None
 
 
 def test_one_that_a_member_has_signed_is_refused(bench: Bench) -> None:

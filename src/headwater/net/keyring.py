@@ -77,9 +77,10 @@ class Keyring:
 
     def learn(self, der: bytes) -> bytes:
         """The name of its key. Raises ``Refused`` for what is no certificate of a member."""
-        name = key_name(der)
+        certificate = _certificate_in(der)
+        name = certificate_name(certificate)
         if name not in self._members:
-            member = self._checked(der)
+            member = self._checked(certificate, der)
             self._make_room(member.identity)
             self._keep(name, member)
         return name
@@ -114,8 +115,8 @@ class Keyring:
     def _has_ended(self, member: _Member) -> bool:
         return member.identity.expires_s <= self._wall_s()
 
-    def _checked(self, der: bytes) -> _Member:
-        identity, public = read_member(der, self._authorities())
+    def _checked(self, certificate: x509.Certificate, der: bytes) -> _Member:
+        identity, public = _member_in(certificate, self._authorities())
         is_agent = identity.role in AGENTS
         if identity.federation != self._federation or (
             is_agent and identity.name not in self._sites
@@ -145,16 +146,33 @@ class Keyring:
         self._people.pop(name, None)
 
 
+def certificate_name(certificate: x509.Certificate) -> bytes:
+    """What stands for it. The issuer's signature is not in there: it can be written in several
+    ways, and everybody could tell others of one certificate under as many names."""
+    return key_name(certificate.tbs_certificate_bytes)
+
+
 def read_member(
     der: bytes, authorities: Iterable[x509.Certificate]
 ) -> tuple[Identity, ec.EllipticCurvePublicKey]:
-    """Who signs with it, and the key. Raises ``Refused`` where no such authority has issued it.
+    """Who signs with it, and the key. Raises ``Refused`` where no such authority has issued it."""
+    return _member_in(_certificate_in(der), authorities)
 
-    That is looked at before anything inside: the library has an error of its own for each way in
-    which a certificate can be odd, and whoever sends one is a stranger until then.
+
+def _certificate_in(der: bytes) -> x509.Certificate:
+    try:
+        return x509.load_der_x509_certificate(der)
+    except _ODD as error:
+        raise Refused(Refusal.FOREIGN_CERTIFICATE, f"told: {str(error)[:200]}") from None
+
+
+def _member_in(
+    certificate: x509.Certificate, authorities: Iterable[x509.Certificate]
+) -> tuple[Identity, ec.EllipticCurvePublicKey]:
+    """Who has issued it is looked at before anything inside: the library has an error of its own
+    for each way in which a certificate can be odd, and whoever sends one is a stranger until then.
     """
     try:
-        certificate = x509.load_der_x509_certificate(der)
         if not any(_has_issued(authority, certificate) for authority in authorities):
             raise Refused(Refusal.FOREIGN_CERTIFICATE, "told: it is not from our CA")
         identity, public = _identity_in(certificate), certificate.public_key()

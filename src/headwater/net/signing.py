@@ -211,7 +211,7 @@ def signed_text(kind: Kind, federation: str, word: bytes) -> bytes:
 
 
 def key_name(encoded: bytes) -> bytes:
-    """What stands for the key, or the certificate, with these bytes."""
+    """What stands for the key with these bytes."""
     return hashlib.sha256(encoded).digest()[:KEY_BYTES]
 
 

@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from headwater.errors import ConfigurationError
 from headwater.net.certs import CertFiles, authorities_in, identity_in
 from headwater.net.identity import AGENTS, Identity, identity_of
+from headwater.net.keyring import certificate_name
 from headwater.net.refusal import Refusal, Refused
-from headwater.net.signing import OwnKey, key_name
+from headwater.net.signing import OwnKey
 
 ALPN = "headwater"
 
@@ -137,7 +138,7 @@ def _own_key(files: CertFiles) -> tuple[OwnKey, bytes]:
         )
     certificate = x509.load_pem_x509_certificate(files.cert.read_bytes())
     der = certificate.public_bytes(serialization.Encoding.DER)
-    return OwnKey(key_name(der), key, der), der
+    return OwnKey(certificate_name(certificate), key, der), der
 
 
 def require_verifying(context: ssl.SSLContext) -> None:
