@@ -18,7 +18,8 @@ from unittest.mock import patch
 
 import msgspec
 
-from headwater.agent.config import AgentConfig, PolicyConfig
+from headwater.agent.config import AgentConfig, PolicyConfig, SourcesConfig
+from headwater.agent.declarations import SourceDeclaration
 from headwater.agent.rights import OperatorRights
 from headwater.cli.main import main
 from headwater.plan.roster import Site
@@ -29,6 +30,25 @@ COMMANDS = (
     "remove", "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site",
     "certs relay", "certs operator", "certs viewer", "certs roster", "certs show",
 )  # fmt: skip
+
+TABLES = (
+    (SourcesConfig, "declared", SourceDeclaration),
+    (PolicyConfig, "operators", OperatorRights),
+)
+"""Lists of tables: (where, key, what)."""
+DECLARED = """\
+```toml
+[[sources.declared]]
+statement = '''
+CREATE SOURCE access (ts TIMESTAMP, domain STRING, client STRING, bytes BIGINT)
+WITH (format = 'csv', path = 'access/*.log*', time = 'ts')
+'''
+levels = { ts = "free", domain = "free", client = "denied", bytes = "aggregated" }
+```
+
+What each level allows, and what it does not protect from, is in
+[Certificates and trust](trust.md#the-sites-own-sources). `headwater doctor` shows what is
+declared."""
 
 
 def cli_page() -> str:
@@ -58,9 +78,12 @@ def configuration_page() -> str:
         if _is_struct(field.type):
             about = inspect.cleandoc(field.type.__doc__ or "").replace("``", "`")
             parts += [f"### [{field.name}]", *([about] if about else []), _table(field.type)]
-        if field.type is PolicyConfig:
-            about = inspect.cleandoc(OperatorRights.__doc__ or "").replace("``", "`")
-            parts += ["### [[policy.operators]]", about, _table(OperatorRights)]
+        for within, name, kind in TABLES:
+            if field.type is within:
+                about = inspect.cleandoc(kind.__doc__ or "").replace("``", "`")
+                parts += [f"### [[{field.name}.{name}]]", about, _table(kind)]
+        if field.type is SourcesConfig:
+            parts += [DECLARED]
     parts += [
         "## roster.toml",
         "What `headwater certs roster` signs; agents read the signed file, the same at every "

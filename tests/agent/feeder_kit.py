@@ -15,6 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from headwater.agent.config import SourcesConfig
+from headwater.agent.declarations import SourceDeclaration
 from headwater.agent.feeder import Feeder
 from headwater.edge.outputs import Remember
 from headwater.edge.record import EdgeRecord
@@ -76,7 +77,9 @@ class Gate:
 class Site:
     """One site and what its feeder told."""
 
-    def __init__(self, directory: Path, **options: Any) -> None:
+    def __init__(
+        self, directory: Path, *, declared: tuple[SourceDeclaration, ...] = (), **options: Any
+    ) -> None:
         self.data = directory / "data"
         self.data.mkdir(exist_ok=True)
         self.cube = Cube.open(directory / "cube", site=SITE, merger_of=lambda _: MERGER)
@@ -85,7 +88,7 @@ class Site:
         self.notices: list[tuple[str, str]] = []
         self.reports: list[Any] = []
         self.feeder = Feeder(
-            SITE, self.cube, SourcesConfig(data=str(self.data), poll_s=0.01),
+            SITE, self.cube, SourcesConfig(data=str(self.data), declared=declared, poll_s=0.01),
             host=cast(Any, self.host), now_s=time.time, report=self.reports.append,
             read_from=lambda query, at_s: self.begun.append(query),
             begin_late=lambda query, at_s: None, offset_us=lambda query: 0,

@@ -29,6 +29,7 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
         ('site = "a"\nreplan_every_s = 0', "replan_every_s > 0, got 0"),
         ('site = "a"\n[spark]\nmode = "cloud"', 'wanted "local" or "none"'),
         ('site = "a"\n[spark]\nshared = "s3a://b/x"', "has to be mounted"),
+        ('site = "a"\n[policy]\ndenied_columns = ["x"]', "unknown field `denied_columns`"),
         ('site = "a', "agent.toml"),
         ("site = " + "[" * 5000, "agent.toml"),
         ('site = "a"\nreplan_every_s = ' + "9" * 5000, "agent.toml"),

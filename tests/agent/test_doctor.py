@@ -48,17 +48,10 @@ def test_nothing_is_wrong_with_a_fresh_layout(federation: Path, agent: str) -> N
     findings = found(federation, agent)
     assert troubles(findings) == []
     names = [
-        "configuration",
-        "roster",
-        "ports",
-        "modes",
-        "certificates",
-        "java",
-        "spark",
-        "clock",
-        "disk",
-    ]
-    relays = [name for name in names if name not in ("java", "spark")]
+        "configuration", "roster", "sources", "ports", "modes", "certificates", "java", "spark",
+        "clock", "disk",
+    ]  # fmt: skip
+    relays = [name for name in names if name not in ("java", "spark", "sources")]
     checked = list(dict.fromkeys(one.check for one in findings))
     assert checked == [*(names if agent == "site1" else relays), "files"]
 
@@ -68,6 +61,26 @@ def test_a_configuration_that_can_not_be_read_is_the_only_finding(federation: Pa
     (one,) = found(federation)
     assert (one.check, one.state) == ("configuration", State.WRONG)
     assert "lissen" in one.found
+
+
+def test_declared_sources_are_shown_with_their_levels(federation: Path) -> None:
+    path = federation / "site1" / "agent.toml"
+    before = path.read_text()
+    (free,) = (one.found for one in found(federation) if one.check == "sources")
+    assert free.startswith("for free use, no column of it is protected: /")
+    change(path, "[listen]", """[[sources.declared]]
+statement = "CREATE SOURCE hits (ts TIMESTAMP) WITH (format='csv', path='a.log', time='ts')"
+levels = { ts = "aggregated" }
+
+[listen]""")  # fmt: skip
+    said = [one.found for one in found(federation) if one.check == "sources"]
+    assert said == ["hits: csv a.log (ts aggregated)", free]
+    change(path, '"aggregated"', '"hidden"')
+    (wrong,) = found(federation)
+    assert "wanted a level of denied, aggregated, free, got 'hidden'" in wrong.found
+    path.write_text(before)
+    change(path, "[sources]", "[sources]\ndeclared_only = true")
+    assert troubles(found(federation)) == [("sources", "doubtful")]
 
 
 def test_a_port_that_somebody_else_has_is_wrong(federation: Path) -> None:

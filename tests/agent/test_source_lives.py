@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from headwater.agent import patience
+from headwater.agent.declarations import SourceDeclaration
 from headwater.errors import (
     DiskFull,
     DiskTrouble,
@@ -851,5 +852,28 @@ def test_suspected_queries_run_apart_and_are_told_to_have_survived(tmp_path: Pat
             assert ran == [[ids[0], ids[2]], [ids[1]]]
             assert suspicion.lived == [ids[1]]
             assert site.cube.cuts.state("weblog").committed_cut == 1
+
+    asyncio.run(run())
+
+
+def test_a_link_to_a_declared_file_is_not_read_though_the_path_names_it(tmp_path: Path) -> None:
+    declared = SourceDeclaration(
+        "CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = 'hits.csv', time = 'ts')",
+        {"ts": "free"},
+    )
+
+    async def run() -> None:
+        async with running(tmp_path, declared=(declared,)) as site:
+            (site.data / "hits.csv").write_text("secret\n")
+            (site.data / "weblog-2.log").symlink_to(site.data / "hits.csv")
+            site.write("plain")
+            await site.install(1, begin_pane=None)
+            await until(lambda: site.feeder.unread("weblog").count == 1)
+            (name, reason), *_ = site.feeder.unread("weblog").named
+            assert name == "weblog-2.log"
+            assert "a file of the source hits" in reason
+            stream = site.stream()
+            stream.batch()
+            assert stream.batches.read == ["plain"]
 
     asyncio.run(run())

@@ -170,13 +170,10 @@ def test_parts_that_do_not_agree_are_refused(query: Query, message: str) -> None
     assert message in str(caught.value)
 
 
-def test_a_policy_may_refuse_installers_and_columns() -> None:
-    check_query(PLAIN, Policy(installers=("hub",), denied_columns=("secret", "other.domain")))
+def test_a_policy_may_refuse_installers() -> None:
+    check_query(PLAIN, Policy(installers=("hub",)))
     with pytest.raises(QueryRefused, match="queries of 'hub' are not admitted here"):
         check_query(PLAIN, Policy(installers=("paris",)))
-    for denied in ("DOMAIN", "access.domain"):
-        with pytest.raises(QueryRefused, match="column 'domain' may not be read here"):
-            check_query(PLAIN, Policy(denied_columns=(denied,)))
 
 
 def test_a_state_query_is_refused_while_no_site_can_read_one() -> None:
@@ -184,12 +181,6 @@ def test_a_state_query_is_refused_while_no_site_can_read_one() -> None:
     query = changed(window=window, begin_pane=0, last_n=5)
     with pytest.raises(QueryRefused, match="the last 5 records of each site"):
         check_query(query, EVERYONE)
-
-
-def test_a_column_that_is_denied_can_t_be_read_under_a_false_declaration() -> None:
-    hidden = rewritten("domain,", "secret AS domain,")
-    with pytest.raises(QueryRefused, match="it reads"):
-        check_query(hidden, Policy(denied_columns=("secret",)))
 
 
 @settings(max_examples=400)

@@ -7,11 +7,13 @@ misspelt must not silently stay at its default.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from headwater.agent.declarations import SourceDeclaration, read_declarations
 from headwater.agent.rights import OperatorRights
 from headwater.edge.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
@@ -80,12 +82,18 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where this site lets queries read. A path outside these directories is refused."""
+    """Where this site lets queries read: files of declared sources, as they are declared, and
+    everything else below ``data`` and ``open``, which are for free use. There a query says itself
+    what a file's columns are, so no column is protected. Any other path is refused."""
 
     data: str = "data"
-    """What relative paths in ``CREATE SOURCE`` are relative to."""
+    """What relative paths in ``CREATE SOURCE`` are relative to; for free use."""
     open: tuple[str, ...] = ()
-    """Further directories, for absolute paths."""
+    """Further directories for free use, for absolute paths."""
+    declared: tuple[SourceDeclaration, ...] = ()
+    """Tables ``[[sources.declared]]``: sources with a level for each column, see below."""
+    declared_only: bool = False
+    """Whether declared sources are all that is read here: nothing is for free use."""
     poll_s: float = 1.0
     """How often files are looked at, beside the moments at which panes close."""
     spool_bytes_max: int = 2 << 30
@@ -116,8 +124,6 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     installers: tuple[str, ...] = ()
     """Sites whose queries are admitted; empty: all of the federation."""
-    denied_columns: tuple[str, ...] = ()
-    """Columns of sources that no query may read here."""
     operators: tuple[OperatorRights, ...] = ()
     """Tables ``[[policy.operators]]``: who may do what here, see below; none: every operator
     everything, and every viewer read."""
@@ -166,8 +172,16 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def load(cls, path: Path) -> AgentConfig:
         """The configuration at ``path``, its relative paths made absolute."""
-        config = _decode(path, cls)
-        here = path.resolve().parent
+        config = _decode(path, cls)._at(path.resolve().parent)
+        try:
+            config._check_sources()
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{path}: {error}") from error
+        return config
+
+    def _at(self, here: Path) -> AgentConfig:
+        """With paths relative to this directory made absolute."""
+        config = self
 
         def absolute(text: str) -> str:
             return str(here / text)
@@ -191,6 +205,18 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 open=tuple(absolute(p) for p in config.sources.open),
             ),
         )
+
+    def _check_sources(self) -> None:
+        """Declared sources, and that nobody reads their lines where the agent keeps them."""
+        sources = self.sources
+        declared = read_declarations(sources.declared, data=sources.data)
+        state = os.path.realpath(self.directory)
+        for free in () if sources.declared_only else (sources.data, *sources.open):
+            if declared and Path(state).is_relative_to(os.path.realpath(free)):
+                raise ConfigurationError(
+                    f"sources: {free} is for free use, and directory ({self.directory}), where the "
+                    "lines of declared sources are kept, lies in it; move one of them"
+                )
 
 
 def _decode(path: Path, kind: type[T]) -> T:

@@ -24,6 +24,7 @@ import msgspec
 from cryptography import x509
 
 from headwater.agent.config import AgentConfig
+from headwater.agent.declarations import read_declarations
 from headwater.agent.stores import RESULTS
 from headwater.errors import HeadwaterError
 from headwater.net.certs import CertFiles
@@ -74,6 +75,7 @@ def examine(path: Path, *, now_s: Callable[[], float] = time.time) -> list[Findi
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("configuration", lambda: _configuration(config, site)),
         ("roster", lambda: _roster(config, now_s())),
+        ("sources", lambda: _sources(config, site)),
         ("ports", lambda: _ports(config, site)),
         ("modes", lambda: _modes(config)),
         ("certificates", lambda: _certificates(config, text.federation, site, now_s())),
@@ -141,6 +143,22 @@ def _denied(config: AgentConfig) -> frozenset[int]:
 
 def _utc(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def _sources(config: AgentConfig, site: Site) -> Iterator[Finding]:
+    """What is declared, and what of it is open to everybody by a slip."""
+    if not site.has_data:
+        return
+    sources = config.sources
+    declared = read_declarations(sources.declared, data=sources.data)
+    for one in declared:
+        levels = ", ".join(f"{name} {level}" for name, level in one.levels)
+        found = f"{one.name}: {one.source.format} {one.source.path} ({levels})"
+        yield _good("sources", found)
+    if sources.declared_only and not declared:
+        found = "declared_only is set, and no source is declared: this site reads nothing"
+        yield Finding("sources", State.DOUBTFUL, found, "declare sources, or take it out")
+    elif not sources.declared_only:
+        free = ", ".join((sources.data, *sources.open))
+        yield _good("sources", f"for free use, no column of it is protected: {free}")
 
 
 def _ports(config: AgentConfig, site: Site) -> Iterator[Finding]:

@@ -23,10 +23,10 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from headwater.agent.admission import source_directory
 from headwater.agent.config import SourcesConfig
 from headwater.agent.patience import Patience
 from headwater.agent.poll_words import PollWords
+from headwater.agent.site_sources import SiteSources
 from headwater.agent.source_inputs import SourceInput, SourceInputs
 from headwater.algebra.site_state import Unread
 from headwater.edge.batch_times import Waiting
@@ -169,6 +169,7 @@ class Feeder:
         self._leaving: dict[str, Leaving] = {}
         self._cube = cube
         self._config = config
+        self._sources = SiteSources(config)
         self._host = host
         self._now_s = now_s
         self._wall_s = wall_s or now_s
@@ -210,7 +211,7 @@ class Feeder:
         key, id_ = query.source.name, str(query.id)
         followed = self.followed.get(key)
         if followed is None:
-            place = source_directory(query.source, self._config)
+            place = self._sources.place(query.source)
             is_from_start = query.begin_pane is None or query.ends
             words = PollWords(self.site, key)
             followed = Followed(query.source, query, place, is_from_start, words)
@@ -371,7 +372,8 @@ class Feeder:
             leaving = self._leaving[key]
             await self._inputs.forget(key, leaving.input)
             del self._leaving[key]
-        opened = await self._inputs.open(followed.first, *followed.place)
+        closed = self._sources.closed_to(followed.source)
+        opened = await self._inputs.open(followed.first, *followed.place, closed)
         if not self._is_current(followed):
             opened.close()
             self._leaving.setdefault(key, Leaving(None))

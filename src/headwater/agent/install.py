@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError
@@ -17,7 +15,7 @@ from headwater.frontend.compile import compile_statements
 from headwater.frontend.streams import INSTALL_SLACK_US
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install, Remove
-from headwater.plan.query import Query, Source, TimeKind
+from headwater.plan.query import Query, TimeKind
 from headwater.plan.tree import Tree
 
 COORDINATE_ERROR_MAX = 0.6
@@ -141,7 +139,7 @@ def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:
     defined = {query.source.name: query for query in live}
     for query in queries:
         other = defined.get(query.source.name)
-        if other is not None and not same_source(other.source, query.source):
+        if other is not None and not other.source.is_read_as(query.source):
             raise ConfigurationError(
                 f"source {query.source.name!r} is defined differently by the live stream "
                 f"{other.id.name!r}; give it another name, or remove that stream first"
@@ -163,11 +161,6 @@ def _check_part_names(runtime: SiteRuntime, queries: list[Query]) -> None:
 def _name_text(query: Query) -> str:
     name = f"stream {query.id.name!r}"
     return name if query.part is None else f"{name} ({query.part})"
-
-
-def same_source(left: Source, right: Source) -> bool:
-    """The same records, whatever the text looked like."""
-    return msgspec.structs.replace(left, text="") == msgspec.structs.replace(right, text="")
 
 
 def statements_of(runtime: SiteRuntime, stream: str) -> str:

@@ -20,6 +20,7 @@ from headwater.plan.query import Query
 from headwater.store.cuts import CutLog
 from headwater.store.finite import FiniteInput
 from headwater.store.follow import LogFollower
+from headwater.store.listing import Closed
 from headwater.store.poll import Poll, Start
 
 SourceInput = LogFollower | FiniteInput
@@ -38,8 +39,11 @@ class SourceInputs:
         """Anything else that may wait, in its turn."""
         return await done_by(self._poller, work)
 
-    async def open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
-        return await self.beside(lambda: self._open(query, directory, pattern))
+    async def open(
+        self, query: Query, directory: Path, pattern: str, closed: Closed | None = None
+    ) -> SourceInput:
+        """``closed``: files that the source does not read though its path names them."""
+        return await self.beside(lambda: self._open(query, directory, pattern, closed))
 
     async def poll(self, source: SourceInput, *, now_s: float) -> Poll:
         return await self.beside(lambda: source.poll(now_s=now_s))
@@ -52,14 +56,19 @@ class SourceInputs:
         """What is under way ends first: the poller does one thing after the other."""
         self._poller.submit(lambda: None).result()
 
-    def _open(self, query: Query, directory: Path, pattern: str) -> SourceInput:
+    def _open(
+        self, query: Query, directory: Path, pattern: str, closed: Closed | None
+    ) -> SourceInput:
         name = query.source.name
         if query.ends:
-            return FiniteInput(self._cuts, source=name, directory=directory, pattern=pattern)
+            return FiniteInput(
+                self._cuts, source=name, directory=directory, pattern=pattern, closed=closed
+            )
         start = Start.BEGINNING if query.begin_pane is None else Start.END
         return LogFollower(
-            self._cuts, source=name, directory=directory, pattern=pattern, start=start
-        )
+            self._cuts, source=name, directory=directory, pattern=pattern, start=start,
+            closed=closed,
+        )  # fmt: skip
 
     def _forget(self, name: str, source: SourceInput | None) -> None:
         if source is not None:

@@ -33,8 +33,8 @@ def doctor(
 ) -> None:
     """Say what is wrong with agents of this machine.
 
-    Ports, modes, certificates, Java, Spark's authentication, clock, disk; with what to do about it.
-    Exit code 1: something is wrong.
+    Declared sources, ports, modes, certificates, Java, Spark's authentication, clock, disk; with
+    what to do about it. Exit code 1: something is wrong.
     """
     from headwater.agent.doctor import examine, is_well
 

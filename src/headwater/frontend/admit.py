@@ -14,6 +14,7 @@ import msgspec
 from headwater.algebra.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
 from headwater.errors import QueryRefused
 from headwater.frontend.admit_sql import check_root_sql, check_site_sql
+from headwater.frontend.declared_source import DeclaredSource, check_declared
 from headwater.frontend.find_window import PANE_US_MIN, PANES_PER_WINDOW_MAX
 from headwater.frontend.sources import (
     FORMAT_OPTIONS,
@@ -58,8 +59,8 @@ class Policy(msgspec.Struct, frozen=True):
 
     installers: tuple[str, ...] = ()
     """Sites whose queries are admitted; empty: those of all."""
-    denied_columns: tuple[str, ...] = ()
-    """Columns that no query may read: ``column``, or ``source.column`` for one source."""
+    declared: tuple[DeclaredSource, ...] = ()
+    """What the site declares of the files that the query's path may reach."""
 
 
 def check_query(query: Query, policy: Policy | None = None) -> None:
@@ -205,8 +206,5 @@ def _check_settings(query: Query) -> None:
 def _check_policy(query: Query, policy: Policy) -> None:
     if policy.installers and query.id.installer not in policy.installers:
         raise QueryRefused(f"policy: queries of {query.id.installer!r} are not admitted here")
-    denied = {name.lower() for name in policy.denied_columns}
-    for column in query.columns_used:
-        names = {column.lower(), f"{query.source.name}.{column}".lower()}
-        if names & denied:
-            raise QueryRefused(f"policy: column {column!r} may not be read here")
+    for declared in policy.declared:
+        check_declared(query, declared)

@@ -94,6 +94,10 @@ class Source(msgspec.Struct, frozen=True):
     text: str = ""
     """The statement, as the user wrote it."""
 
+    def is_read_as(self, other: Source) -> bool:
+        """The same records, whatever the text looked like."""
+        return msgspec.structs.replace(self, text="") == msgspec.structs.replace(other, text="")
+
     def future_tolerance_s(self, default_s: float) -> float:
         """How far ahead of the site's clock its records may be; the option, or the site's own."""
         option = dict(self.options).get("future_tolerance")

@@ -20,7 +20,7 @@ from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
 from headwater.store.directories import leads_nowhere, reason_of
 from headwater.store.disk import Disk
-from headwater.store.listing import FILES_MAX, Found, Glob, Listing
+from headwater.store.listing import FILES_MAX, Closed, Found, Glob, Listing
 from headwater.store.poll import REFUSED_SHOWN_MAX, Poll
 from headwater.store.source_state import Loss
 
@@ -38,11 +38,12 @@ class FiniteInput:
         directory: Path,
         pattern: str,
         disk: Disk | None = None,
+        closed: Closed | None = None,
     ) -> None:
         self.source = source
         self._cuts = cuts
         self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, compressed=True)
+        self._glob = Glob(directory, pattern, disk=self._disk, compressed=True, closed=closed)
         self._state = cuts.open_source(source, ends=True)
         self._refused: dict[str, str] = {}
         """As it was when the files were registered, in this process: nothing is looked at later."""

@@ -20,7 +20,7 @@ from headwater.store.cuts import CutLog
 from headwater.store.cutting import Cutter, Reading
 from headwater.store.disk import Disk
 from headwater.store.followed_file import Followed
-from headwater.store.listing import Glob, Listing, joined
+from headwater.store.listing import Closed, Glob, Listing, joined
 from headwater.store.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
 from headwater.store.poll_round import Round
 from headwater.store.source_state import Loss
@@ -45,12 +45,13 @@ class LogFollower:
         start: Start = Start.END,
         config: FollowConfig | None = None,
         disk: Disk | None = None,
+        closed: Closed | None = None,
     ) -> None:
         self.source = source
         self._cuts = cuts
         self._config = config or FollowConfig()
         self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, compressed=False)
+        self._glob = Glob(directory, pattern, disk=self._disk, compressed=False, closed=closed)
         self._state = cuts.open_source(source)
         self._watch = Watch(
             cuts.files(self._state),

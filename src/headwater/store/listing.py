@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -83,14 +84,28 @@ def joined(first: Listing, second: Listing) -> Listing:
     )
 
 
+class Closed(Protocol):
+    def take_out(self, listing: Listing, *, disk: Disk) -> None:
+        """Make of files that this source may not read such as are left alone, with the reason."""
+
+
 class Glob:
     """A pattern under a directory. ``*``, ``?``, ``[…]`` and ``**`` as in a shell."""
 
-    def __init__(self, directory: Path, pattern: str, *, disk: Disk, compressed: bool) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        pattern: str,
+        *,
+        disk: Disk,
+        compressed: bool,
+        closed: Closed | None = None,
+    ) -> None:
         self.directory = directory
         self.pattern = pattern
         self._disk = disk
         self._compressed = compressed
+        self._closed = closed
         relative = _relative(directory, pattern)
         self._parts, self._name = relative.parent.parts, relative.name
         self.base = base_of(directory, self._parts)[0]
@@ -102,6 +117,8 @@ class Glob:
         for directory, entries in walk.found():
             for entry in entries:
                 self._take(directory, entry, listing)
+        if self._closed is not None:
+            self._closed.take_out(listing, disk=self._disk)
         for path in listing.listed:  # what is in them is looked at, whatever matches them
             listing.refused.pop(path, None)
         for path, reason in listing.unlisted.items():
