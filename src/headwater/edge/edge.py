@@ -382,6 +382,14 @@ class Edge:
         edge = self._edges.get(query_id)
         return edge is not None and edge.word.status == RUNNING and not edge.word.ended
 
+    def in_the_way_of(self, query: Query) -> Query | None:
+        """One that runs here over a source of the same name and of other records. A source is read
+        once for all its queries, by its name, so the first one speaks for all of that name."""
+        for query_id, edge in self._edges.items():
+            if edge.query.source.name == query.source.name and self.is_running(query_id):
+                return None if edge.query.source.is_read_as(query.source) else edge.query
+        return None
+
     def progress(self) -> tuple[EdgeProgress, ...]:
         return tuple(self._progress_of(edge) for edge in self._edges.values())
 

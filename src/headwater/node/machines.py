@@ -109,7 +109,8 @@ class Machines:
         self._peer_is_told = False
         self._installed: set[str] = set()
         self._awaited: dict[str, Query] = {}
-        """Queries that begin here as soon as the clock of their root is known."""
+        """Queries that begin here as soon as the clock of their root is known, and no other one
+        takes the name of their source."""
 
     def pass_on(self, *, now_s: float) -> None:
         """Hand over what machines say to each other until none has more to say.
@@ -255,15 +256,25 @@ class Machines:
             self._begin_answers(query, now_s=now_s)
         if self.edge is not None and (not query.sites or self.site in query.sites):
             self._awaited[query_id] = query
+            other = self.edge.in_the_way_of(query)
+            if other is not None:
+                self.notice(
+                    "edge", "waits",
+                    f"{query_id}: {other.id} reads another source called {query.source.name!r} "
+                    "here; it begins when that one is removed",
+                )  # fmt: skip
             self.begin_awaited(now_s=now_s)
 
     def begin_awaited(self, *, now_s: float) -> None:
         """A query by age begins when the clock that it goes by is known: a site that took its own
-        clock for it would place records where they do not belong."""
+        clock for it would place records where they do not belong. And one whose source has the name
+        of another begins when nobody reads that: it would be given the other's lines, which it was
+        not admitted to read."""
         for query_id, query in list(self._awaited.items()):
             is_by_age = query.time is TimeKind.AGE
             clock = self.peer.root_clock(query.root)
-            if clock is not None or not is_by_age or self._edge_has(query_id):
+            is_timed = clock is not None or not is_by_age or self._edge_has(query_id)
+            if is_timed and self.edge is not None and self.edge.in_the_way_of(query) is None:
                 del self._awaited[query_id]
                 self._begin_edge(query, None if clock is None else clock.offset_s, now_s=now_s)
 
