@@ -50,7 +50,7 @@ class Campaign(msgspec.Struct):
     def __str__(self) -> str:
         rate = self.tried / max(self.seconds, 1e-9)
         return (
-            f"{self.target:<11} seed {self.seed}  {self.tried:>9,} inputs  {rate:>7,.0f}/s  "
+            f"{self.target:<13} seed {self.seed}  {self.tried:>9,} inputs  {rate:>7,.0f}/s  "
             f"{self.accepted:>8,} accepted  {len(self.finds)} finds"
         )
 

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import zstandard
 
-from fuzz import admission, examples, roster
+from fuzz import admission, examples, roster, site_sources
 from fuzz.mutate import mutated
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.errors import QueryRefused
@@ -243,6 +243,8 @@ TARGETS: dict[str, Target] = {
     "requests": Target(_good_requests, _run_requests),
     "peer": Target(_good_messages, _run_peer),
     "admission": Target(admission.good, admission.run, admission.changed),
+    "configuration": Target(site_sources.good_configurations, site_sources.run_configuration),
+    "globs": Target(site_sources.good_globs, site_sources.run_globs),
     "roster": Target(roster.good, roster.run),
     "statements": Target(lambda: [_SOURCE + text for text in _STATEMENTS], _run_statements),
 }

@@ -16,7 +16,7 @@ from headwater.frontend.compile import compile_statements
 from headwater.plan.duty import Duty
 from headwater.plan.query import Query
 from headwater.store.disk import Disk
-from headwater.store.listing import Glob
+from headwater.store.listing import Glob, Listing
 
 COLUMNS = "ts TIMESTAMP, domain STRING, client STRING"
 RENAMED = "ts TIMESTAMP, domain STRING, page STRING"
@@ -120,7 +120,13 @@ def test_who_reads_no_file_asks_for_no_levels(duty: Duty) -> None:
     assert reason(config(), asking("web/a.log"), duty) is None
 
 
-def test_a_path_without_end_is_refused_before_it_is_compared() -> None:
+def test_a_path_without_end_is_refused_before_it_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compared(*parts: object) -> bool:
+        raise AssertionError("it was compared")
+
+    monkeypatch.setattr("headwater.agent.site_sources.may_overlap", compared)
     query = asking("web/a.log")
     source = msgspec.structs.replace(query.source, path="*a" * 100_000)
     said = reason(config(), msgspec.structs.replace(query, source=source))
@@ -218,6 +224,23 @@ def test_a_link_that_is_made_later_is_looked_at_when_it_is_there(data: Path) -> 
         "a file of the source hits_0, which this site declares; read it as it is declared"
     )
     assert look.is_whole
+
+
+def test_a_rotation_between_two_looks_opens_nothing(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The listing has the file, and the declared path has lost it since."""
+
+    class Emptied(Glob):
+        def look(self) -> Listing:
+            return Listing({}, {}, {})
+
+    monkeypatch.setattr("headwater.store.closed_files.Glob", Emptied)
+    (data / "free" / "folder").symlink_to(data / "web")
+    (data / "free" / "link.log").symlink_to(data / "web" / "access.log")
+    sources = config(str(data))
+    assert read(sources, asking("free/folder/*")) == (["other.txt"], ["access.log"])
+    assert read(sources, asking("free/*.log")) == (["own.log"], ["link.log"])
 
 
 def test_a_file_does_not_become_a_neighbour_by_being_declared(data: Path) -> None:

@@ -49,12 +49,14 @@ def test_a_source_of_the_same_name_waits_until_nobody_reads_the_first(
     assert begun(effects) == []
     (said,) = words(effects, "waits")
     assert "slow@s2#1 reads another source called 'hits' here" in said
+    assert list(node.waits()) == [str(OTHER.id)]
     known = CommandsKnown((count_of(2, OTHER),), (str(OTHER.id),))  # the first one was removed
     node.receive("s0", known, now_s=24.0)
     node.tick(now_s=25.0)
     effects = [one for one in node.take() if isinstance(one, do.Withdrawn | do.Installed)]
     assert [type(one) for one in effects] == [do.Withdrawn, do.Installed]
     assert begun(effects) == ["other"]
+    assert node.waits() == {}
 
 
 def test_the_same_source_in_other_words_does_not_wait() -> None:

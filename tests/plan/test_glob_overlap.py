@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from itertools import product
 from pathlib import Path
 
@@ -47,8 +46,8 @@ def test_globs_are_called_apart_or_within_only_where_they_are(one: str, other: s
 
 
 @pytest.fixture(scope="module")
-def tree() -> Path:
-    top = Path(tempfile.mkdtemp(prefix="headwater-globs-"))
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("globs")
     for path in PATHS:
         if path in FOLDERS or path in {f"a/{folder}" for folder in FOLDERS}:
             continue
@@ -89,6 +88,9 @@ def test_letters_say_what_a_listing_finds(tree: Path, glob: str) -> None:
         ("logs/WEB.log", "logs/web.log", False),
         ("logs/w?b.log", "logs/web.log", True),
         ("logs/w??b.log", "logs/web.log", False),
+        ("[!]", "?!]", True),
+        ("[]", "?]", True),
+        ("[", "?", True),
     ],
 )
 def test_paths_that_people_write(one: str, other: str, is_shared: bool) -> None:
@@ -108,6 +110,8 @@ def test_paths_that_people_write(one: str, other: str, is_shared: bool) -> None:
         ("logs/.web.log", "logs/*.log", False),
         ("**/*.log", "logs/*.log", False),
         ("logs/*", "logs/*.log", False),
+        ("logs/*", "logs/?", False),
+        ("logs/.x/a.log", "logs/**/a.log", False),
     ],
 )
 def test_what_lies_within(inner: str, outer: str, is_inside: bool) -> None:

@@ -207,6 +207,9 @@ def _part_troubles(runtime: SiteRuntime, query_id: str) -> dict[str, str]:
     for one in () if runtime.node.edge is None else runtime.node.edge.progress():
         if one.query == query_id and one.status != RUNNING:
             found["part"] = f"{one.status} at {runtime.site}: {one.message}"
+    waits = runtime.node.waits().get(query_id)
+    if waits is not None:
+        found["part"] = f"waits at {runtime.site}: {waits}"
     return found
 
 

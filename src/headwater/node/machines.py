@@ -256,14 +256,22 @@ class Machines:
             self._begin_answers(query, now_s=now_s)
         if self.edge is not None and (not query.sites or self.site in query.sites):
             self._awaited[query_id] = query
-            other = self.edge.in_the_way_of(query)
-            if other is not None:
-                self.notice(
-                    "edge", "waits",
-                    f"{query_id}: {other.id} reads another source called {query.source.name!r} "
-                    "here; it begins when that one is removed",
-                )  # fmt: skip
+            why = self.waits().get(query_id)
+            if why is not None:
+                self.notice("edge", "waits", f"{query_id}: {why}")
             self.begin_awaited(now_s=now_s)
+
+    def waits(self) -> dict[str, str]:
+        """Queries whose source has the name of another one that is read here, and what to do."""
+        if self.edge is None:
+            return {}
+        found = {id_: self.edge.in_the_way_of(query) for id_, query in self._awaited.items()}
+        return {
+            query_id: f"{other.id} reads another source called {other.source.name!r} here; it "
+            "begins when that one is removed"
+            for query_id, other in found.items()
+            if other is not None
+        }
 
     def begin_awaited(self, *, now_s: float) -> None:
         """A query by age begins when the clock that it goes by is known: a site that took its own

@@ -327,6 +327,10 @@ class Node:
         """Queries that should be answered here and are not admitted, and why."""
         return dict(self._machines.refusals)
 
+    def waits(self) -> dict[str, str]:
+        """Queries that do not begin here yet because another one takes their source's name."""
+        return self._machines.waits()
+
     def why(self, query_id: str, window: int) -> Explanation:
         root = self._machines.roots.get(query_id)
         refused = self._machines.refusals.get(query_id)
