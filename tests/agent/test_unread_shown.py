@@ -11,8 +11,10 @@ from typing import Any, cast
 
 import msgspec
 
-from headwater.agent.config import SourcesConfig
+from headwater.agent.admission import admit_with
+from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.agent.control import UNREAD_SITES_SHOWN, ControlDesk, _unread_text
+from headwater.agent.declarations import SourceDeclaration
 from headwater.agent.operator_client import run_statements
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
@@ -35,19 +37,20 @@ GROUP BY window(ts, '5 seconds'), page;
 SEEN_S_MAX = 30.0
 
 
-def agent(world: MemoryWorld, directory: Path, site: str) -> SiteRuntime:
+def agent(
+    world: MemoryWorld, directory: Path, site: str, declared: tuple[SourceDeclaration, ...] = ()
+) -> SiteRuntime:
     """With files, and a Spark that never comes to a batch."""
     (directory / site / "data").mkdir(parents=True)
     stores = SiteStores(directory / site / "state", site=site, clock=time.time)
-    settings = RuntimeSettings(
-        sources=SourcesConfig(data=str(directory / site / "data"), poll_s=0.05)
-    )
+    sources = SourcesConfig(data=str(directory / site / "data"), declared=declared, poll_s=0.05)
+    settings = RuntimeSettings(sources=sources)
     edge = msgspec.structs.replace(settings.node.edge, tally_every_s=0.1)
     node = msgspec.structs.replace(settings.node, edge=edge)
     return SiteRuntime(
         site=site, roster=ROSTER, settings=msgspec.structs.replace(settings, node=node),
         stores=stores, network=world.network(site, Codec(stores.book.schema)), now_s=time.time,
-        admit=lambda query, duty, operator: None, host=cast(Any, Host()),
+        admit=admit_with(PolicyConfig(), sources), host=cast(Any, Host()),
     )  # fmt: skip
 
 
@@ -88,6 +91,64 @@ def test_streams_and_why_at_the_root_tell_what_another_site_does_not_read(tmp_pa
                 await runtime.stop()
 
     asyncio.run(asyncio.wait_for(run(), 3 * SEEN_S_MAX))
+
+
+def test_what_a_site_refuses_of_its_declared_sources_is_seen_at_the_root(tmp_path: Path) -> None:
+    """And in ``streams`` at the site; the other site has declared nothing."""
+    declared = SourceDeclaration(
+        "CREATE SOURCE hits (ts TIMESTAMP, client STRING) "
+        "WITH (format = 'csv', path = 'web/*.log', time = 'ts')",
+        {"ts": "free", "client": "denied"},
+    )
+    renamed = TEXT.replace("'*'", "'**/*.log'")
+    asked = TEXT.replace("page", "client").replace("hits", "more").replace("pages", "clients")
+    asked = asked.replace("'*'", "'web/a.log'")
+
+    async def run() -> None:
+        world = MemoryWorld()
+        agents = {
+            "hub": agent(world, tmp_path, "hub"),
+            "oslo": agent(world, tmp_path, "oslo", (declared,)),
+        }
+        desks = {name: ControlDesk() for name in agents}
+        try:
+            for name, runtime in agents.items():
+                await runtime.start()
+                desks[name].open(runtime)
+            await run_statements(desks["hub"].handle, renamed + asked, world.operator)
+            for stream, words in (
+                ("pages", "write it as it is declared: CREATE SOURCE hits (ts TIMESTAMP, client"),
+                ("clients", "column 'client' of source hits has level denied at this site: no que"),
+            ):
+                await until_said(desks["oslo"], stream, "refused at oslo: ", words)
+                await until_told(agents["hub"], stream, words)
+        finally:
+            for runtime in agents.values():
+                await runtime.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 3 * SEEN_S_MAX))
+
+
+async def until_told(root: SiteRuntime, stream: str, words: str) -> None:
+    """By the site's own state, from which answers and ``why`` are made."""
+    end_s = time.monotonic() + SEEN_S_MAX
+    (query_id,) = (one for one in root.node.peer.live_queries() if one.startswith(stream))
+    answering = root.node.root(query_id)
+    assert answering is not None
+    while 1 not in answering.table.views or words not in answering.table.views[1].state.message:
+        assert time.monotonic() < end_s, answering.table.views
+        await asyncio.sleep(0.02)
+
+
+async def until_said(desk: ControlDesk, stream: str, *words: str) -> None:
+    end_s = time.monotonic() + SEEN_S_MAX
+    while True:
+        lines = (await desk.handle("streams", {}))["streams"]
+        said = [str(line["trouble"]) for line in lines if line["stream"] == stream]
+        if said and all(word in said[0] for word in words):
+            return
+        assert time.monotonic() < end_s, f"streams says {said}"
+        await asyncio.sleep(0.02)
 
 
 def test_of_many_sites_the_first_are_named_and_the_rest_are_counted() -> None:

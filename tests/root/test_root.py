@@ -456,8 +456,15 @@ def test_a_late_update_after_an_empty_close_is_awaited():
             {"first_pane": None, "declined": (Declined(-FOREVER, FOREVER, Reason.REFUSED),)},
             "refused",
         ),
+        (
+            {
+                "first_pane": None, "message": "column 'x' has level denied" + "!" * 1000,
+                "declined": (Declined(-FOREVER, FOREVER, Reason.REFUSED),),
+            },
+            "refused: column 'x' has level denied" + "!" * 573,
+        ),
     ],
-)
+)  # fmt: skip
 def test_what_never_comes_is_not_waited_for_and_is_named(fields, reason):
     root = desk()
     query = root.query
@@ -468,6 +475,23 @@ def test_what_never_comes_is_not_waited_for_and_is_named(fields, reason):
     assert envelope.trigger is Trigger.COMPLETE
     assert not envelope.exact
     assert envelope.missing == (MissingSite("s1", PaneState.DECLINED, reason, ((0, 0),)),)
+
+
+def test_of_many_sites_that_refuse_some_are_told_in_their_own_words(monkeypatch):
+    monkeypatch.setattr("headwater.root.assess.REFUSALS_TOLD_MAX", 1)
+    root = desk()
+    refused = (Declined(-FOREVER, FOREVER, Reason.REFUSED),)
+    for ordinal, incarnation in ((0, A), (1, B)):
+        root.hear(
+            state(
+                root.query, ordinal, of=incarnation, number=2, first_pane=None, declined=refused,
+                message="no",
+            ),
+            now_s=11.0,
+        )  # fmt: skip
+    root.work(now_s=30.0)
+    reasons = [one.reason for one in root.newest(0).envelope.missing]
+    assert reasons == ["refused: no", "refused"]
 
 
 def test_rows_of_a_declined_pane_count_but_the_answer_is_not_exact():

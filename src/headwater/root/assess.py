@@ -20,6 +20,9 @@ from headwater.root.envelope import ALARMS_LISTED_MAX, Envelope, MissingSite, Wi
 from headwater.root.pane_board import PaneBoard
 from headwater.root.scoreboard import Scoreboard
 
+REFUSALS_TOLD_MAX = 16
+"""Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
+REFUSAL_CHARACTERS_MAX = 600
 Cause = tuple[int, PaneState, str]
 """(ordinal, state, reason)"""
 
@@ -122,13 +125,16 @@ def _missing(
 def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
     """Why each of the listed sites is missing from this pane, if it is."""
     table = scoreboard.table
-    declined = listed & board.declined
+    declined, told = listed & board.declined, REFUSALS_TOLD_MAX
     for ordinal in bitset.members(declined):
         view = table.views.get(ordinal)
         reason = Reason.LOST if view is None else view.reason(board.pane)
         if view is not None and board.pane not in view.declined:
             reason = Reason.LOST
-        yield ordinal, PaneState.DECLINED, str(reason)
+        text = str(reason)
+        if view is not None and reason is Reason.REFUSED and view.state.message and told:
+            text, told = f"{reason}: {view.state.message[:REFUSAL_CHARACTERS_MAX]}", told - 1
+        yield ordinal, PaneState.DECLINED, text
     for ordinal in bitset.members(listed & board.lacking & ~declined):
         share = board.shares[ordinal]
         if share.closed_at is None:

@@ -207,7 +207,7 @@ class EndCheck:
     def _has_cause(self, query: Query, pane: int, missing: MissingSite) -> bool:
         site = self._sites[missing.site]
         ordinal, lives = site.truth.ordinal, site.truth.incarnations
-        match missing.reason:
+        match missing.reason.partition(":")[0]:  # who refuses adds its own words
             case Reason.LOST:
                 start_s = query.window.pane_start_us(pane) / MICROS
                 ahead_s = site.truth.ahead_s(query)
