@@ -12,16 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 WIRE = (
-    "frames",
-    "messages",
-    "rows",
-    "batches",
-    "hellos",
-    "requests",
-    "peer",
-    "admission",
-    "roster",
-)
+    "frames", "messages", "rows", "batches", "hellos", "requests", "peer", "admission", "roster",
+    "globs", "configuration",
+)  # fmt: skip
 
 
 def test_every_reader_of_the_wire_survives_a_short_campaign_and_all_old_crashers() -> None:

@@ -143,6 +143,8 @@ def _denied(config: AgentConfig) -> frozenset[int]:
 
 def _utc(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def _sources(config: AgentConfig, site: Site) -> Iterator[Finding]:
     """What is declared, and what of it is open to everybody by a slip."""
     if not site.has_data:
