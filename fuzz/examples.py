@@ -3,16 +3,25 @@
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
-from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.types import summary_schema
+from headwater.net.words import ack_word, leaf_word
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -77,10 +86,15 @@ def messages() -> list[Message]:
         declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4, 5, 6),
         alarms=(Alarm.of(AlarmKind.NEVER_CUT, QUERY, 2, (5, 7), "never cut", ["alpha"]),),
     )  # fmt: skip
-    ack = Acknowledgement(
-        QUERY, 8, 3, 100, held=((101, 110),), panes=(PaneHeld(111, 1 << 200 | 5),),
-        extra=(ExtraHeld(111, 3, 77, ((2, 3),)),), greetings=(Greeting(2, 9, 4),), age_s=1.5,
-    )  # fmt: skip
+    ack = with_leaves(
+        Acknowledgement(QUERY, 8, 3, 100, held=((101, 110),), age_s=1.5),
+        panes=(PaneHeld(111, 1 << 700 | 1 << 200 | 5),),
+        extra=(ExtraHeld(111, 3, 77, ((2, 3),)),),
+        greetings=(Greeting(2, 9, 4), Greeting(702, 9, 4, 105, 1.7e9)),
+    )
+    leaves = tuple(msgspec.structs.replace(leaf, word=leaf_word(leaf)) for leaf in ack.leaves)
+    signed = msgspec.structs.replace(ack, leaves=leaves, digests=(bytes(16), b"d" * 16))
+    signed = msgspec.structs.replace(signed, proof=Proof(ack_word(signed), b"s" * 64, b"k" * 8))
     return [
         Heartbeat(1.5, None, 0.0, 7),
         Heartbeat(1e9, 2.5, 0.25, (1 << 64) - 1),
@@ -89,6 +103,8 @@ def messages() -> list[Message]:
         SummaryMessage(Summary("other@alpha#2", 7, coverage, b"opaque", lane=Lane.BACKLOG)),
         StatesMessage((state, state)),
         AckMessage(ack),
+        AckMessage(signed),
+        AckMessage(msgspec.structs.replace(signed, leaves=leaves[1:])),
         CommandMessage(Install(a_query(), (Tree(0, ((1, 0), (2, 1))),), 1, age_s=0.5)),
         CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2)),
         CommandsKnown(

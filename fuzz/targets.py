@@ -17,7 +17,10 @@ import zstandard
 
 from fuzz import admission, examples, roster, site_sources
 from fuzz.mutate import mutated
+from headwater.algebra.acknowledgement import LEAF_SITES, Acknowledgement
 from headwater.algebra.arrow_rows import ArrowMerger
+from headwater.algebra.interval_set import IntervalSet
+from headwater.edge.read_ack import AckReader
 from headwater.errors import QueryRefused
 from headwater.net.codec import Codec
 from headwater.net.control import REQUEST_BYTES_MAX, REQUESTS, Request, decode_message
@@ -33,7 +36,9 @@ from headwater.net.frames import (
 from headwater.net.hello import Channel, Goodbye, Hello, RosterHeld, decode_hello
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.rows import FINGERPRINT_BYTES
+from headwater.net.words import ack_on_its_way, leaf_word
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import AckMessage
 from headwater.overlay.outputs import Transmit
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Count, Install
@@ -42,6 +47,8 @@ from headwater.plan.tree import Tree
 
 merger = ArrowMerger(examples.a_query())
 codec = Codec(lambda query: examples.SCHEMA if query == examples.QUERY else None)
+ACKNOWLEDGEMENT = 4
+"""Its kind on the wire."""
 FINGERPRINT = codec.rows.encode(examples.QUERY, examples.a_table(0))[:FINGERPRINT_BYTES]
 
 
@@ -113,6 +120,28 @@ def _run_messages(data: bytes) -> bool:
     again = codec.decode(codec.encode(message))
     assert again == message or repr(again) == repr(message), "it changed on the way"
     return True
+
+
+def _good_leaves() -> list[bytes]:
+    """By themselves, so that mutations reach them instead of ending at the lengths around them."""
+    messages = [one for one in examples.messages() if isinstance(one, AckMessage)]
+    return [leaf_word(leaf) for message in messages for leaf in message.ack.leaves]
+
+
+def _run_leaves(data: bytes) -> bool:
+    """Whatever is accepted can be handed on and be read by a site of it."""
+    head = Acknowledgement(examples.QUERY, 8, 3, 100, listed=((0, 200),), filled=0b100)
+    way = msgspec.structs.replace(ack_on_its_way(head), leaves=((2, data),))
+    body = bytes((ACKNOWLEDGEMENT,)) + msgspec.msgpack.encode(way)
+    if not _run_messages(body):
+        return False
+    message = codec.decode(body)
+    assert isinstance(message, AckMessage)
+    for ordinal in (2 * LEAF_SITES, 3 * LEAF_SITES - 1):
+        leaf = message.ack.leaf_of(ordinal)
+        reader = AckReader(message.ack, leaf, ordinal=ordinal, incarnation=77)
+        reader.split_empty(IntervalSet([(0, 200)]))
+    return len(message.ack.panes) <= len(data)
 
 
 def _good_rows() -> list[bytes]:
@@ -237,6 +266,7 @@ def _a_peer() -> Peer:
 TARGETS: dict[str, Target] = {
     "frames": Target(_good_frames, _run_frames),
     "messages": Target(_good_messages, _run_messages),
+    "leaves": Target(_good_leaves, _run_leaves),
     "rows": Target(_good_rows, _run_rows),
     "batches": Target(_good_batches, _run_batches),
     "hellos": Target(_good_hellos, _run_hellos),

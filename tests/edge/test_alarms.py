@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.alarm import ALARMS_TOLD_MAX, AlarmKind
 from headwater.algebra.site_state import FOREVER
 from headwater.edge.outputs import Remember
@@ -15,10 +21,11 @@ ID = str(QUERY.id)
 ME, ROOT = 1000, 50
 
 
-def ack(*, number=1, greet=None, root=ROOT, **fields):
+def ack(*, number=1, greet=None, root=ROOT, panes=(), extra=(), **fields):
     greetings = () if greet is None else (Greeting(0, ME, greet),)
     fields = {"done_through": -FOREVER, "listed": ((-FOREVER, FOREVER),)} | fields
-    return Acknowledgement(ID, root, number=number, greetings=greetings, **fields)
+    head = Acknowledgement(ID, root, number=number, **fields)
+    return with_leaves(head, panes=panes, extra=extra, greetings=greetings)
 
 
 def greeted() -> SiteDesk:

@@ -6,7 +6,12 @@ import msgspec
 import pytest
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.edge.config import EdgeConfig
@@ -22,11 +27,12 @@ SETTLE_S = 30.0
 CONFIG = EdgeConfig(clock_settle_s=SETTLE_S, clock_tolerance_s=60.0, seal_every_s=1.0)
 
 
-def ack(number=1, *, sites_clock_s=None, greetings=(), root=ROOT, **fields) -> Acknowledgement:
+def ack(
+    number=1, *, sites_clock_s=None, greetings=(), panes=(), root=ROOT, **fields
+) -> Acknowledgement:
     fields.setdefault("listed", ((-FOREVER, FOREVER),))
-    return Acknowledgement(
-        ID, root, number, -FOREVER, greetings=greetings, sites_clock_s=sites_clock_s, **fields
-    )
+    head = Acknowledgement(ID, root, number, -FOREVER, sites_clock_s=sites_clock_s, **fields)
+    return with_leaves(head, panes=panes, greetings=greetings)
 
 
 def desk(*, query=QUERY, config=CONFIG, **options) -> SiteDesk:

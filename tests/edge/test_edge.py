@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.site_state import FOREVER, Declined, Reason, Tally
 from headwater.algebra.summary import Lane
 from headwater.edge.config import EdgeConfig
@@ -24,14 +30,12 @@ def desk(query=QUERY, **options) -> SiteDesk:
     return SiteDesk(0, [query], **options)
 
 
-def ack(query=QUERY, *, number=1, age_s=0.0, done_through=-FOREVER, greet=None, **fields):
+def ack(query=QUERY, *, number=1, done_through=-FOREVER, greet=None, panes=(), extra=(), **fields):
     greetings = () if greet is None else (Greeting(0, ME, greet),)
     fields.setdefault("listed", ((-FOREVER, FOREVER),))
     fields.setdefault("root_incarnation", ROOT)
-    return Acknowledgement(
-        str(query.id), number=number, done_through=done_through, greetings=greetings,
-        age_s=age_s, **fields,
-    )  # fmt: skip
+    head = Acknowledgement(str(query.id), number=number, done_through=done_through, **fields)
+    return with_leaves(head, panes=panes, extra=extra, greetings=greetings)
 
 
 def greeted(query=QUERY, *, now_s=0.5, **options) -> SiteDesk:

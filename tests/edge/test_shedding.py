@@ -6,11 +6,17 @@ from __future__ import annotations
 import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.site_state import FOREVER
 from headwater.algebra.summary import Lane
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Send
+from headwater.plan.query import Query
 
 QUERY = make_query()
 ME, ROOT = 1000, 50
@@ -24,11 +30,19 @@ TIGHT = EdgeConfig(
 SLACK = 0.01
 
 
-def ack(number: int, **fields: object) -> Acknowledgement:
-    fields.setdefault("listed", ((-FOREVER, FOREVER),))
-    return Acknowledgement(
-        str(QUERY.id), ROOT, number, done_through=-FOREVER, **fields  # type: ignore[arg-type]
-    )  # fmt: skip
+def ack(
+    number: int,
+    *,
+    query: Query = QUERY,
+    panes: tuple[PaneHeld, ...] = (),
+    greetings: tuple[Greeting, ...] = (),
+    **fields: float,
+) -> Acknowledgement:
+    listed = ((-FOREVER, FOREVER),)
+    head = Acknowledgement(
+        str(query.id), ROOT, number, done_through=-FOREVER, listed=listed, **fields
+    )
+    return with_leaves(head, panes=panes, greetings=greetings)
 
 
 def asked(config: EdgeConfig = TIGHT, *, records_max: int = 100, records: int = 1) -> SiteDesk:
@@ -103,16 +117,12 @@ def test_a_budget_is_one_for_all_queries_of_a_site() -> None:
     site = SiteDesk(0, [QUERY, other], config=TIGHT)
     for query in (QUERY, other):
         greeting = Greeting(0, ME, site.told[-1].number)
-        word = Acknowledgement(
-            str(query.id), ROOT, 1, -FOREVER, greetings=(greeting,), listed=((-FOREVER, FOREVER),)
-        )
-        site.hear(word, now_s=0.5)
+        site.hear(ack(1, query=query, greetings=(greeting,)), now_s=0.5)
         site.commit({pane: [pane] for pane in range(5)}, now_s=51.0, query=str(query.id))
     site.commit(now_s=61.0, read_through_s=61.0)
     site.take_said()
     for query in (QUERY, other):
-        lacking = Acknowledgement(str(query.id), ROOT, 2, -FOREVER, listed=((-FOREVER, FOREVER),))
-        site.edge.receive_ack(lacking, now_s=ASKED_S)
+        site.edge.receive_ack(ack(2, query=query), now_s=ASKED_S)
     assert len(repairs_of(site, seconds=0.0)) == 3
 
 

@@ -6,7 +6,12 @@ import msgspec
 import pytest
 from pane_kit import SOURCE, SiteDesk, StatesDisk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.algebra.summary import STATE_PANES_MAX, Lane
 from headwater.edge.config import EdgeConfig
@@ -24,12 +29,10 @@ def desk(*, records_max: int = 100, **options) -> SiteDesk:
     return site
 
 
-def ack(*, greet: int | None = None, number: int = 1, **fields) -> Acknowledgement:
+def ack(*, greet: int | None = None, number: int = 1, panes=(), **fields) -> Acknowledgement:
     greetings = () if greet is None else (Greeting(0, ME, greet),)
-    listed = ((-FOREVER, FOREVER),)
-    return Acknowledgement(
-        ID, 50, number, -FOREVER, greetings=greetings, listed=listed, **fields
-    )  # fmt: skip
+    head = Acknowledgement(ID, 50, number, -FOREVER, listed=((-FOREVER, FOREVER),), **fields)
+    return with_leaves(head, panes=panes, greetings=greetings)
 
 
 def spans(site: SiteDesk) -> list[tuple[int, int, tuple[int, ...] | None]]:

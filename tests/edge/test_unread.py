@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting
+from headwater.algebra.acknowledgement import Acknowledgement, Greeting, with_leaves
 from headwater.algebra.site_state import (
     FOREVER,
     UNREAD_CHARACTERS_MAX,
@@ -21,13 +21,8 @@ def greeted() -> SiteDesk:
     """A site of whose state its root knows everything."""
     site = SiteDesk(0, [QUERY], config=EdgeConfig(clock_settle_s=0.5, tally_every_s=10.0))
     greeting = Greeting(0, 1000, site.told[-1].number)
-    site.hear(
-        Acknowledgement(
-            str(QUERY.id), root_incarnation=50, number=1, done_through=-FOREVER,
-            greetings=(greeting,), listed=((-FOREVER, FOREVER),),
-        ),
-        now_s=0.5,
-    )  # fmt: skip
+    head = Acknowledgement(str(QUERY.id), 50, 1, -FOREVER, listed=((-FOREVER, FOREVER),))
+    site.hear(with_leaves(head, greetings=(greeting,)), now_s=0.5)
     site.take_told()
     return site
 

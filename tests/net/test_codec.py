@@ -15,6 +15,7 @@ from headwater.algebra.acknowledgement import (
     ExtraHeld,
     Greeting,
     PaneHeld,
+    with_leaves,
 )
 from headwater.algebra.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
@@ -137,21 +138,26 @@ states = st.builds(
     offset_s=st.none() | st.floats(-1e12, 1e12),
     alarms=st.lists(alarms, max_size=ALARMS_TOLD_MAX).map(tuple),
 ).map(_of_its_own)
-acks = st.builds(
+heads = st.builds(
     Acknowledgement,
     query=names,
     root_incarnation=words,
     number=numbers,
     done_through=panes,
     held=pane_ranges,
+    listed=pane_ranges,
+    age_s=times,
+)
+acks = st.builds(
+    with_leaves,
+    heads,
     panes=st.lists(
         st.builds(PaneHeld, panes, st.sets(ordinals).map(lambda found: sum(1 << n for n in found))),
         max_size=3,
+        unique_by=lambda held: held.pane,
     ).map(tuple),
     extra=st.lists(st.builds(ExtraHeld, panes, ordinals, words, updates), max_size=3).map(tuple),
     greetings=st.lists(st.builds(Greeting, ordinals, words, numbers), max_size=3).map(tuple),
-    listed=pane_ranges,
-    age_s=times,
 )
 
 
@@ -234,9 +240,11 @@ FULL = [
     Summary(
         "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1), 6
     ),
-    Acknowledgement(
-        "q@a#1", 8, 3, 100, ((101, 110),), (PaneHeld(111, 5),), (ExtraHeld(111, 3, 77, ((2, 3),)),),
-        (Greeting(2, 9, 4, 105, 1.7e9), Greeting(3, 9, 4)), ((101, 111),), 1.5, 1.7e9, 2.5,
+    with_leaves(
+        Acknowledgement("q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5),
+        panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
+        extra=(ExtraHeld(111, 3, 77, ((2, 3),)),),
+        greetings=(Greeting(2, 9, 4, 105, 1.7e9), Greeting(300, 9, 4)),
     ),
     SiteState(
         "q@a#1", 3, 9, 4, 5, "suspended", "why", True, True, 6, ((7, 8),),

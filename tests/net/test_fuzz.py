@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 WIRE = (
-    "frames", "messages", "rows", "batches", "hellos", "requests", "peer", "admission", "roster",
-    "globs", "configuration",
+    "frames", "messages", "leaves", "rows", "batches", "hellos", "requests", "peer", "admission",
+    "roster", "globs", "configuration",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import utils
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
 from headwater.net.codec import Codec
@@ -71,6 +71,57 @@ def test_one_bit_of_the_word_or_of_its_signature_matters(keys: Any, at: int) -> 
         bad = msgspec.structs.replace(STATE, proof=Proof(word, signature, proof.key))
         assert not alpha.is_state_of("alpha", bad)
         assert not alpha.is_state_of("alpha", bad), "nor when it is heard again"
+
+
+LEAFY = with_leaves(ACK, panes=[PaneHeld(18, 1 << 700 | 5), PaneHeld(19, 1 << 300 | 1)])
+
+
+def over_the_wire(ack: Acknowledgement) -> Acknowledgement:
+    codec = Codec(lambda _: None)
+    message = codec.decode(codec.encode(AckMessage(ack)))
+    assert isinstance(message, AckMessage)
+    return message.ack
+
+
+def test_a_leaf_is_the_heads_whichever_others_are_handed_on(keys: Any) -> None:
+    alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
+    said = alpha.sign_ack(LEAFY)
+    assert [leaf.number for leaf in said.leaves] == [0, 1, 2]
+    for left in ((), said.leaves[:1], said.leaves[1:], said.leaves):
+        heard = over_the_wire(msgspec.structs.replace(said, leaves=left))
+        assert bravo.is_ack_of("alpha", heard)
+        assert heard.leaves == left
+        assert all(bravo.is_leaf_of(heard, leaf) for leaf in heard.leaves)
+        assert over_the_wire(heard) == heard, "handed on as it came"
+
+
+def test_a_leaf_of_another_head_of_another_site_or_changed_is_not_the_heads(keys: Any) -> None:
+    alpha = signer(keys, "alpha")
+    said = over_the_wire(alpha.sign_ack(LEAFY))
+    other = over_the_wire(alpha.sign_ack(with_leaves(ACK, panes=[PaneHeld(18, 7)])))
+    first, second, _ = said.leaves
+    changed = bytearray(first.word)
+    changed[-5] ^= 1
+    for leaf in (
+        *other.leaves,
+        msgspec.structs.replace(first, number=1),
+        msgspec.structs.replace(first, number=7),
+        msgspec.structs.replace(second, word=b""),
+        msgspec.structs.replace(first, word=bytes(changed)),
+    ):
+        assert not alpha.is_leaf_of(said, leaf), leaf
+    stripped = msgspec.structs.replace(said, digests=())
+    assert not alpha.is_leaf_of(stripped, first), "a head without digests has no leaves"
+
+
+def test_digests_are_part_of_what_is_signed(keys: Any) -> None:
+    """Whoever puts others beside the root's signature has another word, and no proof of it."""
+    alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
+    said, lie = alpha.sign_ack(LEAFY), bravo.sign_ack(LEAFY)
+    assert said.proof.word == lie.proof.word, "the same leaves have the same digests"
+    other = bravo.sign_ack(with_leaves(ACK, panes=[PaneHeld(18, 7)]))
+    proof = msgspec.structs.replace(said.proof, word=other.proof.word)
+    assert not bravo.is_ack_of("alpha", msgspec.structs.replace(other, proof=proof))
 
 
 @pytest.mark.parametrize("signature", [b"", b"\0" * 64, b"\xff" * 64, b"short", b"x" * 63])

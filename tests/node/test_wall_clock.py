@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pane_kit import BagMerger, make_query, make_roster, state
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting
+from headwater.algebra.acknowledgement import Acknowledgement, Greeting, with_leaves
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import FOREVER
 from headwater.algebra.summary import Lane
@@ -124,7 +124,7 @@ def test_a_site_that_is_greeted_as_a_later_life_takes_one_above_it_once():
     node = make_node("s1")
     hail = (Greeting(1, 7_000, 3),)
     for number in (1, 2):
-        told = Acknowledgement(ID, 50, number, -FOREVER, greetings=hail)
+        told = with_leaves(Acknowledgement(ID, 50, number, -FOREVER), greetings=hail)
         node.receive("s0", AckMessage(told), now_s=1.0)
     assert effects_of(node, do.LiveAnew) == [do.LiveAnew(7_000)]
     node.lives_anew(8_000, now_s=2.0)

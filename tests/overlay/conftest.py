@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from headwater.algebra import bitset
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.site_state import SiteState
@@ -116,18 +116,20 @@ class World:
         skew_s: dict[str, float] | None = None,
         signatures_of: Callable[[str], Signatures] = lambda name: UNSIGNED,
         sign: Callable[[Command], Command] = lambda command: command,
+        apart: int = 1,
     ) -> None:
-        """``sign`` is what operators sign commands with."""
+        """``sign`` is what operators sign commands with, ``apart`` what lies from one ordinal to
+        the next."""
         self.sign = sign
         self._signatures_of = signatures_of
         members = read_drawing(drawing)
         names = [name for name, _ in members]
-        self.ordinal = {name: number for number, name in enumerate(names)}
+        self.ordinal = {name: number * apart for number, name in enumerate(names)}
         self.roster = Roster(
             1,
             tuple(
                 Site(n, name, dialable=name not in set(hidden), has_data=name not in set(relays))
-                for n, name in enumerate(names)
+                for name, n in self.ordinal.items()
             ),
             names[0],
         )
@@ -160,7 +162,7 @@ class World:
         if linked:
             for tree in self.trees:
                 for child, parent in tree.parents:
-                    self.connect(names[child], names[parent])
+                    self.connect(names[child // apart], names[parent // apart])
             self.run(1.0)
 
     def tree_of(self, drawing: str) -> Tree:
@@ -323,8 +325,11 @@ class World:
         self.peers[site].report([state], now_s=self.clock_s(site))
         self.collect(site)
 
-    def acknowledge(self, query: str, *, number: int = 1, incarnation: int = 1) -> None:
-        ack = Acknowledgement(query, incarnation, number, done_through=0)
+    def acknowledge(
+        self, query: str, *, number: int = 1, incarnation: int = 1, panes: Iterable[PaneHeld] = ()
+    ) -> None:
+        head = Acknowledgement(query, incarnation, number, done_through=0)
+        ack = with_leaves(head, panes=panes)
         self.peers[self.root].acknowledge(ack, now_s=self.clock_s(self.root))
         self.collect(self.root)
 

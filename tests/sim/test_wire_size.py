@@ -5,7 +5,12 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
@@ -51,16 +56,12 @@ def summary(sites: int) -> Message:
 def acknowledgement(panes: int, greetings: int, *, bitmaps: int = 1) -> Message:
     random = Random(1)
     drawn = [random.getrandbits(680) for _ in range(bitmaps)]
-    return AckMessage(
-        Acknowledgement(
-            QUERY,
-            2**60,
-            5,
-            100,
-            panes=tuple(PaneHeld(1_000_012 + n, drawn[n % bitmaps]) for n in range(panes)),
-            greetings=tuple(Greeting(n, 2**62, 1) for n in range(greetings)),
-        )
+    whole = with_leaves(
+        Acknowledgement(QUERY, 2**60, 5, 100),
+        panes=[PaneHeld(1_000_012 + n, drawn[n % bitmaps]) for n in range(panes)],
+        greetings=[Greeting(n, 2**62, 1) for n in range(greetings)],
     )
+    return AckMessage(whole)
 
 
 def install() -> Message:

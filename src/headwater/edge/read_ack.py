@@ -6,6 +6,11 @@ copy of it can be under way any more. A root that was late itself may have the u
 before it; it says how late it was, and is given so much more time. Nothing else makes a site send
 again; it has no timers.
 
+What is said of a single site stands in a leaf. One that was not handed on asks for nothing: of what
+the head alone says, the site believes what is done, what is held from everybody, and the clocks.
+While it waits for a word it says its state again, and relays on the way see whose leaf is wanted
+down there.
+
 A single empty close is asked for in the same way. Those of a former process, or of a former root,
 leave no trace of their sending; they are kept as ranges (``doubtful``), and what of them is lacking
 goes into the state.
@@ -16,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from headwater.algebra import ranges
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting
+from headwater.algebra.acknowledgement import LEAF_SITES, AckLeaf, Acknowledgement, Greeting
 from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.interval_set import IntervalSet
@@ -32,29 +37,32 @@ CarriersOf = Callable[[str], Sequence[str]]
 
 
 class AckReader:
-    """One acknowledgement as one site sees it."""
+    """One acknowledgement as one site sees it; ``leaf`` is None where its leaf is not at hand."""
 
-    def __init__(self, ack: Acknowledgement, *, ordinal: int, incarnation: int) -> None:
+    def __init__(
+        self, ack: Acknowledgement, leaf: AckLeaf | None, *, ordinal: int, incarnation: int
+    ) -> None:
         self._held = IntervalSet(ack.held)
-        self._listed = IntervalSet(ack.listed)
-        self._bits = {held.pane: bool(held.sites >> ordinal & 1) for held in ack.panes}
+        self._listed = IntervalSet(() if leaf is None else ack.listed)
+        said = AckLeaf(0) if leaf is None else leaf
+        place = ordinal % LEAF_SITES
+        self.panes = {held.pane for held in said.panes if held.sites >> place & 1}
         self.extras = {
             extra.pane: IntervalSet(extra.updates)
-            for extra in ack.extra
+            for extra in said.extra
             if extra.ordinal == ordinal and extra.incarnation == incarnation
         }
-        self.panes = [pane for pane, is_held in self._bits.items() if is_held]
         self.held = ack.held
 
     def has_first(self, pane: int) -> bool:
-        return self._bits.get(pane, False) or pane in self._held
+        return pane in self.panes or pane in self._held
 
     def has_update(self, pane: int, update: int) -> bool:
         extra = self.extras.get(pane)
         return extra is not None and update in extra
 
     def lists(self, pane: int) -> bool:
-        return pane in self._bits or pane in self._listed
+        return pane in self._listed
 
     def split_empty(self, doubtful: IntervalSet) -> tuple[IntervalSet, IntervalSet]:
         """Of the panes in doubt, those that are held and those that are lacking."""
@@ -64,9 +72,9 @@ class AckReader:
                 held.add(a, b)
             for a, b in self._listed.within(first, last):
                 lacking.add(a, b)
-        for pane, is_held in self._bits.items():
+        for pane in self.panes:
             if pane in doubtful:
-                (held if is_held else lacking).add(pane, pane)
+                held.add(pane, pane)
         for a, b in held.ranges():
             lacking.remove(a, b)
         return held, lacking
@@ -98,7 +106,10 @@ def read_ack(
     edge.ack_number = ack.number
     others_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
     edge.hear_others(others_s, now_s=now_s)
-    for greeting in ack.greetings:
+    leaf = ack.leaf_of(ordinal)
+    if leaf is None and (edge.book.flights or edge.doubtful):
+        word.speak_again()
+    for greeting in () if leaf is None else leaf.greetings:
         if greeting.ordinal == ordinal and greeting.incarnation == word.incarnation:
             edge.record_changed |= word.greet(greeting.number)
             edge.former_through = greeting.former_through
@@ -106,7 +117,7 @@ def read_ack(
             edge.hear_former(None if clock_s is None else clock_s + ack.age_s, now_s=now_s)
         elif greeting.ordinal == ordinal and _is_higher(greeting, word.incarnation):
             return [*heard, Outlived(greeting.incarnation)]
-    reader = AckReader(ack, ordinal=ordinal, incarnation=word.incarnation)
+    reader = AckReader(ack, leaf, ordinal=ordinal, incarnation=word.incarnation)
     heard += _alarms(edge, reader, carriers_of)
     before_s = now_s - ack.age_s - ack.late_s - summary_life_s
     landed = _read_flights(edge, reader, before_s=before_s)

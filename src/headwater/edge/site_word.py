@@ -70,7 +70,7 @@ class SiteWord:
         self._told_s = NEVER_S
         self._numbered_s = NEVER_S
         self._must_speak = False
-        """The root does not know what this site knows, though it has greeted its state."""
+        """Somebody does not know what this site knows, though the root has greeted its state."""
 
     def load(self, record: EdgeRecord) -> None:
         """What a former process had remembered; the next state has a new number in any case."""
@@ -179,7 +179,8 @@ class SiteWord:
     # Numbers and times
 
     def speak_again(self) -> None:
-        """An outdated root was heard: the state tells it of the life that was heard before."""
+        """Though it was greeted: an outdated root was heard, which the state tells of the life that
+        was heard before; or a leaf is wanted, and the state shows the relays where."""
         self._must_speak = True
 
     def greet(self, number: int) -> bool:

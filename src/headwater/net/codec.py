@@ -47,9 +47,9 @@ from headwater.net.wire import (
 )
 from headwater.net.words import (
     ack_in,
+    ack_on_its_way,
     command_in,
     count_in,
-    signed_ack,
     signed_command,
     signed_count,
     signed_state,
@@ -312,9 +312,7 @@ _LAYOUTS = (
         4,
         AckMessage,
         msgspec.msgpack.Decoder(WireAckOnItsWay),
-        lambda _, message: WireAckOnItsWay(
-            signed_ack(message.ack), message.ack.age_s, message.ack.late_s
-        ),
+        lambda _, message: ack_on_its_way(message.ack),
         lambda _, wire: AckMessage(ack_in(wire)),
     ),
     _Layout(

@@ -18,10 +18,18 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
-from headwater.net.words import ack_word, command_word, count_word, plan_word, state_word
+from headwater.net.wire import DIGEST_BYTES
+from headwater.net.words import (
+    ack_word,
+    command_word,
+    count_word,
+    leaf_word,
+    plan_word,
+    state_word,
+)
 from headwater.plan.command import Command, Count, Install
 
 KEY_BYTES = 8
@@ -138,7 +146,10 @@ class KeySignatures:
         )
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
-        return msgspec.structs.replace(ack, proof=self._signer.sign(Kind.ACK, ack_word(ack)))
+        leaves = tuple(msgspec.structs.replace(leaf, word=leaf_word(leaf)) for leaf in ack.leaves)
+        digests = tuple(leaf_digest(leaf.word) for leaf in leaves)
+        whole = msgspec.structs.replace(ack, leaves=leaves, digests=digests)
+        return msgspec.structs.replace(whole, proof=self._signer.sign(Kind.ACK, ack_word(whole)))
 
     def sign_plan(self, install: Install) -> Install:
         proof = self._signer.sign(Kind.PLAN, plan_word(install), shows_certificate=True)
@@ -153,6 +164,9 @@ class KeySignatures:
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
         return self._is_by(root, Kind.ACK, ack.proof)
+
+    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
+        return leaf_digest(leaf.word) == head.digest_of(leaf.number)
 
     def is_plan_of(self, site: str, install: Install) -> bool:
         return self._is_by(site, Kind.PLAN, install.plan_proof)
@@ -208,6 +222,11 @@ def _verifies(public: ec.EllipticCurvePublicKey, signature: bytes, text: bytes) 
 def signed_text(kind: Kind, federation: str, word: bytes) -> bytes:
     """What is signed: no word of one kind or federation is one of another."""
     return b"\0".join((b"headwater", kind.encode(), federation.encode(), word))
+
+
+def leaf_digest(word: bytes) -> bytes:
+    """What stands in a head for the leaf with these bytes."""
+    return hashlib.sha256(word).digest()[:DIGEST_BYTES]
 
 
 def key_name(encoded: bytes) -> bytes:

@@ -13,7 +13,8 @@ coverage) is refused by ``checked_*`` before a machine sees it.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import chain, pairwise
 from typing import Annotated
 
 import msgspec
@@ -21,6 +22,8 @@ from msgspec import Meta
 
 from headwater.algebra import bitset, ranges
 from headwater.algebra.acknowledgement import (
+    LEAF_SITES,
+    AckLeaf,
     Acknowledgement,
     ExtraHeld,
     Greeting,
@@ -53,6 +56,9 @@ from headwater.plan.tree import Tree
 
 ORDINALS_MAX = 1 << 17
 """Sites that a federation can number in its life; bounds every bitset to 16 KiB."""
+LEAVES_MAX = ORDINALS_MAX // LEAF_SITES
+DIGEST_BYTES = 16
+"""Of SHA-256, what stands for a leaf: nobody finds another one with the same."""
 RANGES_MAX = 1 << 17
 NAMES_MAX = 1 << 16
 AGE_S_MAX = 1e9
@@ -62,6 +68,9 @@ Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
 NOBODY = -1
 OrdinalOrNone = Annotated[int, Meta(ge=NOBODY, lt=ORDINALS_MAX)]
 Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
+LeafNumber = Annotated[int, Meta(ge=0, lt=LEAVES_MAX)]
+Place = Annotated[int, Meta(ge=0, lt=LEAF_SITES)]
+"""Of a site in its leaf."""
 Pane = Annotated[int, Meta(ge=-FOREVER, le=FOREVER)]
 MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
 """Before anything is made of it: a root that believed a message would count up to it."""
@@ -154,32 +163,42 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
 
 
-class WireAck(msgspec.Struct, frozen=True, array_like=True):
+class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
+    runs: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
+    """The panes of which something is held: the first of a run, and how many follow it."""
+    bits: bytes
+    """Of each of these panes as many bytes. In an outage most panes have the same, and next to each
+    other they shrink to next to nothing."""
+    extra: Annotated[tuple[tuple[Pane, Place, Word, WireRanges], ...], Meta(max_length=RANGES_MAX)]
+    greetings: Annotated[tuple[tuple[Place, Word, Number], ...], Meta(max_length=LEAF_SITES)]
+    formers: Annotated[
+        tuple[tuple[Place, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
+        Meta(max_length=LEAF_SITES),
+    ] = ()
+    """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
+
+
+class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     query: Name
     root_incarnation: Word
     number: Number
     done_through: Pane
     held: WireRanges
-    panes: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=RANGES_MAX)]
-    extra: Annotated[
-        tuple[tuple[Pane, Ordinal, Word, WireRanges], ...], Meta(max_length=RANGES_MAX)
-    ]
-    greetings: Annotated[tuple[tuple[Ordinal, Word, Number], ...], Meta(max_length=ORDINALS_MAX)]
     listed: WireRanges = ()
     sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
-    formers: Annotated[
-        tuple[tuple[Ordinal, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
-        Meta(max_length=ORDINALS_MAX),
-    ] = ()
-    """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
+    filled: Annotated[bytes, Meta(max_length=LEAVES_MAX // 8)] = b""
+    """Which leaves there are."""
+    digests: Annotated[bytes, Meta(max_length=LEAVES_MAX * DIGEST_BYTES)] = b""
+    """Theirs, one after the other."""
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
-    """What grows on the way stands beside the root's word."""
+    """Beside the root's word stand what grows on the way, and as many leaves as are handed on."""
 
     signed: WireSigned
     age_s: Age
     late_s: Age = 0.0
+    leaves: Annotated[tuple[tuple[LeafNumber, bytes], ...], Meta(max_length=LEAVES_MAX)] = ()
 
 
 class WireTree(msgspec.Struct, frozen=True, array_like=True):
@@ -371,47 +390,101 @@ def proof_of(signed: WireSigned) -> Proof | None:
     return Proof(signed.word, signed.signature, signed.key, signed.certificate)
 
 
-def wire_ack(ack: Acknowledgement) -> WireAck:
-    return WireAck(
+def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
+    return WireAckHead(
         ack.query,
         ack.root_incarnation,
         ack.number,
         ack.done_through,
         ack.held,
-        tuple((held.pane, bitset.to_bytes(held.sites)) for held in ack.panes),
-        tuple((more.pane, more.ordinal, more.incarnation, more.updates) for more in ack.extra),
-        tuple((hail.ordinal, hail.incarnation, hail.number) for hail in ack.greetings),
         ack.listed,
         ack.sites_clock_s,
+        bitset.to_bytes(ack.filled),
+        b"".join(ack.digests),
+    )
+
+
+def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
+    first = leaf.number * LEAF_SITES
+    runs = ranges.normal((held.pane, held.pane) for held in leaf.panes)
+    width = max((1, *(len(bitset.to_bytes(held.sites)) for held in leaf.panes)))
+    return WireAckLeaf(
+        tuple((a, b - a) for a, b in runs),
+        b"".join(held.sites.to_bytes(width, "little") for held in leaf.panes),
         tuple(
-            (hail.ordinal, hail.former_through, hail.former_clock_s)
-            for hail in ack.greetings
+            (more.pane, more.ordinal - first, more.incarnation, more.updates) for more in leaf.extra
+        ),
+        tuple((hail.ordinal - first, hail.incarnation, hail.number) for hail in leaf.greetings),
+        tuple(
+            (hail.ordinal - first, hail.former_through, hail.former_clock_s)
+            for hail in leaf.greetings
             if hail.former_through > -FOREVER or hail.former_clock_s is not None
         ),
     )
 
 
-def checked_ack(wire: WireAck, way: WireAckOnItsWay) -> Acknowledgement:
-    formers = {ordinal: (through, clock_s) for ordinal, through, clock_s in wire.formers}
+def checked_ack(
+    wire: WireAckHead, leaves: Iterable[tuple[int, WireAckLeaf, bytes]], way: WireAckOnItsWay
+) -> Acknowledgement:
+    """``leaves``: of each its number, itself, and its bytes."""
+    filled = bitset.from_bytes(wire.filled)
+    count = len(wire.digests) // DIGEST_BYTES
+    if len(wire.digests) % DIGEST_BYTES or count not in (0, filled.bit_count()):
+        raise Refused(
+            Refusal.MALFORMED,
+            f"acknowledgement: wanted digests of {DIGEST_BYTES} bytes for {filled.bit_count()} "
+            f"leaves or none, got {len(wire.digests)} bytes",
+        )
     return Acknowledgement(
         query=wire.query,
         root_incarnation=wire.root_incarnation,
         number=wire.number,
         done_through=wire.done_through,
         held=_normal(wire.held),
-        panes=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.panes),
-        extra=tuple(
-            ExtraHeld(pane, ordinal, incarnation, _normal(updates))
-            for pane, ordinal, incarnation, updates in wire.extra
-        ),
-        greetings=tuple(
-            Greeting(*hail, *formers.get(hail[0], (-FOREVER, None))) for hail in wire.greetings
-        ),
         listed=_normal(wire.listed),
         age_s=way.age_s,
         sites_clock_s=wire.sites_clock_s,
         late_s=way.late_s,
+        filled=filled,
+        digests=tuple(
+            wire.digests[n : n + DIGEST_BYTES] for n in range(0, len(wire.digests), DIGEST_BYTES)
+        ),
         proof=proof_of(way.signed),
+        leaves=tuple(
+            _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves
+        ),
+    )
+
+
+def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
+    first = number * LEAF_SITES
+    formers = {place: (through, clock_s) for place, through, clock_s in wire.formers}
+    return AckLeaf(
+        number,
+        _checked_panes(wire),
+        tuple(
+            ExtraHeld(pane, first + place, incarnation, _normal(updates))
+            for pane, place, incarnation, updates in wire.extra
+        ),
+        tuple(
+            Greeting(first + place, life, number, *formers.get(place, (-FOREVER, None)))
+            for place, life, number in wire.greetings
+        ),
+        word,
+    )
+
+
+def _checked_panes(wire: WireAckLeaf) -> tuple[PaneHeld, ...]:
+    """As many panes as there are bits for: nobody counts up to what a run claims."""
+    runs = _normal(tuple((first, first + more) for first, more in wire.runs))
+    count = sum(last - first + 1 for first, last in runs)
+    width, rest = divmod(len(wire.bits), count) if count else (0, len(wire.bits))
+    if rest or width > LEAF_SITES // 8 or (count and not width):
+        raise Refused(Refusal.MALFORMED, f"leaf: {len(wire.bits)} bytes for {count} panes")
+    panes = chain.from_iterable(range(first, last + 1) for first, last in runs)
+    return tuple(
+        PaneHeld(pane, bitset.from_bytes(wire.bits[n * width : (n + 1) * width]))
+        for n, pane in enumerate(panes)
     )
 
 

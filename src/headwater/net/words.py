@@ -6,17 +6,19 @@ A word that came with a proof is never written anew: its bytes are handed on as 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TypeVar
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.wire import (
     ORDINALS_MAX,
-    WireAck,
+    WireAckHead,
+    WireAckLeaf,
     WireAckOnItsWay,
     WireCommand,
     WireCount,
@@ -31,7 +33,8 @@ from headwater.net.wire import (
     checked_state,
     checked_tree,
     proof_of,
-    wire_ack,
+    wire_ack_head,
+    wire_ack_leaf,
     wire_state,
     wire_tree,
 )
@@ -41,7 +44,8 @@ from headwater.plan.query import Query
 Said = TypeVar("Said")
 
 _states = msgspec.msgpack.Decoder(WireState)
-_acks = msgspec.msgpack.Decoder(WireAck)
+_ack_heads = msgspec.msgpack.Decoder(WireAckHead)
+_ack_leaves = msgspec.msgpack.Decoder(WireAckLeaf)
 _queries = msgspec.msgpack.Decoder(WireQuery)
 _plans = msgspec.msgpack.Decoder(WirePlan)
 _removals = msgspec.msgpack.Decoder(WireRemoval)
@@ -56,7 +60,12 @@ def state_word(state: SiteState) -> bytes:
 
 
 def ack_word(ack: Acknowledgement) -> bytes:
-    return _encode(wire_ack(ack))
+    """Its head; the leaves are words of their own, and stand in it by their digests."""
+    return _encode(wire_ack_head(ack))
+
+
+def leaf_word(leaf: AckLeaf) -> bytes:
+    return _encode(wire_ack_leaf(leaf))
 
 
 def plan_word(install: Install) -> bytes:
@@ -82,8 +91,9 @@ def signed_state(state: SiteState) -> WireSigned:
     return _signed(state.proof, state_word, state)
 
 
-def signed_ack(ack: Acknowledgement) -> WireSigned:
-    return _signed(ack.proof, ack_word, ack)
+def ack_on_its_way(ack: Acknowledgement) -> WireAckOnItsWay:
+    leaves = tuple((leaf.number, leaf.word or leaf_word(leaf)) for leaf in ack.leaves)
+    return WireAckOnItsWay(_signed(ack.proof, ack_word, ack), ack.age_s, ack.late_s, leaves)
 
 
 def signed_count(count: Count) -> WireSigned:
@@ -104,7 +114,12 @@ def state_in(signed: WireSigned) -> SiteState:
 
 
 def ack_in(way: WireAckOnItsWay) -> Acknowledgement:
-    return checked_ack(_acks.decode(way.signed.word), way)
+    """Each leaf once, in rising order. Whether it is the head's own is to be looked at."""
+    numbers = [number for number, _ in way.leaves]
+    if any(a >= b for a, b in pairwise(numbers)):
+        raise Refused(Refusal.MALFORMED, "acknowledgement: wanted leaves in rising order")
+    leaves = ((number, _ack_leaves.decode(word), word) for number, word in way.leaves)
+    return checked_ack(_ack_heads.decode(way.signed.word), leaves, way)
 
 
 def count_in(signed: WireSigned) -> Count:

@@ -2,14 +2,17 @@
 
 A relay hands an acknowledgement to all its children in the query's tree. A child whose link is
 down or full is owed the newest one, not all that it missed: each says what the root holds now,
-and an older one asks for what may have come since.
+and an older one asks for what may have come since. Its leaves may come by several ways; each is
+kept once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 
 
 class AckCast:
@@ -23,6 +26,17 @@ class AckCast:
         if known is None or known[0].root_incarnation != ack.root_incarnation:
             return True
         return ack.number > known[0].number
+
+    def held(self, ack: Acknowledgement) -> Acknowledgement | None:
+        """The same word, as it is held here."""
+        known = self._newest.get(ack.query)
+        return known[0] if known is not None and known[0].order == ack.order else None
+
+    def add(self, query_id: str, leaves: Iterable[AckLeaf]) -> None:
+        """Further leaves of the newest."""
+        ack, came_s = self._newest[query_id]
+        joined = sorted((*ack.leaves, *leaves), key=lambda leaf: leaf.number)
+        self._newest[query_id] = (msgspec.structs.replace(ack, leaves=tuple(joined)), came_s)
 
     def accept(self, ack: Acknowledgement, *, now_s: float) -> None:
         self._newest[ack.query] = (ack, now_s)

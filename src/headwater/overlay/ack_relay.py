@@ -4,21 +4,29 @@ An acknowledgement goes down one tree, the next one down the next, so that what 
 reach another can. It is handed to the children on that tree, and also to whoever has lately sent
 us something of the query on that tree without being a child there: summaries find a way to the
 root around whatever is down, and acknowledgements go the same way back.
+
+A child gets the head, and the leaves of those who are below it on any tree of the query or whose
+words it has lately brought. A guest gets all leaves that are here. What was left out, here or above
+us, may come by another way, and is then handed on by itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import LEAF_SITES, AckLeaf, Acknowledgement, leaves_over
 from headwater.overlay.ack_cast import AckCast
+from headwater.overlay.bringers import Bringers
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.lie_book import LieKind, Untrue
-from headwater.overlay.live_query import LiveQuery
+from headwater.overlay.live_query import LiveQuery, Plan
 from headwater.overlay.messages import AckMessage
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import CONTROL, AckDelivered
 from headwater.overlay.reconciliation import Reconciliation
+from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.tray import Tray
@@ -38,13 +46,15 @@ def tree_of(number: int, count: int) -> int:
 
 class AckRelay:
     __slots__ = (
-        "_cast", "_guest_after_s", "_neighbours", "_reconciliation", "_router", "_senders",
-        "_signatures", "_tray", "_wake",
+        "_below", "_bringers", "_cast", "_neighbours", "_own_leaf", "_reconciliation", "_roster",
+        "_router", "_signatures", "_tray", "_wake",
     )  # fmt: skip
 
     def __init__(
         self,
+        ordinal: int,
         *,
+        roster: RosterIndex,
         config: OverlayConfig,
         wake: Wakefulness,
         router: Router,
@@ -53,20 +63,22 @@ class AckRelay:
         signatures: Signatures,
         tray: Tray,
     ) -> None:
+        self._own_leaf = ordinal // LEAF_SITES
+        self._roster = roster
         self._cast = AckCast()
-        self._guest_after_s = config.guest_after_s
+        self._bringers = Bringers(keep_s=config.guest_after_s)
         self._wake = wake
         self._router = router
         self._neighbours = neighbours
         self._reconciliation = reconciliation
         self._signatures = signatures
         self._tray = tray
-        self._senders: dict[str, dict[str, tuple[int, float]]] = {}
-        """By query and sender: the tree on which it last sent us something, and when."""
+        self._below: dict[tuple[str, str], tuple[tuple[Plan, ...], int]] = {}
+        """By query and child: the sites below it on any tree of these plans."""
 
-    def came(self, query_id: str, tree: int, sender: str) -> None:
-        """Something of this query came up from this sender, on this tree."""
-        self._senders.setdefault(query_id, {})[sender] = (tree, self._tray.now_s)
+    def came(self, query_id: str, tree: int, sender: str, sites: int) -> None:
+        """Something of these sites came up from this sender, on this tree."""
+        self._bringers.came(query_id, tree, sender, sites, now_s=self._tray.now_s)
 
     def give(self, ack: Acknowledgement, *, now_s: float) -> None:
         """From this agent's own root."""
@@ -84,6 +96,10 @@ class AckRelay:
         if problem is not None:
             self._tray.refuse(sender, problem)
             return
+        held = self._cast.held(ack)
+        if held is not None:
+            self._take_more(query, held, ack.leaves, sender, now_s=now_s)
+            return
         if not self._cast.is_newer(ack):
             return
         if not self._signatures.is_ack_of(query.root, ack):
@@ -91,7 +107,10 @@ class AckRelay:
             self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
             return
         aged = msgspec.structs.replace(
-            ack, age_s=ack.age_s + one_way_s, late_s=ack.late_s + self._wake.late_s(now_s)
+            ack,
+            leaves=self._sound(ack, ack.leaves, sender),
+            age_s=ack.age_s + one_way_s,
+            late_s=ack.late_s + self._wake.late_s(now_s),
         )
         self._accept(aged, sender, now_s=now_s)
 
@@ -105,39 +124,110 @@ class AckRelay:
         for query in self._router.queries():
             if any(child in place.children for place in query.places if place is not None):
                 self._cast.owe(query.id, child)
-        for senders in self._senders.values():
-            senders.pop(child, None)
+        self._bringers.link_down(child)
 
     def discard_query(self, query_id: str) -> None:
         self._cast.discard_query(query_id)
-        self._senders.pop(query_id, None)
+        self._bringers.discard_query(query_id)
+        self._below = {key: below for key, below in self._below.items() if key[0] != query_id}
+
+    def _sound(
+        self, head: Acknowledgement, leaves: Iterable[AckLeaf], sender: str
+    ) -> tuple[AckLeaf, ...]:
+        """Those that are the head's own; the head stays whatever came with it."""
+        sound: dict[int, AckLeaf] = {}
+        for leaf in leaves:
+            if self._signatures.is_leaf_of(head, leaf):
+                sound[leaf.number] = leaf
+            else:
+                text = f"acknowledgement of {head.query}: leaf {leaf.number} is not of this one"
+                self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
+        return tuple(sound[number] for number in sorted(sound))
 
     def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
         self._cast.accept(ack, now_s=now_s)
         self._tray.put(AckDelivered(ack))
         query = self._router.query(ack.query)
         if query is not None:
-            for child in self._below(query, tree_of(ack.number, len(query.places)), now_s=now_s):
+            for child in self._receivers(query, ack, now_s=now_s):
                 if child != sender:
                     self._send_newest(ack.query, child, now_s=now_s)
 
-    def _below(self, query: LiveQuery, tree: int, *, now_s: float) -> list[str]:
+    def _take_more(
+        self,
+        query: LiveQuery,
+        held: Acknowledgement,
+        leaves: Iterable[AckLeaf],
+        sender: str,
+        *,
+        now_s: float,
+    ) -> None:
+        """What came before is this head; it may have come with fewer leaves."""
+        known = {leaf.number for leaf in held.leaves}
+        fresh = self._sound(held, (leaf for leaf in leaves if leaf.number not in known), sender)
+        if not fresh:
+            return
+        self._cast.add(query.id, fresh)
+        ack = self._cast.newest(query.id, now_s=now_s)
+        if ack is None:
+            return
+        if any(leaf.number == self._own_leaf for leaf in fresh):
+            self._tray.put(AckDelivered(ack))
+        for child in self._receivers(query, held, now_s=now_s):
+            further = self._trimmed(ack, fresh, query, child, now_s=now_s)
+            if child != sender and further.leaves:
+                self._send(further, child)
+
+    def _receivers(self, query: LiveQuery, ack: Acknowledgement, *, now_s: float) -> list[str]:
+        tree = tree_of(ack.number, len(query.places))
         place = query.places[tree]
         children = () if place is None else place.children
         guests = [
             sender
-            for sender, (on_tree, at_s) in self._senders.get(query.id, {}).items()
-            if on_tree == tree and abs(now_s - at_s) <= self._guest_after_s
-            and sender not in children and self._neighbours.is_open(sender)
-        ]  # fmt: skip
+            for sender in self._bringers.on_tree(query.id, tree, now_s=now_s)
+            if sender not in children and self._neighbours.is_open(sender)
+        ]
         return [*children, *guests]
 
     def _send_newest(self, query_id: str, child: str, *, now_s: float) -> None:
+        ack, query = self._cast.newest(query_id, now_s=now_s), self._router.query(query_id)
+        if ack is not None and query is not None:
+            self._send(self._trimmed(ack, ack.leaves, query, child, now_s=now_s), child)
+
+    def _send(self, ack: Acknowledgement, child: str) -> None:
         """A child that can't take it now is owed it."""
-        ack = self._cast.newest(query_id, now_s=now_s)
-        if ack is None:
-            return
         if self._neighbours.is_open(child):
             self._tray.transmit(child, AckMessage(ack), CONTROL)
         else:
-            self._cast.owe(query_id, child)
+            self._cast.owe(ack.query, child)
+
+    def _trimmed(
+        self,
+        ack: Acknowledgement,
+        leaves: tuple[AckLeaf, ...],
+        query: LiveQuery,
+        child: str,
+        *,
+        now_s: float,
+    ) -> Acknowledgement:
+        """With those of these leaves that this neighbour needs."""
+        if any(child in place.children for place in query.all_places()):
+            sites = self._sites_below(query, child)
+            sites |= self._bringers.sites_of(query.id, child, now_s=now_s)
+            wanted = leaves_over(sites)
+            leaves = tuple(leaf for leaf in leaves if wanted >> leaf.number & 1)
+        if len(leaves) == len(ack.leaves):
+            return ack
+        return msgspec.structs.replace(ack, leaves=leaves)
+
+    def _sites_below(self, query: LiveQuery, child: str) -> int:
+        """The query's sites from this child on, in any tree."""
+        plans, below = self._below.get((query.id, child), ((), 0))
+        if plans is not query.plans:
+            ordinal, below = self._roster.ordinal_of[child], 0
+            for plan in query.plans:
+                for tree in plan.trees:
+                    below |= tree.subtree_of(ordinal)
+            below &= query.node_set
+            self._below[query.id, child] = (query.plans, below)
+        return below

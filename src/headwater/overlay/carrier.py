@@ -9,12 +9,12 @@ tree while its install is asked for; one that is known to be removed ends here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import msgspec
 
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.bringers import Came
 from headwater.overlay.command_log import CommandLog
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.live_query import LiveQuery
@@ -51,9 +51,9 @@ class Carrier:
         log: CommandLog,
         reconciliation: Reconciliation,
         tray: Tray,
-        came: Callable[[str, int, str], None],
+        came: Came,
     ) -> None:
-        """``came`` is told of (query, tree, sender) of what is sound and of a query known here."""
+        """``came`` is told of what is sound and of a query known here."""
         self._site = site
         self._came = came
         self._roster = roster
@@ -111,7 +111,7 @@ class Carrier:
             self._tray.refuse(sender, problem)
             return
         if query is not None and sender != self._site:
-            self._came(query.id, summary.route.tree, sender)
+            self._came(query.id, summary.route.tree, sender, summary.coverage.sites)
         if now_s - birth_s > self._config.summary_life_s:
             self._tray.note("expired", f"summary of {summary.query} from {sender}: too old")
         elif query is None:

@@ -72,7 +72,8 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guests_max: int = 64
     """Peers outside of all trees that are taken in at once; more are sent away to others."""
     guest_after_s: float = 60.0
-    """A sender that has been silent for this long is no longer told acknowledgements."""
+    """A sender that has been silent for this long is no longer told acknowledgements, and whose
+    words it brought is forgotten some time after that."""
 
     dial_first_s: float = 0.5
     """The pause after the first failed dial; it doubles."""

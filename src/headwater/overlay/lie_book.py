@@ -25,7 +25,8 @@ OTHERS = ""
 
 class LieKind(StrEnum):
     UNSIGNED = "not signed"
-    """A word that lacks the signature of whose word it is, or has another's."""
+    """A word that lacks the signature of whose word it is, or has another's; a leaf that does not
+    stand in the head that it came with."""
     LEAP = "leap"
     """A number that is absurdly far from what is known."""
     CLOCK = "clock set aside"

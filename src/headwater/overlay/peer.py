@@ -133,6 +133,8 @@ class Peer:
             on_removed=self._removed,
         )
         self._acks = AckRelay(
+            self._ordinal,
+            roster=self._roster,
             config=config,
             wake=self._wake,
             router=self._router,

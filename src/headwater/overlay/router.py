@@ -112,13 +112,13 @@ class Router:
         return hop and msgspec.structs.replace(hop, version=query.plan.version)
 
     def went(self, query_id: str, site: str) -> None:
-        """A summary of this query was handed to this site. Of queries that are not known here
-        nothing is kept, for any name might come."""
+        """A summary or states of this query were handed to this site. Of queries that are not known
+        here nothing is kept, for any name might come."""
         if query_id in self._queries:
             self._carriers.setdefault(query_id, set()).add(site)
 
     def carriers(self, query_id: str) -> Collection[str]:
-        """All who have been handed summaries of this query."""
+        """All who have been handed something of this query."""
         return self._carriers.get(query_id, ())
 
     def _up_the_federation(self, route: Route) -> Hop | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.site_state import SiteState
 from headwater.plan.command import Command, Count, Install
 
@@ -20,7 +20,8 @@ class Signatures(Protocol):
         """The same, with this member's proof."""
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
-        """The same, with this member's proof. Its age is no part of the word."""
+        """The same, with this member's proof of its head and the digests of its leaves. Its age is
+        no part of the word."""
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         """Whether this site has said exactly that."""
@@ -32,7 +33,10 @@ class Signatures(Protocol):
         """The same, with this member's proof."""
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
-        """Whether this root has said exactly that."""
+        """Whether this root has said exactly this head."""
+
+    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
+        """Whether it is the leaf that stands in this head, which is the root's own."""
 
     def is_plan_of(self, site: str, install: Install) -> bool:
         """Whether the trees are this site's word."""
@@ -59,6 +63,9 @@ class Unsigned:
         return True
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
+        return True
+
+    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
         return True
 
     def sign_plan(self, install: Install) -> Install:

@@ -3,12 +3,14 @@ message."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
+from headwater.algebra import bitset
 from headwater.algebra.route import START, Route
 from headwater.algebra.site_state import SiteState
+from headwater.overlay.bringers import Came
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import StatesMessage
 from headwater.overlay.outputs import CONTROL, StatesDelivered
@@ -21,7 +23,7 @@ from headwater.overlay.trust import problem_with_state
 
 
 class StateRelay:
-    """``came`` is told of (query, tree, sender) when states come in."""
+    """``came`` is told when states come in."""
 
     __slots__ = (
         "_came", "_config", "_flush_s", "_roster", "_router", "_signatures", "_tray", "batch",
@@ -35,7 +37,7 @@ class StateRelay:
         router: Router,
         signatures: Signatures,
         tray: Tray,
-        came: Callable[[str, int, str], None],
+        came: Came,
     ) -> None:
         self.batch = StateBatch(states_max=config.states_max)
         self._config = config
@@ -66,7 +68,8 @@ class StateRelay:
             else:
                 self._tray.refuse(sender, problem)
         for query_id in {state.query for state in passed}:
-            self._came(query_id, message.route.tree, sender)
+            sites = bitset.of(state.ordinal for state in passed if state.query == query_id)
+            self._came(query_id, message.route.tree, sender, sites)
         self._accept(passed, self._route_of(message), now_s=now_s)
 
     def unsent(self, message: StatesMessage, *, now_s: float) -> None:
@@ -89,6 +92,7 @@ class StateRelay:
                     self.batch.take(query_id)  # sites repeat their states until they are greeted
                     self._tray.note("no-way", f"states of {query_id}: gone astray")
                 continue
+            self._router.went(query_id, hop.site)
             for states in self.batch.take(query_id):
                 message = StatesMessage(states, hop.route, query.plan.version)
                 self._tray.transmit(hop.site, message, CONTROL)

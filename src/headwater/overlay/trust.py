@@ -118,8 +118,8 @@ def problem_with_state(
 def problem_with_ack(
     ack: Acknowledgement, sender: str, query: LiveQuery, carriers: Container[str]
 ) -> str | None:
-    """Who carries our summaries up carries acknowledgements down, and nobody else does:
-    ``carriers`` are those who have taken some from us beside our parents."""
+    """Who carries our words up carries acknowledgements down, and nobody else does: ``carriers``
+    are those who have taken some from us beside our parents."""
     is_parent = any(place.parent == sender for place in query.all_places())
     if query.is_root or not (is_parent or sender in carriers):
         return f"acknowledgement of {ack.query} from {sender}: not on our way to its root"

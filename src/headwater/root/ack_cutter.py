@@ -5,7 +5,8 @@ others are spelled out with a bitmap each, at most ``panes_per_ack_max`` in one 
 newest with news, and in turn with them who waits longest, with news and without. Updates beyond the
 first of a site cost more; panes that have such are begun until there are ``extras_per_ack_max``, so
 what comes first always has room. Sites take no word for lacking on a pane that is left out
-(``listed``).
+(``listed``). All that is said of single sites goes into leaves, so that most links need to carry
+little of it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from collections.abc import Iterable
 from heapq import nlargest
 from itertools import chain, zip_longest
 
-from headwater.algebra.acknowledgement import Acknowledgement, ExtraHeld, PaneHeld
+from headwater.algebra.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER
@@ -157,19 +163,18 @@ class AckCutter:
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
         is_cut_short = len(held) < len(self._held)
         first_listed = max(done_through, held[0][0]) if is_cut_short else done_through
-        return Acknowledgement(
+        head = Acknowledgement(
             query=self._query,
             root_incarnation=self.incarnation,
             number=self._number,
             done_through=done_through,
             held=held,
-            panes=spelled,
-            extra=extras,
-            greetings=scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s),
-            listed=self._listed(first_listed, [pane.pane for pane in spelled]),
+            listed=self._listed(first_listed),
             sites_clock_s=sites_clock_s,
             late_s=late_s,
         )
+        greetings = scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s)
+        return with_leaves(head, panes=spelled, extra=extras, greetings=greetings)
 
     def _spell(
         self, boards: Iterable[PaneBoard]
@@ -184,9 +189,8 @@ class AckCutter:
             extras += more
         return tuple(held), tuple(extras)
 
-    def _listed(self, first: int, spelled: Iterable[int]) -> Ranges:
-        """All panes but those that would have to be spelled out and are not, this time."""
-        listed = IntervalSet(self._spelling.apart.gaps(first, FOREVER))
-        for pane in spelled:
-            listed.add(pane, pane)
-        return listed.ranges()[-self._config.ranges_per_ack_max :]
+    def _listed(self, first: int) -> Ranges:
+        """All panes but those that would have to be spelled out. What is, this time, comes on top:
+        it must be listed also where there is no room for older ranges."""
+        gaps = IntervalSet(self._spelling.apart.gaps(first, FOREVER))
+        return gaps.ranges()[-self._config.ranges_per_ack_max :]

@@ -97,7 +97,8 @@ def _ack(ack: Acknowledgement) -> str:
     return (
         f"{ack.query} #{ack.number} age {ack.age_s:.2f} done {ack.done_through} "
         f"held {_ranges(ack.held)} panes {panes} extra {extra} greet {greet} "
-        f"listed {_ranges(ack.listed)}"
+        f"listed {_ranges(ack.listed)} leaves {[leaf.number for leaf in ack.leaves]} "
+        f"of {list(bitset.members(ack.filled))}"
     )
 
 

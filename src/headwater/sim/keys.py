@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
 from headwater.plan.command import Command, Count, Install, Remove
@@ -28,6 +28,23 @@ class SimulatedProof(Proof, frozen=True):
     by: SimulatedKey | None = None
 
 
+class SimulatedDigest(bytes):
+    """Stands for one leaf and no other: what it is of can be looked at, and nothing else."""
+
+    of: AckLeaf
+
+    def __new__(cls, of: AckLeaf) -> SimulatedDigest:
+        digest = super().__new__(cls)
+        digest.of = of
+        return digest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SimulatedDigest) and self.of == other.of
+
+    def __hash__(self) -> int:
+        return hash(self.of)
+
+
 def simulated_proof(by: SimulatedKey, said: object) -> SimulatedProof:
     return SimulatedProof(b"", b"", b"", said=said, by=by)
 
@@ -43,7 +60,9 @@ class SimulatedSignatures:
         return msgspec.structs.replace(state, proof=self._sign(_state(state)))
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
-        return msgspec.structs.replace(ack, proof=self._sign(_ack(ack)))
+        digests = tuple(SimulatedDigest(leaf) for leaf in ack.leaves)
+        whole = msgspec.structs.replace(ack, digests=digests)
+        return msgspec.structs.replace(whole, proof=self._sign(_ack(whole)))
 
     def sign_plan(self, install: Install) -> Install:
         return msgspec.structs.replace(install, plan_proof=self._sign(_plan(install)))
@@ -65,6 +84,10 @@ class SimulatedSignatures:
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
         return self._is_by(root, ack.proof, _ack(ack))
+
+    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
+        digest = head.digest_of(leaf.number)
+        return isinstance(digest, SimulatedDigest) and digest.of == leaf
 
     def is_plan_of(self, site: str, install: Install) -> bool:
         return self._is_by(site, install.plan_proof, _plan(install))
@@ -96,7 +119,7 @@ def _state(state: SiteState) -> object:
 
 
 def _ack(ack: Acknowledgement) -> object:
-    return msgspec.structs.replace(ack, proof=None, age_s=0.0, late_s=0.0)
+    return msgspec.structs.replace(ack, proof=None, age_s=0.0, late_s=0.0, leaves=())
 
 
 def _plan(install: Install) -> object:

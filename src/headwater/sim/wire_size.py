@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.algebra.acknowledgement import PaneHeld
+from headwater.algebra import bitset
+from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.coverage import Coverage
 from headwater.overlay.messages import (
     AckMessage,
@@ -32,12 +33,11 @@ SIGNATURE_BYTES = 78
 STATE_BYTES = 63 + SIGNATURE_BYTES
 COMPRESSED_FROM_BYTES = 512
 ACK_BYTES = 54 + SIGNATURE_BYTES
-"""An acknowledgement beside its greetings and panes."""
+"""The head of an acknowledgement beside its digests."""
+LEAF_DIGEST_BYTES = 16
+LEAF_BYTES = 22
+"""A leaf beside its greetings and bitmaps, with one run of panes."""
 GREETING_BYTES = 12
-PANE_HELD_BYTES = 8
-"""A pane in an acknowledgement beside its bitmap."""
-PANE_REPEATED_BYTES = 4
-"""One whose bitmap stands there already, compressed."""
 TREE_LINK_BYTES = 1.6
 INSTALL_BYTES = 400
 
@@ -50,8 +50,7 @@ def wire_bytes(message: Any) -> int:
     if isinstance(message, StatesMessage):
         return PACKET_BYTES + 8 + STATE_BYTES * len(message.states)
     if isinstance(message, AckMessage):
-        greetings = GREETING_BYTES * len(message.ack.greetings)
-        return PACKET_BYTES + ACK_BYTES + greetings + _panes_bytes(message.ack.panes)
+        return PACKET_BYTES + _ack_bytes(message.ack)
     if isinstance(message, CommandMessage) and isinstance(message.command, Install):
         links = sum(len(tree.parents) for tree in message.command.trees)
         return PACKET_BYTES + INSTALL_BYTES + round(TREE_LINK_BYTES * links)
@@ -63,11 +62,19 @@ def coverage_bytes(coverage: Coverage) -> int:
     return bits // 8 + PART_BYTES * len(coverage.parts)
 
 
-def _panes_bytes(panes: tuple[PaneHeld, ...]) -> int:
+def _ack_bytes(ack: Acknowledgement) -> int:
+    head = ACK_BYTES + LEAF_DIGEST_BYTES * ack.filled.bit_count()
+    plain = sum(_leaf_bytes(leaf, len(leaf.panes)) for leaf in ack.leaves)
+    if head + plain < COMPRESSED_FROM_BYTES:
+        return head + plain
+    return head + sum(_leaf_bytes(leaf, _distinct(leaf)) for leaf in ack.leaves)
+
+
+def _leaf_bytes(leaf: AckLeaf, bitmaps: int) -> int:
+    width = max((len(bitset.to_bytes(held.sites)) for held in leaf.panes), default=0)
+    return LEAF_BYTES + bitmaps * width + GREETING_BYTES * len(leaf.greetings)
+
+
+def _distinct(leaf: AckLeaf) -> int:
     """In an outage most bitmaps are alike, and compression leaves one of each."""
-    plain = sum(PANE_HELD_BYTES + held.sites.bit_length() // 8 for held in panes)
-    if ACK_BYTES + plain < COMPRESSED_FROM_BYTES:
-        return plain
-    once = {held.sites: held for held in panes}.values()
-    told = sum(PANE_HELD_BYTES + held.sites.bit_length() // 8 for held in once)
-    return told + PANE_REPEATED_BYTES * (len(panes) - len(once))
+    return len({held.sites for held in leaf.panes})
