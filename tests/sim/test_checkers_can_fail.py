@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
+from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.budget import Budget
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import FOREVER
@@ -19,6 +20,7 @@ from headwater.edge.closing import SourceClock
 from headwater.edge.edge import Edge
 from headwater.edge.pane_book import PaneBook
 from headwater.edge.sending import Sending
+from headwater.overlay.ack_relay import AckRelay
 from headwater.overlay.command_log import CommandLog
 from headwater.overlay.time_space_list import TimeSpaceList
 from headwater.overlay.wakefulness import Wakefulness
@@ -196,7 +198,7 @@ def site_is_deaf_to_requests(patch: Patch) -> None:
 
 
 def root_acknowledges_everything(patch: Patch) -> None:
-    patch.setattr(PaneBoard, "first_held", lambda self: (1 << 10) - 1)
+    patch.setattr(PaneBoard, "first_held", lambda self: (1 << 2_560) - 1)
 
 
 def root_loses_a_write(patch: Patch) -> None:
@@ -241,6 +243,13 @@ def _believing(what: str) -> Callable[[Patch], None]:
 
     mutate.__name__ = f"anybody_is_believed_for_a_{what}"
     return mutate
+
+
+def relay_hands_on_heads_alone(patch: Patch) -> None:
+    def alone(self: AckRelay, ack: Acknowledgement, *_: object, **__: object) -> Acknowledgement:
+        return msgspec.structs.replace(ack, leaves=())
+
+    patch.setattr(AckRelay, "_trimmed", alone)
 
 
 def relay_does_not_split(patch: Patch) -> None:
@@ -308,6 +317,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
     (site_closes_by_its_clock, drawn, {"closing at a site"}),
     (site_seals_at_the_close, drawn, {"too late is late"}),
     (site_is_deaf_to_requests, lambda: troubled(Kind.POWER), {"convergence"}),
+    (relay_hands_on_heads_alone, lambda: troubled(Kind.POWER), {"convergence"}),
     (root_acknowledges_everything, drawn, {"nothing acked is missing"}),
     (root_loses_a_write, drawn, {"nothing acked is missing", "true coverage"}),
     (root_believes_closes, finely_cut, {"true coverage", "convergence"}),
@@ -344,6 +354,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
     (removals_are_not_learned, removed_behind_a_cut, {"commands converge", "convergence"}),
     (_believing("state"), lied_to, LIED),
     (_believing("ack"), lied_to, LIED),
+    (_believing("leaf"), lied_to, LIED),
     (_believing("count"), lied_to, LIED),
     (_believing("command"), lied_to, LIED),
     (_believing("plan"), lied_to, LIED),

@@ -102,7 +102,7 @@ class Checkers:
         kind = type(effect)
         if kind is not do.Transmit or type(effect.message) is not Heartbeat:
             self._transcript.note(
-                self._queue.now_s, site.name, effect, mark=_MARKS[kind] * 1000 + site.truth.ordinal
+                self._queue.now_s, site.name, effect, mark=_MARKS[kind] << 20 | site.truth.ordinal
             )
         check = self._checks.get(kind)
         if check is not None:

@@ -2,19 +2,27 @@
 
 It has heard what others said, and can repeat that, put their proofs beside other words, and sign
 what it likes with its own key. What it can't do is sign for others: a key is an object that only
-its owner has (``keys.py``). It forges no summaries and no signs of life: what was merged on the way
+its owner has (``keys.py``). Of the acknowledgements that it hands on it changes leaves or leaves
+some out. It forges no summaries and no signs of life: what was merged on the way
 is its carriers' word, and so is the way itself.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.acknowledgement import (
+    LEAF_SITES,
+    AckLeaf,
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+)
 from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState
@@ -37,31 +45,36 @@ HEARD_MAX = 64
 LEAPS = (1, 1_000, 1 << 19, 1 << 40, 1 << 52, 1 << 61)
 """By how much numbers are too large: from what may be true to what can't."""
 
+TAMPERED_SHARE = 0.5
+"""Of the acknowledgements that it hands on."""
+
 Lie = Callable[[], Message | None]
 
 LIES = (
     "a state of another", "an old state", "an acknowledgement", "an old acknowledgement",
-    "a count of another", "a leap of its own count", "an install", "a removal", "new trees",
-    "hints", "questions", "places of others",
+    "leaves", "a count of another", "a leap of its own count", "an install", "a removal",
+    "new trees", "hints", "questions", "places of others",
 )  # fmt: skip
 """All that it tells, by name."""
 
 
 class Liar:
-    """One member's other tongue. ``installs`` are the live queries as it knows them."""
+    """One member's other tongue. ``sites`` are the ordinals of all, ``installs`` the live queries
+    as it knows them."""
 
     def __init__(
         self,
         site: str,
         signatures: SimulatedSignatures,
         *,
-        sites: Iterable[str],
+        sites: Mapping[str, int],
         installs: Callable[[], Iterable[Install]],
         random: Random,
     ) -> None:
         self.site = site
         self._signatures = signatures
         self._sites = sorted(sites)
+        self._ordinals = sorted(sites.values())
         self._installs = installs
         self._random = random
         self._states: deque[SiteState] = deque(maxlen=HEARD_MAX)
@@ -69,7 +82,7 @@ class Liar:
         self._counts: deque[Count] = deque(maxlen=HEARD_MAX)
         tells: tuple[Lie, ...] = (
             self._state, self._old_state, self._ack, self._old_ack,
-            self._count, self._leap, self._install, self._removal, self._plan,
+            self._leaves, self._count, self._leap, self._install, self._removal, self._plan,
             self._hints, self._questions, self._places,
         )  # fmt: skip
         self._lies = dict(zip(LIES, tells, strict=True))
@@ -146,6 +159,44 @@ class Liar:
         age_s = self._random.choice((0.0, 3.0, 1_000.0))
         return AckMessage(msgspec.structs.replace(self._random.choice(self._acks), age_s=age_s))
 
+    def _leaves(self) -> Message | None:
+        """To a head that its neighbours have."""
+        return AckMessage(self._tampered(self._acks[-1])) if self._acks else None
+
+    def hands_on(self, message: Message) -> Message:
+        """What it makes of what the rest of it sends."""
+        if not isinstance(message, AckMessage) or not self._is_others(message.ack):
+            return message
+        if not message.ack.filled or self._random.random() >= TAMPERED_SHARE:
+            return message
+        return AckMessage(self._tampered(message.ack))
+
+    def _tampered(self, true: Acknowledgement) -> Acknowledgement:
+        """The root's head, with leaves of others, changed ones, or fewer."""
+        leaves: Iterable[AckLeaf] = self._random.choice(
+            (
+                [leaf for leaf in true.leaves if self._random.random() < 0.5],
+                [self._changed(leaf, true) for leaf in true.leaves],
+                {leaf.number: leaf for ack in self._acks for leaf in ack.leaves}.values(),
+                [self._changed(AckLeaf(n // LEAF_SITES), true) for n in self._ordinals],
+            )
+        )
+        return msgspec.structs.replace(true, leaves=tuple(leaves))
+
+    def _changed(self, leaf: AckLeaf, head: Acknowledgement) -> AckLeaf:
+        """All is held, or a site of it has outlived itself."""
+        first = leaf.number * LEAF_SITES
+        ordinal = self._random.choice([n for n in self._ordinals if 0 <= n - first < LEAF_SITES])
+        panes = range(head.done_through, head.done_through + 20)
+        every = tuple(PaneHeld(pane, (1 << LEAF_SITES) - 1) for pane in panes)
+        life = max((one.incarnation for one in leaf.greetings), default=1)
+        extra = tuple(ExtraHeld(pane, ordinal, life, ((1, 9),)) for pane in panes)
+        hail = Greeting(ordinal, life + self._leap_by(), self._leap_by())
+        change = self._random.choice(
+            ({"panes": every}, {"panes": ()}, {"extra": extra}, {"greetings": (hail,)})
+        )
+        return msgspec.structs.replace(leaf, **change)
+
     # Of commands
 
     def _count(self) -> Message | None:
@@ -214,7 +265,7 @@ class Liar:
 
     def _places(self) -> Message:
         far = Coordinate(x=1e4, y=-1e4, z=0.0, height=1.0, error=0.01)
-        return CoordinatesMessage(tuple(Placed(n, far) for n in range(len(self._sites))))
+        return CoordinatesMessage(tuple(Placed(n, far) for n in self._ordinals))
 
     def _some_install(self) -> Install | None:
         live = [one for one in self._installs() if one.query.root != self.site]

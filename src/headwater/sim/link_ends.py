@@ -30,7 +30,7 @@ class LinkEnds:
         self._transcript = transcript
         self._merger = merger
         self.liars: dict[str, Liar] = {}
-        """They hear what comes to their sites."""
+        """They hear what comes to their sites, and change what these hand on."""
 
     def life_of(self, site: str) -> int:
         return self._sites[site].life_count if self._sites[site].is_up else 0
@@ -48,11 +48,19 @@ class LinkEnds:
         self._sites[site].unlinked(peer, unsent)
 
     def arrived(self, site: str, sender: str, message: Message) -> None:
+        if sender in self.liars:
+            message = self._from_liar(self.liars[sender], message)
         if site in self.liars:
             self.liars[site].hear(message)
         life = self._sites[site].life
         if life is not None:
             life.receive(sender, message)
+
+    def _from_liar(self, liar: Liar, message: Message) -> Message:
+        told = liar.hands_on(message)
+        if told is not message:
+            self._transcript.count("leaves were changed on the way, or left out")
+        return told
 
     def queued(self, site: str, peer: str, queued_bytes: int) -> None:
         self._sites[site].load(peer, queued_bytes)
@@ -62,7 +70,7 @@ class LinkEnds:
             rows = message.summary.rows
             return MESSAGE_BYTES + (0 if rows is None else self._merger.size_bytes(rows))
         if isinstance(message, AckMessage):
-            return MESSAGE_BYTES + 20 * len(message.ack.panes)
+            return MESSAGE_BYTES + 20 * sum(len(leaf.panes) for leaf in message.ack.leaves)
         if isinstance(message, StatesMessage):
             return MESSAGE_BYTES * len(message.states)
         return MESSAGE_BYTES // 2

@@ -26,6 +26,9 @@ START_S = 1_000_000.0
 """True time at the start of every run."""
 SLIDE_S_MIN = 5
 SITE_COUNT = 10
+ORDINALS_APART = (1, 64, 128, 256)
+"""From one site to the next. A leaf of an acknowledgement covers 256 ordinals: all sites of a
+world, four, two, or one. Between them are those of sites that are gone."""
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
@@ -83,7 +86,8 @@ class Scenario(msgspec.Struct, frozen=True):
 def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S) -> Scenario:
     """The world of this seed. ``fault_s``: how long the safety phase lasts."""
     random = Random(f"scenario {seed}")
-    roster = _draw_roster(random, site_count)
+    apart = Random(f"ordinals {seed}").choice(ORDINALS_APART)
+    roster = _draw_roster(random, site_count, apart=apart)
     trees = draw_trees(random, roster, root=roster.site(roster.home).ordinal)
     query = draw_query(random, roster, number=1, installer=roster.home, begin_s=START_S + 5.0)
     is_finite = random.random() < FINITE_SHARE
@@ -251,15 +255,15 @@ def draw_time(random: Random, query: Query) -> Query:
     return msgspec.structs.replace(query, time=TimeKind.AGE) if is_by_age else query
 
 
-def _draw_roster(random: Random, site_count: int) -> Roster:
+def _draw_roster(random: Random, site_count: int, *, apart: int) -> Roster:
     sites = [
         Site(
-            ordinal=ordinal,
-            name=f"s{ordinal}",
-            dialable=ordinal == 0 or random.random() < 0.85,
-            has_data=ordinal == 0 or random.random() < 0.85,
+            ordinal=place * apart,
+            name=f"s{place}",
+            dialable=place == 0 or random.random() < 0.85,
+            has_data=place == 0 or random.random() < 0.85,
         )
-        for ordinal in range(site_count)
+        for place in range(site_count)
     ]
     return Roster(version=1, sites=tuple(sites), home="s0")
 

@@ -162,7 +162,7 @@ class World:
         liar = self._ends.liars[site] = Liar(
             site,
             SimulatedSignatures(self._keys[site], self._keys),
-            sites=self._places,
+            sites={one.name: one.ordinal for one in self.scenario.roster.sites},
             installs=lambda: self.sites[site].disk.installs.values(),
             random=random,
         )
@@ -176,6 +176,8 @@ class World:
                 self.network.send(site, random.choice(near), message, CONTROL)
             if self.queue.now_s + every_s < until_s:
                 self.queue.after(every_s, speak)
+            else:
+                self._ends.liars.pop(site, None)
 
         self.queue.after(every_s, speak)
 
