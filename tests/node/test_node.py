@@ -254,7 +254,7 @@ def test_a_refused_query_is_declined_and_not_run(world):
     world.install(QUERY)
     world.run(25.0)
     assert world["s2"].of(do.Installed) == []
-    assert "s2: declined (refused)" in world["s0"].node.why(ID, 1).text()
+    assert "s2: declined (refused: column ip is denied here)" in world["s0"].node.why(ID, 1).text()
     assert world["s0"].node.progress().roots[0].sites_refused == ("s2",)
 
 
