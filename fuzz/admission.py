@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import cache
-from typing import Any
 
 import msgspec
 
+from fuzz.change_tree import change
 from fuzz.mutate import INPUT_BYTES_MAX, mutated
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
@@ -56,22 +55,6 @@ TREES = {"alpha": TREE, "bravo": Tree(1, ((0, 1), (2, 1)))}
 COMMAND = 5
 NOW_S = 1e9
 CHANGES_MAX = 3
-REPEATED_MAX = 1200
-
-VALUES: tuple[Any, ...] = (
-    0, 1, -1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63), 2**64 - 1, 1e300, float("inf"),
-    float("nan"), -0.0, None, True, "", "x", "ä" * 300, "9" * 5000, "a'b`c\\d\0", "pane", "window",
-    "cheese", "decimal(99,1)", "decimal(38,38)", "binary", "timestamp", "alpha", "${env:HOME}",
-    "SELECT 1", [], {}, [[]], ["x", "y"], [["spark.sql.ansi.enabled", "false"]], b"\xff",
-)  # fmt: skip
-PIECES = (
-    "(", ")", ",", " + 1" * 2000, "(" * 500, "CASE WHEN " * 50, " AND 1 = 1", "NOT " * 400,
-    "9" * 4400,
-    "REFLECT('a', 'b')", "REPEAT(domain, 99999999)", "*", "--", "/*", "'", "`", "''", "\\", "${x}",
-    " UNION SELECT 1", " FROM csv.`/etc/passwd`", "TRANSFORM(x) USING 'sh'", "x -> x", "[1]", ".a",
-    "DATE_FORMAT(ts, 'YYYY')", "INTERVAL '1' YEAR", "1e999", "0x1F", "SUM(", "CAST(x AS ", "::int",
-    "\ud800", "\0", "ROW_NUMBER() OVER ()", "IN (SELECT 1)", "LATERAL VIEW", " LIMIT 5", "- " * 999,
-)  # fmt: skip
 
 
 @cache
@@ -105,7 +88,7 @@ def changed(inputs: Sequence[bytes], chance: random.Random) -> bytes:
     """One of the installs with something in it replaced; now and then bytes of it as well."""
     tree = msgspec.msgpack.decode(chance.choice(inputs))
     for _ in range(chance.randint(1, CHANGES_MAX)):
-        _change(tree, chance)
+        change(tree, chance)
     try:
         data = msgspec.msgpack.encode(tree)
     except (UnicodeEncodeError, OverflowError):
@@ -113,46 +96,6 @@ def changed(inputs: Sequence[bytes], chance: random.Random) -> bytes:
     if len(data) > INPUT_BYTES_MAX:
         return chance.choice(inputs)
     return mutated([data, *inputs], chance) if chance.random() < 0.2 else data
-
-
-def _change(tree: Any, chance: random.Random) -> None:
-    """Walk to a place in it, and put something else there."""
-    while True:
-        keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
-        if not keys:
-            return
-        key = chance.choice(keys)
-        below = tree[key]
-        if not isinstance(below, dict | list) or chance.random() < 0.15:
-            chance.choice((_replace, _replace, _rewrite, _rewrite, _repeat))(tree, key, chance)
-            return
-        tree = below
-
-
-def _replace(tree: Any, key: Any, chance: random.Random) -> None:
-    tree[key] = deepcopy(chance.choice(VALUES))
-
-
-def _rewrite(tree: Any, key: Any, chance: random.Random) -> None:
-    """A piece of SQL, or of a path or a pattern, elsewhere or instead."""
-    text = tree[key]
-    if not isinstance(text, str) or not text:
-        _replace(tree, key, chance)
-        return
-    words = text.split(" ")
-    at = chance.randrange(len(words))
-    words[at : at + chance.randint(0, 2)] = [
-        chance.choice((chance.choice(PIECES), chance.choice(words)))
-    ]
-    tree[key] = " ".join(words)
-
-
-def _repeat(tree: Any, key: Any, chance: random.Random) -> None:
-    """The same again and again, but not of what was repeated: drawing would take for ever."""
-    if isinstance(tree, list) and len(tree) < REPEATED_MAX:
-        tree[key:key] = [deepcopy(tree[key]) for _ in range(chance.choice((1, 3, REPEATED_MAX)))]
-    else:
-        _replace(tree, key, chance)
 
 
 codec = Codec(lambda query: None, ordinals_max=len(NAMES))

@@ -24,6 +24,9 @@ from fuzz.mutate import INPUT_BYTES_MAX
 from fuzz.targets import TARGETS, Target
 
 HANG_S = 10.0
+"""Of CPU: on a busy machine a child may wait for long and be well."""
+ASLEEP_S = 120.0
+"""A child that neither works nor gets on."""
 WATCH_EVERY_S = 0.02
 CHILD_MEMORY_BYTES = 8 << 30
 FINDS_MAX = 20
@@ -45,13 +48,15 @@ class Campaign(msgspec.Struct):
     tried: int = 0
     accepted: int = 0
     seconds: float = 0.0
+    cpu_s: float = 0.0
+    """Of the children: on a busy machine, less than the seconds."""
     finds: list[str] = []
 
     def __str__(self) -> str:
         rate = self.tried / max(self.seconds, 1e-9)
         return (
             f"{self.target:<13} seed {self.seed}  {self.tried:>9,} inputs  {rate:>7,.0f}/s  "
-            f"{self.accepted:>8,} accepted  {len(self.finds)} finds"
+            f"{self.accepted:>8,} accepted  {len(self.finds)} finds  {self.cpu_s:,.0f} CPU s"
         )
 
 
@@ -64,7 +69,7 @@ def run_campaign(
     good = target.good()
     assert all(map(target.run, good)), f"{name}: a good input is refused"
     replay(name)
-    started_s = time.monotonic()
+    started_s, cpu_s = time.monotonic(), _children_cpu_s()
     life = 0
     while time.monotonic() - started_s < seconds and len(campaign.finds) < FINDS_MAX:
         draws = partial(target.draw, good, random.Random(f"{name}:{seed}:{life}"))
@@ -74,7 +79,13 @@ def run_campaign(
             say(f"{name}: {find}")
         life += 1
     campaign.seconds = time.monotonic() - started_s
+    campaign.cpu_s = _children_cpu_s() - cpu_s
     return campaign
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def replay(name: str) -> int:
@@ -120,17 +131,26 @@ def _live(target: Target, draw: Draw, shared: mmap.mmap, until_s: float) -> None
 
 def _watch(child: int, shared: mmap.mmap) -> int:
     """The child's status; 0 when it ended well. A child that stands still is killed."""
-    seen, seen_s = -1, time.monotonic()
+    seen, seen_s, seen_cpu_s = -1, time.monotonic(), 0.0
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
-        tried = _STATE.unpack_from(shared)[0]
+        tried, cpu_s = _STATE.unpack_from(shared)[0], _cpu_s(child)
         if tried != seen:
-            seen, seen_s = tried, time.monotonic()
-        elif time.monotonic() - seen_s > HANG_S:
+            seen, seen_s, seen_cpu_s = tried, time.monotonic(), cpu_s
+        elif cpu_s - seen_cpu_s > HANG_S or time.monotonic() - seen_s > ASLEEP_S:
             os.kill(child, signal.SIGKILL)
         time.sleep(WATCH_EVERY_S)
+
+
+def _cpu_s(child: int) -> float:
+    """What it has used; where the system does not say so, the clock stands for it."""
+    try:
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _cause(status: int) -> str:

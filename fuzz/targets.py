@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import zstandard
 
-from fuzz import admission, examples, roster, site_sources
+from fuzz import admission, examples, lies, roster, site_sources, walks
 from fuzz.mutate import mutated
 from headwater.algebra.acknowledgement import LEAF_SITES, Acknowledgement
 from headwater.algebra.arrow_rows import ArrowMerger
@@ -275,6 +275,10 @@ TARGETS: dict[str, Target] = {
     "admission": Target(admission.good, admission.run, admission.changed),
     "configuration": Target(site_sources.good_configurations, site_sources.run_configuration),
     "globs": Target(site_sources.good_globs, site_sources.run_globs),
+    "states": Target(lies.good_states, lies.run, lies.changed),
+    "acks": Target(lies.good_acks, lies.run_acks, lies.changed),
+    "envelopes": Target(lies.good, lies.run, lies.changed),
+    "walks": Target(walks.good, walks.run, walks.drawn),
     "roster": Target(roster.good, roster.run),
     "statements": Target(lambda: [_SOURCE + text for text in _STATEMENTS], _run_statements),
 }

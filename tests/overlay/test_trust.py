@@ -5,6 +5,7 @@ import pytest
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.route import NEVER, Route, problem_with_route
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.messages import (
@@ -97,6 +98,24 @@ def test_a_state_is_of_a_site_of_the_node_set(world):
     assert is_refused(world, "c", "a", state(10**12))
     world.hand("a", "root", state(ordinal["c"]))
     assert [s.ordinal for s in world.states()] == [ordinal["c"]]
+
+
+def test_a_state_on_a_way_that_no_tree_has_is_refused(world):
+    state = SiteState(world.query, world.ordinal["c"], 7, 1, first_pane=0)
+    for route in (Route(downs=NEVER + 1), Route(downs=-1), Route(0, (NEVER + 1,)), Route(99)):
+        assert is_refused(world, "c", "a", StatesMessage((state,), route))
+
+
+def test_how_often_a_state_went_astray_is_not_counted_without_end(world):
+    """A count that rises with every hop must not leave what can be written."""
+    state = SiteState(world.query, world.ordinal["c"], 7, 1, first_pane=0)
+    world.outputs["a"].clear()
+    world.hand("c", "a", StatesMessage((state,), Route(downs=NEVER), plan_version=9))
+    world.run(2.0)
+    sent = [one.message for one in world.of("a", Transmit)]
+    routes = [one.route for one in sent if isinstance(one, StatesMessage)]
+    assert routes
+    assert all(problem_with_route(route) is None for route in routes)
 
 
 def test_a_state_of_an_unknown_query_goes_nowhere(world):

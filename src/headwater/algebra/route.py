@@ -55,6 +55,6 @@ def problem_with_route(route: Route) -> str | None:
     """For routes from the wire."""
     if not 0 <= route.tree < TREES_MAX or len(route.levels) > TREES_MAX:
         return f"route: wanted at most {TREES_MAX} trees"
-    if route.downs < 0 or any(not 0 <= level <= NEVER for level in route.levels):
+    if not 0 <= route.downs <= NEVER or any(not 0 <= level <= NEVER for level in route.levels):
         return "route: a level or a count that no tree has"
     return None

@@ -111,7 +111,7 @@ class StateRelay:
         query = self._router.query(message.states[0].query) if message.states else None
         if query is None or query.plan.version == message.plan_version:
             return message.route
-        return msgspec.structs.replace(START, downs=message.route.downs + 1)
+        return msgspec.structs.replace(START, downs=min(message.route.downs, ASTRAY_MAX) + 1)
 
     def _accept(self, states: list[SiteState], route: Route, *, now_s: float) -> None:
         mine = tuple(state for state in states if self._router.is_root_of(state.query))

@@ -6,12 +6,18 @@ other parts still mean something, and have limits: every listing walks by them.
 
 >>> plain_glob("logs/**/**/*.log")
 'logs/**/*.log'
+
+As the name of files, which stands last, ``**`` is no folders: it says what ``*`` says.
+
+>>> plain_glob("logs/**/**")
+'logs/**/*'
 """
 
 from itertools import groupby
 
 PATH_LENGTH_MAX = 1000
 ANY_DEPTH = "**"
+ANY_NAME = "*"
 ANY_DEPTHS_MAX = 4
 """Of ``**`` in one path, after those in a row have become one."""
 PATTERNS_MAX = 16
@@ -23,7 +29,8 @@ MAGIC = frozenset("*?[")
 
 def plain_glob(path: str) -> str:
     """The same files, without saying ``**`` twice in a row."""
-    return "/".join(plain_parts(path.split("/")))
+    *folders, name = path.split("/")
+    return "/".join((*plain_parts(folders), ANY_NAME if name == ANY_DEPTH else name))
 
 
 def plain_parts(parts: list[str] | tuple[str, ...]) -> list[str]:

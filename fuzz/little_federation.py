@@ -1,0 +1,235 @@
+"""Three agents in one process, with keys of their own, of which one lies: alpha, bravo and charlie.
+
+::
+
+    alpha (root) ── bravo ── charlie        alpha (root) ── charlie ── bravo
+
+They have worked for a while when a target begins: sites have closed panes, the root has answered
+and acknowledged. What is sent goes through the codec, as bytes, so that only what a reader of bytes
+lets pass is heard. Disks are dictionaries, and Spark is nobody.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from functools import cache
+from typing import Any
+
+import msgspec
+import zstandard
+
+from fuzz import examples
+from headwater.algebra.arrow_rows import ArrowMerger
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.ranges import Ranges
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.net.codec import Codec
+from headwater.net.signing import KeySignatures, MemoryKeys, OperatorSignature, OwnKey
+from headwater.node import effects as do
+from headwater.node.config import NodeConfig
+from headwater.node.node import Node
+from headwater.overlay.messages import Message
+from headwater.plan.command import Count, Install
+from headwater.plan.query import Query, Timing
+from headwater.plan.roster import Roster, Site
+from headwater.plan.tree import Tree
+
+FEDERATION = "fuzzland"
+ROOT, HONEST, LIAR = NAMES = ("alpha", "bravo", "charlie")
+OPERATOR = "olga"
+ROSTER = Roster(1, tuple(Site(n, name) for n, name in enumerate(NAMES)), home=ROOT)
+TREES = (Tree(0, ((1, 0), (2, 1))), Tree(0, ((1, 2), (2, 0))))
+BEGIN_S = 1_000_000_000.0
+PANE_S = 10
+BEGIN_PANE = int(BEGIN_S) // PANE_S
+EFFECTS_MAX = 20_000
+MESSAGES_MAX = 20_000
+"""What one input may cause; more is an answer to an answer without end."""
+
+
+def _query() -> Query:
+    window = WindowSpec(PANE_S * MICROS, PANE_S * MICROS)
+    return msgspec.structs.replace(
+        examples.a_query(), window=window, begin_pane=BEGIN_PANE, timing=Timing(disorder_s=1.0)
+    )
+
+
+QUERY = _query()
+QUERY_ID = str(QUERY.id)
+codec = Codec(lambda query: examples.SCHEMA if query == QUERY_ID else None, ordinals_max=len(NAMES))
+
+
+COMPRESSED = 0x80
+
+
+def body_of(data: bytes) -> tuple[int, Any]:
+    """(number, content) of a message, as lists and dictionaries."""
+    body = data[1:]
+    if data[0] & COMPRESSED:
+        body = zstandard.ZstdDecompressor().decompress(body, max_output_size=1 << 24)
+    return data[0] & ~COMPRESSED, msgspec.msgpack.decode(body)
+
+
+class Keys:
+    """Of the three and their operator. Making them takes a while, so it is done once."""
+
+    def __init__(self) -> None:
+        self.public = MemoryKeys()
+        self.own: dict[str, OwnKey] = {name: self.public.make(name) for name in NAMES}
+        self.own[OPERATOR] = self.public.make_operator(OPERATOR)
+
+    def signatures(self, name: str) -> KeySignatures:
+        return KeySignatures(FEDERATION, own=lambda: self.own[name], others=self.public)
+
+
+@cache
+def keys() -> Keys:
+    return Keys()
+
+
+@cache
+def commands() -> tuple[Install, Count]:
+    """The query that is live everywhere: commanded by an operator, planned and counted by alpha."""
+    given = OperatorSignature(FEDERATION, OPERATOR, keys().own[OPERATOR]).sign(
+        Install(QUERY, TREES, 1)
+    )
+    assert isinstance(given, Install)
+    root = keys().signatures(ROOT)
+    return root.sign_plan(given), root.sign_count(Count(ROOT, 1, 1, (QUERY_ID,)))
+
+
+class Agent:
+    """One node, and what a shell does for it."""
+
+    def __init__(self, name: str, world: Federation) -> None:
+        self.name = name
+        self._world = world
+        self._updates: dict[int, int] = defaultdict(int)
+        self._waiting: set[int] = set()
+        install, count = commands()
+        self.node = Node(
+            site=name,
+            roster=ROSTER,
+            trees=TREES,
+            config=NodeConfig(),
+            merger_of=ArrowMerger,
+            incarnation=1000 + NAMES.index(name),
+            root_incarnation=50,
+            signatures=keys().signatures(name),
+        )
+        self.node.restore(commands=[install], counts=[count], now_s=BEGIN_S)
+        self.answers: list[do.Answer] = []
+        self.work()
+
+    def read(self, pane: int) -> None:
+        """A batch with a few records of this pane is committed."""
+        self._waiting.add(pane)
+        now_s = self._world.now_s
+        batch = QueryBatch(QUERY_ID, ((pane, 3),))
+        high_us = (pane * PANE_S + 1) * MICROS
+        report = BatchReport(QUERY.source.name, (batch,), high_us, now_s, is_caught_up=True)
+        self.node.batch_committed(report, now_s=now_s)
+        self.work()
+
+    def poll(self) -> None:
+        """Nothing new was found."""
+        report = BatchReport(QUERY.source.name, read_through_s=self._world.now_s, is_caught_up=True)
+        self.node.batch_committed(report, now_s=self._world.now_s)
+
+    def work(self) -> None:
+        for _ in range(EFFECTS_MAX):
+            effects = self.node.take()
+            if not effects:
+                return
+            for effect in effects:
+                self._execute(effect)
+        raise AssertionError(f"{self.name}: effects without end")
+
+    def _execute(self, effect: do.Effect) -> None:
+        now_s = self._world.now_s
+        match effect:
+            case do.Transmit(to, message, _):
+                self._world.transmit(self.name, to, message)
+            case do.Cut():
+                done = [self._cut(effect.query, pane) for pane in effect.panes]
+                self.node.updates_cut(done, now_s=now_s)
+            case do.LoadAndSend():
+                self.node.loaded(effect, self._rows(effect.updates), now_s=now_s)
+            case do.Answer():
+                self.answers.append(effect)
+                self.node.answered(effect, now_s=now_s)
+            case do.Installed(query):
+                self.node.read_from(str(query.id), at_s=now_s, now_s=now_s)
+            case do.LiveAnew(above):
+                self.node.lives_anew(above + 1, now_s=now_s)
+            case do.RiseAbove(above):
+                self.node.risen(above + 1, now_s=now_s)
+
+    def _cut(self, query: str, pane: int) -> do.CutDone:
+        first = self._updates[pane] + 1
+        if pane in self._waiting:
+            self._waiting.discard(pane)
+            self._updates[pane] += 1
+        return do.CutDone(query, pane, first, self._updates[pane], row_bytes=100)
+
+    def _rows(self, updates: Ranges) -> Any:
+        return examples.a_table(3) if updates else None
+
+
+class Federation:
+    """Time passes only where it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = BEGIN_S
+        self.messages: deque[tuple[str, str, bytes]] = deque()
+        self.agents: dict[str, Agent] = {}
+        for name in NAMES:
+            self.agents[name] = Agent(name, self)
+        for name, agent in self.agents.items():
+            for other in NAMES:
+                if other != name:
+                    agent.node.link_up(other, now_s=self.now_s)
+            agent.work()
+        self.deliver()
+
+    def transmit(self, sender: str, to: str, message: Message) -> None:
+        self.messages.append((sender, to, codec.encode(message)))
+
+    def deliver(self) -> None:
+        for _ in range(MESSAGES_MAX):
+            if not self.messages:
+                return
+            sender, to, data = self.messages.popleft()
+            self.hear(sender, to, data)
+        raise AssertionError("messages without end")
+
+    def hear(self, sender: str, to: str, data: bytes) -> None:
+        """Raises ``Refused`` for what the codec does not take."""
+        message = codec.decode(data)
+        agent = self.agents[to]
+        agent.node.receive(sender, message, now_s=self.now_s)  # type: ignore[arg-type]
+        agent.work()
+
+    def pass_time(self, seconds: float, *, step_s: float = 1.0) -> None:
+        for _ in range(round(seconds / step_s)):
+            self.now_s += step_s
+            for agent in self.agents.values():
+                agent.poll()
+                agent.node.tick(now_s=self.now_s)
+                agent.work()
+            self.deliver()
+
+    def read(self, pane: int, *names: str) -> None:
+        for name in names or NAMES:
+            self.agents[name].read(pane)
+        self.deliver()
+
+
+def in_mid_work() -> Federation:
+    """Two panes are answered; the third is read by all and closed by nobody."""
+    world = Federation()
+    for pane in range(BEGIN_PANE, BEGIN_PANE + 2):
+        world.read(pane)
+        world.pass_time(PANE_S, step_s=2.0)
+    world.read(BEGIN_PANE + 2)
+    return world
