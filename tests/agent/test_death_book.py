@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from headwater.agent.death_book import ALONE_BATCHES, DEATHS_KEPT, FILE, DeathBook
+from headwater.agent.death_book import ALONE_BATCHES, DEATHS_KEPT, FILE, DeathBook, Part
 from headwater.spark.jvm_end import end_of
-from headwater.spark.keeper import JvmDied, Work
+from headwater.spark.keeper import BATCH, ROOT_PART, JvmDied, Work
 from headwater.store.disk import Disk
 
 KILLED = JvmDied(end_of(-9, ""), (Work("batch", ("a@x#1", "b@x#2")), Work("root part", ("c@x#3",))))
@@ -83,7 +83,7 @@ def test_who_is_suspected_and_alone_at_the_next_death_is_blamed(tmp_path: Path) 
     book.add(died("a", "b"), at_s=1.0)
     assert book.add(died("a", root="c"), at_s=2.0) is None
     assert book.add(died("c"), at_s=3.0) is None, "it was not suspected before"
-    assert book.add(died("a", root="a"), at_s=4.0) == "a"
+    assert book.add(died("a", root="a"), at_s=4.0) == Part(BATCH, "a")
 
 
 def test_who_survives_often_enough_alone_is_suspected_no_more(tmp_path: Path) -> None:
@@ -95,3 +95,41 @@ def test_who_survives_often_enough_alone_is_suspected_no_more(tmp_path: Path) ->
     assert book.suspects() == {"b"}
     assert book.add(died("a"), at_s=2.0) is None, "that was long ago"
     assert book.suspects() == {"a", "b"}
+
+
+def answering(query: str) -> JvmDied:
+    return JvmDied(end_of(-9, ""), (Work(ROOT_PART, (query,)),))
+
+
+def test_a_root_part_that_is_suspected_and_alone_at_the_next_death_is_blamed(
+    tmp_path: Path,
+) -> None:
+    book = DeathBook(tmp_path)
+    book.add(died("a", root="c"), at_s=1.0)
+    assert book.root_suspects() == {"c"}
+    assert book.suspects() == {"a"}, "parts are suspected apart"
+    assert book.is_suspected(Work(ROOT_PART, ("c",)))
+    assert not book.is_suspected(Work(BATCH, ("c",)))
+    assert not book.is_suspected(Work(BATCH, ("a", "b"))), "among others nothing would be learned"
+    assert book.add(answering("b"), at_s=2.0) is None, "it was not suspected before"
+    assert book.add(answering("c"), at_s=3.0) == Part(ROOT_PART, "c")
+
+
+def test_a_root_part_that_survives_often_enough_alone_is_suspected_no_more(tmp_path: Path) -> None:
+    book = DeathBook(tmp_path)
+    book.add(died("a", root="a"), at_s=1.0)
+    for _ in range(ALONE_BATCHES):
+        book.root_survived("a")
+    assert book.root_suspects() == frozenset()
+    assert book.suspects() == {"a"}, "its site part has shown nothing"
+
+
+def test_a_suspended_root_part_is_so_for_the_next_life_until_its_query_is_removed(
+    tmp_path: Path,
+) -> None:
+    DeathBook(tmp_path).suspend("c@x#3", "limit: twice")
+    book = DeathBook(tmp_path)
+    assert book.suspended() == {"c@x#3": "limit: twice"}
+    book.forget("d@x#4")
+    book.forget("c@x#3")
+    assert DeathBook(tmp_path).suspended() == {}

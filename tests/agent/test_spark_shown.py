@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,12 +23,12 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.try_query import raise_if_dead
-from headwater.edge.report import OVER_LIMIT
-from headwater.errors import ConfigurationError, SparkFailed
+from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.node.effects import Notice
-from headwater.plan.command import Install
+from headwater.plan.command import Install, Remove
+from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.roster import Roster, Site
 from headwater.spark.jvm import JvmIdentity
 from headwater.spark.jvm_end import JvmEnd, end_of
@@ -57,11 +58,12 @@ def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -
     async def run() -> tuple[Any, Any]:
         stores = SiteStores(tmp_path / "state", site="home", clock=time.time)
         book = DeathBook(tmp_path)
+        spark = SimpleNamespace(deaths_of=book.of_query, suspended_roots=book.suspended)
         runtime = SiteRuntime(
             site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
             stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
             now_s=time.time, admit=lambda query, duty, operator: None,
-            spark=cast(AgentSpark, SimpleNamespace(deaths_of=book.of_query)),
+            spark=cast(AgentSpark, spark),
         )  # fmt: skip
         await runtime.start()
         try:
@@ -114,6 +116,96 @@ def test_a_query_with_which_the_jvm_dies_again_alone_is_blamed(tmp_path: Path) -
     ((query_id, why),) = blamed
     assert query_id == "a@x#1"
     assert why.startswith(OVER_LIMIT)
+
+
+def test_a_query_whose_root_part_ends_the_jvm_again_alone_is_blamed_for_that(
+    tmp_path: Path,
+) -> None:
+    blamed: list[tuple[str, str]] = []
+    spark = AgentSpark(
+        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 7.0, tell=lambda _: None,
+        blame=lambda query_id, why: pytest.fail("its site part has done nothing"),
+        blame_root=lambda query_id, why: blamed.append((query_id, why)),
+    )  # fmt: skip
+    work = (Work("root part", ("a@x#1",)),)
+    spark._told(JvmDied(end_of(3, HEAP, heap="512m"), work))
+    assert blamed == []
+    spark._told(JvmDied(end_of(3, HEAP, heap="512m"), work))
+    ((query_id, why),) = blamed
+    assert query_id == "a@x#1"
+    assert why.startswith(OVER_LIMIT)
+    assert "its root part ended the JVM twice" in why
+
+
+class SuspendingBench:
+    """An agent that answers, and the Spark beside it; each life takes up the same directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.query = query_of()
+
+    async def live(self, *, is_first: bool) -> SiteRuntime:
+        stores = SiteStores(self.directory / "state", site="home", clock=time.time)
+        book = DeathBook(self.directory)
+        spark = SimpleNamespace(
+            deaths_of=book.of_query, suspended_roots=book.suspended,
+            suspend_root=book.suspend, forget_root=book.forget,
+        )  # fmt: skip
+        runtime = SiteRuntime(
+            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
+            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time, admit=lambda query, duty, operator: None,
+            spark=cast(AgentSpark, spark),
+        )  # fmt: skip
+        await runtime.start()
+        if is_first:
+            runtime.command(Install(self.query, runtime.trees, 1))
+        return runtime
+
+    async def asked(self, runtime: SiteRuntime) -> tuple[str, str]:
+        """(what ``streams`` says of its trouble, what ``why`` says)."""
+        desk = ControlDesk()
+        desk.open(runtime)
+        streams = await desk.handle("streams", {})
+        with pytest.raises(HeadwaterError) as told:
+            await desk.handle("why", {"stream": self.query.id.name, "window": "7"})
+        return streams["streams"][0]["trouble"], str(told.value)
+
+
+def test_a_suspended_root_part_is_shown_and_stays_so_until_its_query_is_removed(
+    tmp_path: Path,
+) -> None:
+    bench = SuspendingBench(tmp_path)
+
+    async def run() -> None:
+        runtime = await bench.live(is_first=True)
+        desk = ControlDesk()
+        desk.open(runtime)
+        desk.suspend_answers(str(bench.query.id), "limit: twice")
+        await said_so(runtime)
+        await until(lambda: bool(DeathBook(tmp_path).suspended()))
+        await runtime.stop()
+        again = await bench.live(is_first=False)
+        try:
+            assert again.node.root(str(bench.query.id)) is None
+            await said_so(again)
+            again.command(Remove(bench.query.id, "home", again.node.peer.next_counter()))
+            await until(lambda: not DeathBook(tmp_path).suspended())
+        finally:
+            await again.stop()
+
+    async def until(is_so: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + WAIT_S_MAX
+        while not is_so():
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.005)
+
+    async def said_so(runtime: SiteRuntime) -> None:
+        trouble, why = await bench.asked(runtime)
+        assert "it is not answered here: suspended: limit: twice" in trouble
+        assert "is not answered here, at its root: suspended: limit: twice" in why
+
+    asyncio.run(run())
 
 
 def test_trouble_is_told_apart_from_news() -> None:

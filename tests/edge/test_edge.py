@@ -17,8 +17,9 @@ from headwater.algebra.summary import Lane
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, Expire, MarkAcked, MarkSent, Remember, Suspended
 from headwater.edge.pane_book import PaneBook, Unsent
-from headwater.edge.report import OVER_LIMIT, BatchReport, QueryBatch
+from headwater.edge.report import BatchReport, QueryBatch
 from headwater.edge.sending import Room
+from headwater.plan.over_limit import OVER_LIMIT
 
 QUERY = make_query()
 ID = str(QUERY.id)

@@ -188,7 +188,7 @@ def test_an_agent_starts_with_all_it_can_start_with(what: str) -> None:
 
 def test_why_says_at_the_root_that_it_refuses() -> None:
     node, _ = received("s0", EVIL["a shell at the root"])
-    with pytest.raises(HeadwaterError, match=r"refused here.*root part"):
+    with pytest.raises(HeadwaterError, match=r"not answered here.*root part"):
         node.why(str(GOOD.id), 7)
 
 

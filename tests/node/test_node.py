@@ -27,8 +27,10 @@ from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Heartbeat, StatesMessage
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.duty import Admit, Duty
+from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
+from headwater.root.config import RootConfig
 from headwater.root.outputs import WindowAnswered
 from headwater.root.root import Root
 
@@ -299,6 +301,53 @@ def test_a_suspended_query_is_withdrawn_and_the_reason_is_shown(world):
     world.run(25.0)
     assert world["s0"].node.progress().roots[0].sites_suspended == ("s1",)
     assert world["s1"].node.progress().edge[0].message == "divide by zero"
+
+
+def test_a_root_part_that_is_suspended_is_shown_and_other_streams_go_on(world):
+    other = make_query(name="others", begin_pane=1, counter=2)
+    world.install(QUERY)
+    world.install(other)
+    world.run(12.0)
+    root = world["s0"]
+    root.node.suspend_answers(ID, "limit: the JVM ended twice", now_s=world.now_s)
+    root.work()
+    world.run(32.0)
+    why = "suspended: limit: the JVM ended twice"
+    assert root.of(do.AnswersSuspended) == [do.AnswersSuspended(ID, why)]
+    assert root.node.refusals() == {ID: why}
+    with pytest.raises(HeadwaterError, match="the JVM ended twice"):
+        root.node.why(ID, 1)
+    assert {query for query, *_ in root.published} == {str(other.id)}
+    root.node.suspend_answers(ID, "once more", now_s=world.now_s)
+    assert root.node.refusals() == {ID: why}, "it is suspended already"
+    root.node.command(Remove(QUERY.id, "s0", 3), now_s=world.now_s)
+    root.work()
+    assert root.of(do.AnswersEnded) == [do.AnswersEnded(ID)], "and its ledger goes with it"
+
+
+def test_answers_that_go_beyond_their_limit_too_often_are_tried_no_more(world):
+    root = world["s0"]
+    root.failure = f"{OVER_LIMIT}it did not end within 600 s"
+    world.install(QUERY)
+    world.run(60.0)
+    assert len(root.of(do.Answer)) == RootConfig().over_limit_max
+    assert root.of(do.AnswersSuspended)[0].why.startswith("suspended: limit: it did not end")
+
+
+def test_answers_that_fail_for_another_reason_in_between_are_tried_again(world):
+    root = world["s0"]
+    root.failure = f"{OVER_LIMIT}it did not end within 600 s"
+    world.install(QUERY)
+    tries = RootConfig().over_limit_max - 1
+    while len(root.of(do.Answer)) < tries:
+        world.run(world.now_s + 0.1)
+    root.failure = "Spark is being replaced"
+    while len(root.of(do.Answer)) < tries + 1:
+        world.run(world.now_s + 0.1)
+    root.failure = f"{OVER_LIMIT}it did not end within 600 s"
+    while len(root.of(do.Answer)) < 2 * tries + 1:
+        world.run(world.now_s + 0.1)
+    assert root.of(do.AnswersSuspended) == []
 
 
 def test_of_two_queries_with_one_name_only_the_newer_goes_on(world):

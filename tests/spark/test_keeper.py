@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -75,6 +76,7 @@ class Bench:
     """A keeper with JVMs that are no JVMs, and what it told."""
 
     def __init__(self, limits: KeeperLimits = LIMITS) -> None:
+        self.suspected: set[str] = set()
         self.jvms: list[FakeSpark] = []
         self.events: list[SparkEvent] = []
         self.failing_starts = 0
@@ -82,6 +84,7 @@ class Bench:
         self.collections = 0
         self.keeper = SparkKeeper(
             self._start, told=self.events.append, limits=limits,
+            suspected=lambda work: work.queries[0] in self.suspected,
             vitals=lambda running: self.vitals(cast(FakeSpark, running)), collect=self._collect,
         )  # fmt: skip
 
@@ -146,6 +149,26 @@ def test_a_death_is_told_with_its_cause_and_what_was_at_work(bench: Bench) -> No
     bench.await_event(JvmStarted)
     assert bench.keeper.lease().generation == 2
     assert bench.keeper.status().deaths == {"killed": 1}
+
+
+def test_who_is_suspected_is_alone_at_work_when_the_jvm_dies(bench: Bench) -> None:
+    bench.suspected = {"bad"}
+    lease, other = bench.keeper.lease(), bench.keeper.lease()
+    began = threading.Event()
+
+    def work_beside() -> None:
+        with contextlib.suppress(ConnectionError), other.at_work(Work("batch", ("good",))):
+            began.set()
+
+    with contextlib.suppress(ConnectionError), lease.at_work(Work("root part", ("bad",))):
+        threading.Thread(target=work_beside, daemon=True).start()
+        assert not began.wait(0.05)
+        bench.jvms[0].die(-9)
+        raise ConnectionError
+    assert bench.await_event(JvmDied).at_work == (Work("root part", ("bad",)),)
+    assert began.wait(WAIT_S_MAX), "and then the others go on"
+    for one in (lease, other):
+        one.end()
 
 
 def test_what_a_jvm_that_is_gone_was_at_is_put_away_with_it(bench: Bench) -> None:

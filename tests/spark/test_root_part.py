@@ -290,3 +290,44 @@ def test_a_root_part_that_does_not_end_is_cancelled_and_the_next_answer_comes(
     query = per_domain()
     answers = RootSpark(spark).finish(query, {0: [(0, table(query, ("a", 1, Decimal(1))))]})
     assert answers[0].to_pylist() == [{"domain": "a", "n": 1, "b": 1}]
+
+
+class OneSuspect:
+    """Of root parts."""
+
+    def __init__(self, query_id: str) -> None:
+        self.query_id = query_id
+        self.lived = 0
+
+    def suspects(self) -> frozenset[str]:
+        return frozenset()
+
+    def survived(self, query_id: str) -> None:
+        raise AssertionError("no site part is at work here")
+
+    def root_suspects(self) -> frozenset[str]:
+        return frozenset({self.query_id})
+
+    def root_survived(self, query_id: str) -> None:
+        assert query_id == self.query_id
+        self.lived += 1
+
+
+def test_a_suspected_root_part_has_less_time_and_is_cleared_by_surviving(
+    spark: SparkSession,
+) -> None:
+    query = per_domain()
+    suspicion = OneSuspect(str(query.id))
+    root = RootSpark(spark, suspicion=suspicion, suspect_s_max=2.0)
+    rows = table(query, ("a", 1, Decimal(1)))
+    root.finish(query, {0: [(0, rows)]})
+    assert suspicion.lived == 1
+    endless = msgspec.structs.replace(
+        query, root_sql="SELECT count(*) AS n FROM range(1000000000000) AS r CROSS JOIN panes"
+    )
+    with pytest.raises(SparkFailed, match="did not end within 2 s"):
+        root.finish(endless, {0: [(0, rows)]})
+    assert suspicion.lived == 1
+    other = per_domain("other")
+    RootSpark(spark, suspicion=suspicion).finish(other, {0: [(0, table(other, ("a", 1, None)))]})
+    assert suspicion.lived == 1, "it was not suspected"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from spark_kit import ListInbox, per_domain, stream
 
-from headwater.edge.report import OVER_LIMIT
+from headwater.plan.over_limit import OVER_LIMIT
 from headwater.spark.batch import BatchRunner, SiteBatch
 from headwater.spark.site_jobs import SiteJobs
 

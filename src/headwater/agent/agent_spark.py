@@ -17,13 +17,15 @@ import structlog
 
 from headwater.agent.config import AgentConfig
 from headwater.agent.death_book import Death, DeathBook
-from headwater.edge.report import OVER_LIMIT
 from headwater.errors import ConfigurationError
 from headwater.node.effects import Notice
+from headwater.plan.over_limit import OVER_LIMIT
 from headwater.spark.cluster import is_cluster
 from headwater.spark.handover import HandoverPlace
 from headwater.spark.jvm import JvmIdentity, end_jvm
 from headwater.spark.keeper import (
+    BATCH,
+    ROOT_PART,
     JvmDied,
     JvmNotStarted,
     JvmReplaced,
@@ -40,6 +42,7 @@ log = structlog.get_logger()
 
 JVM = "jvm.json"
 BLAMED = OVER_LIMIT + "the JVM ended twice while it was at work, the last time with it alone: {}"
+BLAMED_ROOT = OVER_LIMIT + "its root part ended the JVM twice, the last time alone at work: {}"
 JVM_END_S_MAX = 20.0
 """How long a left-behind JVM may take to end before it is ended by force."""
 
@@ -55,16 +58,22 @@ class AgentSpark:
         tell: Callable[[Notice], None],
         limits: KeeperLimits | None = None,
         blame: Callable[[str, str], None] = lambda query_id, why: None,
+        blame_root: Callable[[str, str], None] = lambda query_id, why: None,
     ) -> None:
-        """``tell`` is called by the keeper's thread, and so is ``blame``, with a query that ends
-        the JVM and why it is thought to."""
+        """``tell`` is called by the keeper's thread, and so are ``blame`` and ``blame_root``, with
+        a query whose site part, or root part, ends the JVM and why it is thought to."""
         self._config = config
         self._directory = Path(config.directory)
         self._now_s = now_s
         self._tell = tell
-        self._blame = blame
+        self._blame = {BATCH: blame, ROOT_PART: blame_root}
         self._book = DeathBook(self._directory)
-        self._keeper = SparkKeeper(self._start, told=self._told, limits=limits or KeeperLimits())
+        self._keeper = SparkKeeper(
+            self._start,
+            told=self._told,
+            suspected=self._book.is_suspected,
+            limits=limits or KeeperLimits(),
+        )
         self._host: SiteHost | None = None
 
     def open(self) -> None:
@@ -93,6 +102,8 @@ class AgentSpark:
             self._keeper,
             handover=HandoverPlace(place / "handover"),
             job_s_max=self._config.spark.answer_s_max,
+            suspicion=self._book,
+            suspect_s_max=self._config.spark.query_batch_s_max,
         )
 
     def close(self) -> None:
@@ -116,6 +127,18 @@ class AgentSpark:
     def deaths_of(self, query_id: str) -> tuple[Death, ...]:
         """Deaths in which this query was at work here, oldest first."""
         return self._book.of_query(query_id)
+
+    def suspended_roots(self) -> dict[str, str]:
+        """Queries that are not answered here any more, and why."""
+        return self._book.suspended()
+
+    def suspend_root(self, query_id: str, why: str) -> None:
+        """A write: the next life of the agent does not begin with it either."""
+        self._book.suspend(query_id, why)
+
+    def forget_root(self, query_id: str) -> None:
+        """The query was removed."""
+        self._book.forget(query_id)
 
     @property
     def trouble_count(self) -> int:
@@ -148,7 +171,8 @@ class AgentSpark:
         if isinstance(event, JvmDied):
             blamed = self._book.add(event, at_s=self._now_s())
             if blamed is not None:
-                self._blame(blamed, BLAMED.format(event.text))
+                text = BLAMED if blamed.what == BATCH else BLAMED_ROOT
+                self._blame[blamed.what](blamed.query, text.format(event.text))
         kind, is_bad = kind_of(event)
         (log.error if is_bad else log.info)("spark", kind=kind, text=event.text)
         self._tell(Notice("spark", kind, event.text))

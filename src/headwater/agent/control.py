@@ -83,6 +83,10 @@ class ControlDesk:
         if self._runtime is not None:
             self._runtime.suspend(query_id, why)
 
+    def suspend_answers(self, query_id: str, why: str) -> None:
+        if self._runtime is not None:
+            self._runtime.suspend_answers(query_id, why)
+
     async def handle(self, name: str, payload: dict[str, Any], caller: Caller | None = None) -> Any:
         """The reply as plain data, or an asynchronous iterator of events."""
         runtime = self._opened()

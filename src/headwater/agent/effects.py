@@ -118,6 +118,7 @@ class EffectRunner:
             await self.write(partial(self._begin_answers, effect.query))
         elif isinstance(effect, fx.AnswersEnded):
             await self.write(partial(self._stores.ledger.forget, effect.query))
+            self._heard(effect)
         elif isinstance(effect, fx.LiveAnew):
             incarnation = await self.write(partial(self._stores.cube.live_anew, effect.above))
             self._node.lives_anew(incarnation, now_s=self._now_s())

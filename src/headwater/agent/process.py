@@ -195,7 +195,11 @@ def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> Ag
         with contextlib.suppress(RuntimeError):  # the next life has the book, too
             loop.call_soon_threadsafe(desk.suspend, query_id, why)
 
-    return AgentSpark(config, now_s=clock.now_s, tell=tell, blame=blame)
+    def blame_root(query_id: str, why: str) -> None:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(desk.suspend_answers, query_id, why)
+
+    return AgentSpark(config, now_s=clock.now_s, tell=tell, blame=blame, blame_root=blame_root)
 
 
 async def _serve(

@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -42,7 +42,7 @@ from headwater.node.node import Node
 from headwater.overlay.messages import Message
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Command, Install
-from headwater.plan.duty import Admit
+from headwater.plan.duty import Admit, Duty
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -109,7 +109,7 @@ class SiteRuntime:
             root_start=stores.ledger.start_count,
             born_s=stores.cube.born_s,
             made_s=stores.cube.made_s,
-            admit=admit,
+            admit=admit if spark is None else _unless_suspended(admit, spark.suspended_roots()),
             signatures=network.signatures,
         )
         self.notices: deque[fx.Notice] = deque(maxlen=NOTICES_MAX)
@@ -256,6 +256,12 @@ class SiteRuntime:
             self.node.suspend(query_id, why, now_s=self.now_s())
         self._wake.set()
 
+    def suspend_answers(self, query_id: str, why: str) -> None:
+        """The query's root part takes more than its share of this agent."""
+        with self._ends_with("node"):
+            self.node.suspend_answers(query_id, why, now_s=self.now_s())
+        self._wake.set()
+
     def troubles(self) -> dict[str, str]:
         """What does not work at this site now and is tried again, and why."""
         found = {f"source {name}": why for name, why in self.feeder.troubles().items()}
@@ -394,6 +400,10 @@ class SiteRuntime:
             self._answer(effect)
         elif isinstance(effect, fx.Ended):
             self.ended.add(effect.query)
+        elif isinstance(effect, fx.AnswersSuspended) and self.spark is not None:
+            self._threads.writer.submit(self.spark.suspend_root, effect.query, effect.why)
+        elif isinstance(effect, fx.AnswersEnded) and self.spark is not None:
+            self._threads.writer.submit(self.spark.forget_root, effect.query)
         elif isinstance(effect, fx.Notice):
             self.note(effect.part, effect.kind, effect.text)
 
@@ -472,3 +482,13 @@ class SiteRuntime:
         with self._ends_with("node"):
             self.node.batch_committed(report, now_s=self.now_s())
         self._wake.set()
+
+
+def _unless_suspended(admit: Admit, suspended: Mapping[str, str]) -> Admit:
+    """A root part that ended JVMs in a former life of the agent is not begun again."""
+
+    def admit_also(query: Query, duty: Duty, operator: str) -> str | None:
+        is_over = duty is Duty.ANSWER and str(query.id) in suspended
+        return suspended[str(query.id)] if is_over else admit(query, duty, operator)
+
+    return admit_also

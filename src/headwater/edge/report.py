@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-OVER_LIMIT = "limit: "
-"""What was ended for going beyond its share of the site says so with this word first."""
-
 
 class QueryBatch(msgspec.Struct, frozen=True):
     """What one batch was for one query."""

@@ -16,7 +16,8 @@ from headwater.algebra.ranges import Range
 from headwater.algebra.site_state import FOREVER, Reason, Tally
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.record import RUNNING, SUSPENDED
-from headwater.edge.report import OVER_LIMIT, BatchReport, QueryBatch
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.plan.over_limit import OVER_LIMIT
 
 MESSAGE_CHARS_MAX = 500
 

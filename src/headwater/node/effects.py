@@ -72,6 +72,13 @@ class AnswersEnded(msgspec.Struct, frozen=True):
     query: str
 
 
+class AnswersSuspended(msgspec.Struct, frozen=True):
+    """The query is answered here no more, also after a restart, until it is removed."""
+
+    query: str
+    why: str
+
+
 class LiveAnew(msgspec.Struct, frozen=True):
     """The cube goes by an incarnation that a root holds for a former one: take one above."""
 
@@ -117,6 +124,7 @@ Effect = (
     | Withdrawn
     | AnswersBegun
     | AnswersEnded
+    | AnswersSuspended
     | LiveAnew
     | RiseAbove
     | Notice
@@ -126,6 +134,7 @@ __all__ = [
     "Answer",
     "AnswersBegun",
     "AnswersEnded",
+    "AnswersSuspended",
     "Cut",
     "CutDone",
     "Dial",

@@ -17,6 +17,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.effects import (
     AnswersBegun,
     AnswersEnded,
+    AnswersSuspended,
     Effect,
     Installed,
     LiveAnew,
@@ -37,6 +38,8 @@ from headwater.root import outputs as root_out
 from headwater.root.outputs import RootKept
 from headwater.root.root import Root
 
+SUSPENDED = "suspended: "
+"""How the refusal of a root begins that had answered before."""
 ROUNDS_MAX = 1_000
 """How often machines may answer each other within one call; more is a mistake of ours."""
 
@@ -125,7 +128,7 @@ class Machines:
             if self.edge is not None:
                 for output in self.edge.take():
                     self._from_edge(output, now_s=now_s)
-            for root in self.roots.values():
+            for root in list(self.roots.values()):
                 for word in root.take():
                     self._from_root(word, now_s=now_s)
             if not self._peer_is_told:
@@ -188,6 +191,8 @@ class Machines:
                 if incarnation > self._root_incarnation:
                     self._root_incarnation = incarnation
                     self.effects.append(RiseAbove(incarnation))
+            case root_out.Overdone(query_id, message):
+                self.suspend_answers(query_id, message)
             case root_out.Notice(kind, text):
                 self.notice("root", kind, text)
             case _:
@@ -345,6 +350,13 @@ class Machines:
         if kept is not None:
             root.restore(kept, now_s=now_s)
         self.roots[str(query.id)] = root
+
+    def suspend_answers(self, query_id: str, message: str) -> None:
+        """As if it were refused: its ledger stays until the query is removed."""
+        if self.roots.pop(query_id, None) is not None:
+            self.refusals[query_id] = f"{SUSPENDED}{message}"
+            self.effects.append(AnswersSuspended(query_id, self.refusals[query_id]))
+            self.notice("root", "suspended", f"{query_id}: {message}")
 
     def _remove(self, query_id: str) -> None:
         self._installed.discard(query_id)

@@ -203,6 +203,11 @@ class Node:
             self._machines.edge.suspend(query_id, message)
             self._machines.pass_on(now_s=now_s)
 
+    def suspend_answers(self, query_id: str, message: str, *, now_s: float) -> None:
+        """The query is answered here no more, for this reason; operators may resume it."""
+        self._machines.suspend_answers(query_id, message)
+        self._machines.pass_on(now_s=now_s)
+
     def read_from(self, query_id: str, *, at_s: float, now_s: float) -> None:
         """The answer to ``Installed``: batches have this query, and its source is followed."""
         if self._machines.edge is not None:
@@ -335,7 +340,7 @@ class Node:
         root = self._machines.roots.get(query_id)
         refused = self._machines.refusals.get(query_id)
         if refused is not None:
-            raise HeadwaterError(f"{query_id} is refused here, at its root: {refused}")
+            raise HeadwaterError(f"{query_id} is not answered here, at its root: {refused}")
         if root is None:
             here = ", ".join(sorted(self._machines.roots)) or "none"
             raise HeadwaterError(f"{query_id} is not answered at {self.site}; here are: {here}")

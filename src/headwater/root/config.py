@@ -37,6 +37,8 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer_retry_first_s: float = 1.0
     """The pause after a failed answer; it doubles."""
     answer_retry_last_s: float = 60.0
+    over_limit_max: int = 3
+    """Answers in a row that went beyond their share of the agent, after which none is tried."""
     clock_settle_s: float = 60.0
     """After a restart the clocks open no windows for so long: that of the new process may be
     anything, and sites must have heard it before they can tell how theirs differ from it. In the

@@ -138,4 +138,22 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
-Output = Keep | KeepState | KeepAlarm | Trim | Answer | Acknowledge | Outdated | Ended | Notice
+class Overdone(msgspec.Struct, frozen=True):
+    """Its root part took more than its share too often in a row: it is not to be run any more."""
+
+    query: str
+    message: str
+
+
+Output = (
+    Keep
+    | KeepState
+    | KeepAlarm
+    | Trim
+    | Answer
+    | Acknowledge
+    | Outdated
+    | Ended
+    | Notice
+    | Overdone
+)

@@ -14,13 +14,22 @@ from functools import partial
 from headwater.algebra.alarm import Alarm
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger, Summary
+from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
 from headwater.root.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.explain import Explanation, RootProgress
 from headwater.root.intake import CarriersOf, Intake
-from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, RootKept, Trim
+from headwater.root.outputs import (
+    Acknowledge,
+    Ended,
+    KeptSummary,
+    Output,
+    Overdone,
+    RootKept,
+    Trim,
+)
 from headwater.root.view import explain, progress_of
 from headwater.root.windows import Window
 
@@ -51,6 +60,9 @@ class Root:
         )  # fmt: skip
         self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self.has_ended = False
+        self._over_limit_max = config.over_limit_max
+        self._over_limit = 0
+        """Answers in a row that went beyond their share."""
 
     def _open(self, intake: Intake) -> None:
         self._intake = intake
@@ -191,13 +203,21 @@ class Root:
         if failed is not None:
             self.answers.failed(failed, now_s=now_s)
             self._intake.notice("answer failed", failed)
+            self._count_over_limit(failed)
             return
+        self._over_limit = 0
         for window in self.answers.published(now_s=now_s, left_out=left_out):
             self._note_left_out(window, left_out.get(window.window))
             for pane in self.windows.spec.panes_of(window.window):
                 self._intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
         self._end()
+
+    def _count_over_limit(self, failed: str) -> None:
+        """What fails for another reason is tried for ever: Spark may be away, a disk full."""
+        self._over_limit = self._over_limit + 1 if failed.startswith(OVER_LIMIT) else 0
+        if self._over_limit >= self._over_limit_max:
+            self._intake.outputs.append(Overdone(self.id, failed))
 
     def _note_left_out(self, window: Window, left_out: LeftOut | None) -> None:
         if left_out is not None:

@@ -124,6 +124,7 @@ class Life:
             do.Withdrawn: self._withdrawn,
             do.AnswersBegun: self._begin_ledger,
             do.AnswersEnded: self._end_ledger,
+            do.AnswersSuspended: lambda effect: None,
             do.LiveAnew: self._live_anew,
             do.RiseAbove: self._rise_above,
             do.Ended: lambda effect: None,

@@ -32,6 +32,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from headwater.errors import HeadwaterError, SparkDown, SparkFailed
+from headwater.spark.alone import Alone
 from headwater.spark.jvm_end import JvmEnd, let_down, overdue, stuck
 from headwater.spark.session import RunningSpark
 from headwater.spark.spark_message import SPARK_ERRORS
@@ -63,11 +64,14 @@ class KeeperLimits(msgspec.Struct, frozen=True):
     """How long work may wait on a cluster that gives no executor at all."""
 
 
+BATCH, ROOT_PART = "batch", "root part"
+
+
 class Work(msgspec.Struct, frozen=True):
     """What a holder is doing."""
 
     what: str
-    """``batch`` or ``root part``."""
+    """``BATCH`` or ``ROOT_PART``."""
     queries: tuple[str, ...]
 
 
@@ -206,13 +210,17 @@ class SparkKeeper:
         start: Callable[[], RunningSpark],
         *,
         told: Callable[[SparkEvent], None] = lambda _: None,
+        suspected: Callable[[Work], bool] = lambda _: False,
         limits: KeeperLimits = KeeperLimits(),  # noqa: B008 - it is frozen
         vitals: Callable[[RunningSpark], Vitals] = read_vitals,
         collect: Callable[[RunningSpark], None] = collect_garbage,
     ) -> None:
-        """``told`` is called by the keeper's thread, in the order of events."""
+        """``told`` is called by the keeper's thread, in the order of events. What is ``suspected``
+        of ending JVMs has one for itself."""
         self._start = start
         self._told = told
+        self._suspected = suspected
+        self._alone = Alone()
         self._limits = limits
         self._read_vitals = vitals
         self._collect = collect
@@ -296,7 +304,11 @@ class SparkKeeper:
 
     @contextlib.contextmanager
     def _at_work(self, running: RunningSpark, work: Work) -> Iterator[None]:
-        entry = (running, work)
+        with self._alone.at_work(alone=self._suspected(work)):
+            yield from self._counted((running, work))
+
+    def _counted(self, entry: tuple[RunningSpark, Work]) -> Iterator[None]:
+        running = entry[0]
         with self._lock:
             self._works.append(entry)
         try:

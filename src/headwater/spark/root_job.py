@@ -12,7 +12,8 @@ import threading
 from collections.abc import Iterator
 
 from headwater.errors import SparkFailed
-from headwater.spark.keeper import AnyLease, Spark, Work
+from headwater.plan.over_limit import OVER_LIMIT
+from headwater.spark.keeper import ROOT_PART, AnyLease, Spark, Work
 
 JOB_S_MAX = 600.0
 """An answer is some thousand rows and takes a second; under overload minutes. Beyond that nothing
@@ -33,7 +34,7 @@ def root_job(spark: Spark, query_id: str, *, job_s_max: float) -> Iterator[AnyLe
     limit = JobLimit(lease, tag, job_s_max)
     context = lease.session.sparkContext
     try:
-        with limit, lease.at_work(Work("root part", (query_id,))):
+        with lease.at_work(Work(ROOT_PART, (query_id,))), limit:
             context.addJobTag(tag)
             context.setInterruptOnCancel(True)
             try:
@@ -44,8 +45,8 @@ def root_job(spark: Spark, query_id: str, *, job_s_max: float) -> Iterator[AnyLe
     except Exception as error:
         if limit.is_passed:
             raise SparkFailed(
-                f"query {query_id}: root part: it did not end within {job_s_max:g} s and was "
-                "cancelled; it is tried again later (spark.answer_s_max is the limit)"
+                f"{OVER_LIMIT}query {query_id}: root part: it did not end within {job_s_max:g} s "
+                "and was cancelled (spark.answer_s_max is the limit)"
             ) from error
         why = None if isinstance(error, SparkFailed) else lease.why_over()
         if why is not None:

@@ -35,6 +35,7 @@ from headwater.spark.root_job import JOB_S_MAX, root_job
 from headwater.spark.root_sessions import RootSessions
 from headwater.spark.row_files import arrow_schema, files_in, place, write_rows
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
+from headwater.spark.suspicion import NoSuspicion, Suspicion
 from headwater.spark.window_rows import TIMESTAMP, WindowRows, by_window
 
 T = TypeVar("T")
@@ -46,6 +47,8 @@ ONE_TASK_ROWS = 200_000
 ONE_TASK_FILE_ROWS = 500_000
 """The same for rows in files, where reading and writing are part of it: 390,000 rows took 3.6 s of
 CPU with a shuffle between two tasks and take 2.6 without, and no longer by the clock."""
+SUSPECT_S_MAX = 300.0
+"""For one job of a query that may have ended a JVM: it has the JVM for itself meanwhile."""
 VIEW = "panes"
 """What the root part of every query reads."""
 
@@ -59,12 +62,17 @@ class RootSpark:
         *,
         handover: HandoverPlace | None = None,
         job_s_max: float = JOB_S_MAX,
+        suspicion: Suspicion | None = None,
+        suspect_s_max: float = SUSPECT_S_MAX,
     ) -> None:
-        """Without a place for files there are no large answers, as in a rehearsal."""
+        """Without a place for files there are no large answers, as in a rehearsal. Whom
+        ``suspicion`` names has at most ``suspect_s_max`` for a job, since all others wait."""
         self._spark = spark_of(spark)
         self._handover = handover
         self._sessions = RootSessions()
         self._job_s_max = job_s_max
+        self._suspicion = suspicion or NoSuspicion()
+        self._suspect_s_max = min(job_s_max, suspect_s_max)
 
     @property
     def handover(self) -> HandoverPlace:
@@ -122,9 +130,28 @@ class RootSpark:
         run: Callable[[SparkSession], T],
         settings: Sequence[tuple[str, str]] = (),
     ) -> T:
-        """One job in a session of its own, under further settings."""
+        """One job, with the JVM for itself where it is suspected."""
+        query_id = str(query.id)
+        if query_id not in self._suspicion.root_suspects():
+            return self._ran_within(self._job_s_max, query, run, settings)
+        try:
+            found = self._ran_within(self._suspect_s_max, query, run, settings)
+        except GroupFailed:  # a value is refused, by a JVM that lives
+            self._suspicion.root_survived(query_id)
+            raise
+        self._suspicion.root_survived(query_id)
+        return found
+
+    def _ran_within(
+        self,
+        job_s_max: float,
+        query: Query,
+        run: Callable[[SparkSession], T],
+        settings: Sequence[tuple[str, str]],
+    ) -> T:
+        """In a session of its own, under further settings."""
         with (
-            root_job(self._spark, str(query.id), job_s_max=self._job_s_max) as lease,
+            root_job(self._spark, str(query.id), job_s_max=job_s_max) as lease,
             self._sessions.borrowed(lease, (*query.settings, *settings), view=VIEW) as session,
         ):
             session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)

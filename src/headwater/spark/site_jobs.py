@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headwater.edge.report import OVER_LIMIT
+from headwater.plan.over_limit import OVER_LIMIT
 
 JOB_S_MAX = 300.0
 """A batch takes seconds, and under overload a minute; what is cancelled is not read again."""

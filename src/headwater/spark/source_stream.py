@@ -38,7 +38,7 @@ from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable, joined
 from headwater.spark.inbox import Chunk, Inbox
-from headwater.spark.keeper import Work
+from headwater.spark.keeper import BATCH, Work
 from headwater.spark.offers import OfferStream
 from headwater.spark.site_jobs import JOB_S_MAX
 from headwater.spark.spark_message import message_of
@@ -326,7 +326,7 @@ class SourceStream:
         found = []
         suspects = self._suspicion.suspects()
         for ids in apart(_queries_of(batches), suspects):
-            with self._at_work(Work("batch", ids)):
+            with self._at_work(Work(BATCH, ids)):
                 found.append(self._runner.run([_with_queries(batch, ids) for batch in batches]))
             if len(ids) == 1 and ids[0] in suspects:
                 self._suspicion.survived(ids[0])

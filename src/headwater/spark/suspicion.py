@@ -1,4 +1,8 @@
-"""Queries that may have ended a JVM run apart from the others: the next death then tells more."""
+"""Queries that may have ended a JVM run apart from the others: the next death then tells more.
+
+The site part and the root part of a query are suspected apart from each other: they run other texts
+on other rows, and where one of them is too much the other may go on.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,19 @@ from typing import Protocol
 
 
 class Suspicion(Protocol):
-    """Asked at each batch, from Spark's thread."""
+    """Asked at each batch and each answer, from the threads that work on Spark."""
 
-    def suspects(self) -> Collection[str]: ...
+    def suspects(self) -> Collection[str]:
+        """Queries whose site parts are suspected."""
 
     def survived(self, query_id: str) -> None:
-        """It ran alone, and the JVM lives."""
+        """Its site part ran alone, and the JVM lives."""
+
+    def root_suspects(self) -> Collection[str]:
+        """Queries whose root parts are suspected."""
+
+    def root_survived(self, query_id: str) -> None:
+        """Its root part ran alone, and the JVM lives."""
 
 
 class NoSuspicion:
@@ -22,6 +33,12 @@ class NoSuspicion:
         return ()
 
     def survived(self, query_id: str) -> None:
+        """Nobody was suspected."""
+
+    def root_suspects(self) -> Collection[str]:
+        return ()
+
+    def root_survived(self, query_id: str) -> None:
         """Nobody was suspected."""
 
 
