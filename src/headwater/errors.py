@@ -59,6 +59,11 @@ class SegmentDamaged(StoreError):
     """A segment's checksum does not match; it is quarantined, never deleted."""
 
 
+class UnreadableRow(StoreError):
+    """A row of a manifest that is damaged, or of a newer version: what hangs on it is set aside,
+    alone, and stays as it is."""
+
+
 class AlreadyRunning(StoreError):
     """Another process holds the directory."""
 

@@ -208,6 +208,8 @@ def _part_troubles(runtime: SiteRuntime, query_id: str) -> dict[str, str]:
     """Why this agent does not do its part, as root or as site: refused, or suspended."""
     refused = runtime.node.refusals().get(query_id)
     found = {} if refused is None else {"refused": f"it is not answered here: {refused}"}
+    if query_id in runtime.node.unread_records():
+        found["part"] = f"set aside at {runtime.site}: {runtime.node.unread_records()[query_id]}"
     for one in () if runtime.node.edge is None else runtime.node.edge.progress():
         if one.query == query_id and one.status != RUNNING:
             found["part"] = f"{one.status} at {runtime.site}: {one.message}"

@@ -35,7 +35,13 @@ from headwater.agent.threads import SiteThreads, done_by
 from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.edge.site_word import ALWAYS_S
-from headwater.errors import ConfigurationError, HeadwaterError, StoreBroken, StoreError
+from headwater.errors import (
+    ConfigurationError,
+    HeadwaterError,
+    StoreBroken,
+    StoreError,
+    UnreadableRow,
+)
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -46,6 +52,7 @@ from headwater.plan.duty import Admit, Duty
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
+from headwater.root.outputs import RootKept
 from headwater.spark.root_part import RootSpark
 from headwater.spark.site_host import SiteHost
 
@@ -164,16 +171,29 @@ class SiteRuntime:
     async def take_up(self) -> None:
         """What the disk has."""
         stores = self.stores
+        ledgers, unread = self._ledgers()
         self.node.restore(
             commands=stores.commands.live(),
             counts=stores.commands.counts(),
             cube=stores.cube.restore(),
-            ledgers=[stores.ledger.restore(query) for query in stores.ledger.queries()],
+            ledgers=ledgers,
             aside=stores.commands.set_aside(),
+            unread_records=stores.cube.unread(),
+            unread_ledgers=unread,
             now_s=self.now_s(),
         )
         self._say_unsigned()
         await self._do_effects(self.node.take())
+
+    def _ledgers(self) -> tuple[list[RootKept], dict[str, str]]:
+        """Of all queries that are answered here; and those that can't be read, and why."""
+        found, unread = [], {}
+        for query_id in self.stores.ledger.queries():
+            try:
+                found.append(self.stores.ledger.restore(query_id))
+            except UnreadableRow as error:
+                unread[query_id] = f"{error}; headwater resume begins the stream anew"
+        return found, unread
 
     def _say_unsigned(self) -> None:
         """At every start: whoever has brought an agent to this version must not miss it."""

@@ -6,7 +6,7 @@ in the order in which it was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 
 from headwater.algebra.summary import Merger, Rows, Summary
@@ -19,6 +19,7 @@ from headwater.node.effects import (
     AnswersEnded,
     AnswersSuspended,
     Effect,
+    Forget,
     Installed,
     LiveAnew,
     LoadAndSend,
@@ -51,6 +52,7 @@ class Machines:
         "_admit", "_awaited", "_config", "_incarnation", "_installed", "_merger_of",
         "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge",
         "effects", "ledgers", "loading_bytes", "now_s", "peer", "refusals", "roots", "site",
+        "unread_ledgers", "unread_records",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +108,9 @@ class Machines:
         """What was restored and is not taken up yet."""
         self.refusals: dict[str, str] = {}
         """Queries that name this agent as their root and are not admitted, and why."""
+        self.unread_records: dict[str, str] = {}
+        self.unread_ledgers: dict[str, str] = {}
+        """Queries of which the cube, or the ledger, has something that can't be read, and why."""
         self.loading_bytes = 0
         """Of rows that are being loaded to be sent."""
         self.effects: list[Effect] = []
@@ -259,12 +264,16 @@ class Machines:
         self._installed.add(query_id)
         if query.root == self.site and query_id not in self.roots:
             self._begin_answers(query, now_s=now_s)
-        if self.edge is not None and (not query.sites or self.site in query.sites):
-            self._awaited[query_id] = query
-            why = self.waits().get(query_id)
-            if why is not None:
-                self.notice("edge", "waits", f"{query_id}: {why}")
-            self.begin_awaited(now_s=now_s)
+        if self.edge is None or (query.sites and self.site not in query.sites):
+            return
+        if query_id in self.unread_records:
+            self.notice("edge", "set aside", f"{query_id}: {self.unread_records[query_id]}")
+            return
+        self._awaited[query_id] = query
+        why = self.waits().get(query_id)
+        if why is not None:
+            self.notice("edge", "waits", f"{query_id}: {why}")
+        self.begin_awaited(now_s=now_s)
 
     def waits(self) -> dict[str, str]:
         """Queries whose source has the name of another one that is read here, and what to do."""
@@ -321,7 +330,8 @@ class Machines:
     def _begin_answers(self, query: Query, *, now_s: float) -> None:
         """Admitted first, for its root part will run here; what is refused keeps its ledger, since
         the next start may admit it."""
-        query_id, refused = str(query.id), self._refusal(query, Duty.ANSWER)
+        query_id = str(query.id)
+        refused = self.unread_ledgers.get(query_id) or self._refusal(query, Duty.ANSWER)
         if refused is None:
             try:
                 self._begin_root(query, now_s=now_s)
@@ -358,8 +368,24 @@ class Machines:
             self.effects.append(AnswersSuspended(query_id, self.refusals[query_id]))
             self.notice("root", "suspended", f"{query_id}: {message}")
 
+    def forget_unread(self, *, aside: Container[str]) -> None:
+        """After a restart: what can't be read goes with its query, if that was removed since."""
+        live = self.peer.live_queries()
+        for unread in (self.unread_records, self.unread_ledgers):
+            for query_id in [one for one in unread if one not in live and one not in aside]:
+                self._forget_unread(query_id)
+
+    def _forget_unread(self, query_id: str) -> None:
+        if self.unread_records.pop(query_id, None) is not None:
+            self.effects.append(Forget(query_id))
+        if self.unread_ledgers.pop(query_id, None) is not None:
+            self.effects.append(AnswersEnded(query_id))
+
     def _remove(self, query_id: str) -> None:
         self._installed.discard(query_id)
+        if self.unread_ledgers.get(query_id) is not None:
+            self.refusals.pop(query_id, None)
+        self._forget_unread(query_id)
         self._awaited.pop(query_id, None)
         was_refused = self.refusals.pop(query_id, None) is not None
         if self.edge is not None:

@@ -98,10 +98,16 @@ class Node:
         cube: Iterable[QueryKept] = (),
         ledgers: Iterable[RootKept] = (),
         aside: Mapping[str, str] = NOTHING_ASIDE,
+        unread_records: Mapping[str, str] = NOTHING_ASIDE,
+        unread_ledgers: Mapping[str, str] = NOTHING_ASIDE,
         now_s: float,
     ) -> None:
         """What was durable when the former process ended; before anything else. ``aside`` are
-        queries of which something durable can't be read, and why: they are not run and not lost."""
+        queries of which something durable can't be read, and why: they are not run and not lost.
+        Of ``unread_records`` and ``unread_ledgers`` it is what the cube, or the ledger, has: they
+        are not read, or not answered, here, and all else is done for them."""
+        self._machines.unread_records = dict(unread_records)
+        self._machines.unread_ledgers = dict(unread_ledgers)
         self._machines.peer.restore(commands, counts, aside)
         unused = self._machines.peer.set_aside()
         self._machines.ledgers = {one.query: one for one in ledgers}
@@ -111,6 +117,7 @@ class Node:
             self._machines.install(install.query, now_s=now_s)
         if self._machines.edge is not None:
             self._machines.edge.forget_uninstalled(aside=unused)
+        self._machines.forget_unread(aside=unused)
         left = self._machines.ledgers
         self._machines.ledgers = {key: one for key, one in left.items() if key in unused}
         for query_id in [key for key in left if key not in unused]:
@@ -335,6 +342,10 @@ class Node:
     def waits(self) -> dict[str, str]:
         """Queries that do not begin here yet because another one takes their source's name."""
         return self._machines.waits()
+
+    def unread_records(self) -> dict[str, str]:
+        """Queries that are not read here, because what the cube has of them can't be."""
+        return dict(self._machines.unread_records)
 
     def why(self, query_id: str, window: int) -> Explanation:
         root = self._machines.roots.get(query_id)

@@ -303,6 +303,11 @@ class Cube:
         with self.manifest.lock:
             return [kept_of(self.manifest, self._queries, query) for query in self._queries.names()]
 
+    def unread(self) -> dict[str, str]:
+        """Queries of which the record can't be read, and why: they are not among what is restored,
+        and what the cube has of them stays until they are removed."""
+        return self._queries.unread()
+
     def retention(self, *, now_s: float) -> Retained:
         """Let go of what is too old or too much. Call it now and then; tell the edge."""
         with self._turn:

@@ -15,9 +15,12 @@ from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
 from headwater.edge.report import QueryBatch
+from headwater.errors import UnreadableRow
 from headwater.store.manifest import Manifest
 from headwater.store.mirror import Mirror
+from headwater.store.row_value import row_value
 
+RESUME = "; headwater resume begins the stream anew"
 FORGOTTEN_MAX = 1_000
 """Removed queries that are remembered until the process ends: a batch that was under way when its
 query was removed may still bring rows of it. Batches last minutes at most."""
@@ -33,11 +36,16 @@ class _Known:
     """Panes that are declined for good, though the record may not say so yet."""
     forgotten: dict[str, None] = field(default_factory=dict)
     """Queries that this process saw removed, oldest first."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Queries whose record can't be read, and why; nothing else is known of them here."""
     own_over: set[str] = field(default_factory=set)
     """Queries whose ``over`` is this copy's own already; those of others are shared."""
 
     def copied(self) -> _Known:
-        return _Known(dict(self.numbers), dict(self.records), dict(self.over), dict(self.forgotten))
+        return _Known(
+            dict(self.numbers), dict(self.records), dict(self.over), dict(self.forgotten),
+            dict(self.unread),
+        )  # fmt: skip
 
     def over_to_change(self, query: str) -> dict[int, Reason]:
         if query not in self.own_over:
@@ -57,13 +65,21 @@ class CubeQueries:
         known = _Known()
         if self._manifest.is_untouched:
             return known
+        path = self._manifest.path
         for number, name, record in self._manifest.all("SELECT id, name, record FROM queries"):
+            try:
+                known.records[name] = row_value(
+                    record, EdgeRecord, where=f"its record in {path}", hint=RESUME
+                )
+            except UnreadableRow as error:
+                known.unread[name] = str(error)
+                continue
             known.numbers[name] = number
-            known.records[name] = msgspec.msgpack.decode(record, type=EdgeRecord)
             known.over[name] = {}
         names = {number: name for name, number in known.numbers.items()}
         for number, pane, reason in self._manifest.all("SELECT query, pane, reason FROM expired"):
-            known.over[names[number]][pane] = Reason(reason)
+            if number in names:
+                known.over[names[number]][pane] = _reason(reason)
         return known
 
     @property
@@ -76,8 +92,14 @@ class CubeQueries:
     def number(self, query: str) -> int | None:
         return self._known.numbers.get(query)
 
-    def name(self, number: int) -> str:
-        return next(name for name, known in self._known.numbers.items() if known == number)
+    def name(self, number: int) -> str | None:
+        """None: its record can't be read."""
+        return next((name for name, known in self._known.numbers.items() if known == number), None)
+
+    def unread(self) -> dict[str, str]:
+        """Queries whose record can't be read, and why. What the cube has of them stays as it is
+        until they are removed."""
+        return dict(self._known.unread)
 
     def is_forgotten(self, query: str) -> bool:
         """It was removed in this life: rows that a batch still brings are nobody's."""
@@ -214,7 +236,17 @@ class CubeQueries:
         if number is not None:
             self._manifest.run("DELETE FROM queries WHERE id = ?", (number,))
             del known.records[query], known.over[query]
+        if known.unread.pop(query, None) is not None:
+            self._manifest.run("DELETE FROM queries WHERE name = ?", (query,))
         known.own_over.discard(query)
         known.forgotten[query] = None
         if len(known.forgotten) > FORGOTTEN_MAX:
             del known.forgotten[next(iter(known.forgotten))]
+
+
+def _reason(text: str) -> Reason:
+    """One that only a newer version knows is the most general one; the pane is over in any case."""
+    try:
+        return Reason(text)
+    except ValueError:
+        return Reason.FAILED

@@ -94,10 +94,10 @@ class CubeWriter:
             self.loosened.update(segment for (segment,) in rows)
 
     def _forget(self, query: str) -> None:
-        number = self._queries.number(query)
-        if number is not None:
-            rows = self._manifest.all(
-                "SELECT name FROM segments WHERE query = ? AND is_damaged = 0", (number,)
-            )
-            self.removed += [name for (name,) in rows]
+        rows = self._manifest.all(
+            "SELECT segments.name FROM segments JOIN queries ON queries.id = segments.query "
+            "WHERE queries.name = ? AND is_damaged = 0",
+            (query,),
+        )
+        self.removed += [name for (name,) in rows]
         self._queries.forget(query)

@@ -19,18 +19,20 @@ from pathlib import Path
 import msgspec
 
 from headwater.edge.report import BatchReport
-from headwater.errors import DiskTrouble, SourceForgotten, StoreError
+from headwater.errors import DiskTrouble, SourceForgotten, StoreError, UnreadableRow
 from headwater.store.chunk import Chunk, NewCut
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.followed_file import Followed
 from headwater.store.manifest import Manifest, Row
 from headwater.store.places import Places
+from headwater.store.row_value import row_value
 from headwater.store.source_state import Loss, SourceState
 from headwater.store.spool import Spool, held_name
 
 PENDING_BYTES_MAX = 64 << 20
 PENDING_COUNT_MAX = 1_000
 NEVER_S = -1e18
+REMOVE = "; remove the streams of this source, and run them again"
 
 
 class CutLog:
@@ -300,13 +302,17 @@ class CutLog:
             self._manifest.after_commit(lambda: state.registered(last, news, heard, found, poll_s))
 
     def files(self, state: SourceState) -> list[Followed]:
+        """Raises ``UnreadableRow``: nobody knows what of such a file was read, so the source is not
+        read until its streams are removed and it is forgotten with them."""
         rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))
-        return [msgspec.msgpack.decode(content, type=Followed) for (content,) in rows]
+        where = f"what was read of a file of source {state.name}, in {self._manifest.path},"
+        return [row_value(content, Followed, where=where, hint=REMOVE) for (content,) in rows]
 
     def places(self, state: SourceState) -> Places | None:
         """None: nothing is known yet."""
         row = self._manifest.first("SELECT content FROM places WHERE source = ?", (state.id,))
-        return None if row is None else msgspec.msgpack.decode(row[0], type=Places)
+        where = f"the places of source {state.name}, in {self._manifest.path},"
+        return None if row is None else row_value(row[0], Places, where=where, hint=REMOVE)
 
     def polled(
         self, state: SourceState, *, started_s: float, is_clean: bool, has_unread: bool = False,
@@ -345,7 +351,9 @@ class CutLog:
         self._manifest.after_commit(lambda: self._remove_chunks(freed))
 
     def _held(self, state: SourceState) -> list[str]:
-        return [held_name(state.id, file.id) for file in self.files(state) if file.held]
+        """Of a file whose row can't be read the link stays, if there is one."""
+        rows = self._manifest.all("SELECT id, content FROM files WHERE source = ?", (state.id,))
+        return [held_name(state.id, number) for number, content in rows if _may_be_held(content)]
 
     def _chunks(self, state: SourceState, *, through: int) -> list[tuple[str, int]]:
         rows = self._manifest.all(
@@ -403,3 +411,10 @@ class CutLog:
         heard = self._heard(state)
         self._manifest.run_many("DELETE FROM losses WHERE id = ?", ((n,) for n in heard))
         return heard
+
+
+def _may_be_held(content: bytes) -> bool:
+    try:
+        return bool(row_value(content, Followed, where="a file").held)
+    except UnreadableRow:
+        return True

@@ -92,6 +92,8 @@ class Retention:
 
     def _drop(self, candidate: _Candidate) -> None:
         query = self._queries.name(candidate.query)
+        if query is None:  # set aside, for whoever can read it
+            return
         key = (candidate.query, candidate.pane)
         self._writer.drop_rows(*key)
         self._freed_bytes += self._free()

@@ -30,6 +30,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.row_pieces import RowPieces
 from headwater.algebra.site_state import FOREVER, SiteState
@@ -59,6 +60,7 @@ from headwater.store.manifest import Manifest
 from headwater.store.publication import Published
 from headwater.store.results import ResultsWriter
 from headwater.store.root_schema import ROOT_SCHEMA
+from headwater.store.row_value import read_row, row_value
 from headwater.store.segments import checksum_of
 from headwater.store.table_cache import TableCache
 
@@ -323,7 +325,8 @@ class RootLedger:
                         "RETURNING number, pane, coverage",
                         key,
                     )
-                    lost += [KeptSummary(n, p, decode_coverage(c), None, True) for n, p, c in rows]
+                    where = f"a damaged summary of {query}, in {self._manifest.path},"
+                    lost += [KeptSummary(n, p, _coverage(c, where), None, True) for n, p, c in rows]
                 self._manifest.run(
                     "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
                 )
@@ -426,7 +429,9 @@ class RootLedger:
             results.settle(int(row[0]) if row is not None else 0)
 
     def restore(self, query: str) -> RootKept:
-        """All that a root needs to take up where it ended; rows stay here."""
+        """All that a root needs to take up where it ended; rows stay here. Raises
+        ``UnreadableRow``, and nothing is changed: a ledger that lacks a row would acknowledge, or
+        publish, what it does not know of."""
         with self._manifest.lock:
             summaries = self._manifest.all(
                 "SELECT number, pane, coverage, has_rows FROM summaries WHERE query = ? "
@@ -449,22 +454,34 @@ class RootLedger:
             alarms = self._manifest.all(
                 "SELECT content FROM alarms WHERE query = ? ORDER BY number", (query,)
             )
+
+        def where(what: str) -> str:
+            return f"{what} of {query}, in {self._manifest.path},"
+
         return RootKept(
             query,
             tuple(
-                KeptSummary(number, pane, decode_coverage(coverage), None, bool(has_rows))
+                KeptSummary(
+                    number, pane, _coverage(coverage, where(f"summary {number}")), None,
+                    bool(has_rows),
+                )
                 for number, pane, coverage, has_rows in summaries
             ),
             tuple(
-                KeepState(query, msgspec.msgpack.decode(content, type=SiteState), since)
+                KeepState(query, row_value(content, SiteState, where=where("a state")), since)
                 for content, since in states
             ),
-            tuple(msgspec.msgpack.decode(one, type=WindowAnswered) for (one,) in answers),
+            tuple(
+                row_value(one, WindowAnswered, where=where("an answer")) for (one,) in answers
+            ),
             int(done[0]) if done is not None else None,
             last_number,
-            tuple(KeptSummary(n, p, decode_coverage(c), None, True) for n, p, c in lost),
-            tuple(msgspec.msgpack.decode(one, type=StandingAlarm) for (one,) in alarms),
-        )
+            tuple(
+                KeptSummary(n, p, _coverage(c, where(f"damaged summary {n}")), None, True)
+                for n, p, c in lost
+            ),
+            tuple(row_value(one, StandingAlarm, where=where("an alarm")) for (one,) in alarms),
+        )  # fmt: skip
 
     def queries(self) -> tuple[str, ...]:
         """Those of which anything is kept."""
@@ -516,6 +533,10 @@ class RootLedger:
         through = self._merged_through.pop((query, pane), None)
         if through is not None:
             self._cache.drop(_merge_key(query, pane, through))
+
+
+def _coverage(content: bytes, where: str) -> Coverage:
+    return read_row(lambda: decode_coverage(content), where=where)
 
 
 def _encoded(keep: Keep) -> tuple[object, ...]:
