@@ -9,11 +9,12 @@ other parts still mean something, and have limits: every listing walks by them.
 
 As the name of files, which stands last, ``**`` is no folders: it says what ``*`` says.
 
->>> plain_glob("logs/**/**")
+>>> plain_glob("logs/**/**/")
 'logs/**/*'
 """
 
 from itertools import groupby
+from pathlib import PurePosixPath
 
 PATH_LENGTH_MAX = 1000
 ANY_DEPTH = "**"
@@ -29,8 +30,11 @@ MAGIC = frozenset("*?[")
 
 def plain_glob(path: str) -> str:
     """The same files, without saying ``**`` twice in a row."""
-    *folders, name = path.split("/")
-    return "/".join((*plain_parts(folders), ANY_NAME if name == ANY_DEPTH else name))
+    parts = PurePosixPath(path).parts
+    if not parts:
+        return path
+    name = ANY_NAME if parts[-1] == ANY_DEPTH else parts[-1]
+    return str(PurePosixPath(*plain_parts(parts[:-1]), name))
 
 
 def plain_parts(parts: list[str] | tuple[str, ...]) -> list[str]:
