@@ -8,7 +8,7 @@ SEEDS  ?= 3000
 SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench big sim experiments fuzz mutants flood soak chaos crowd cluster namespaces clean
+.PHONY: help setup demo test check format bench big sim experiments fuzz mutants flood soak chaos crowd hostile cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ soak: $(READY) ## Thousands of installs, batches, failures and removals on one J
 chaos: $(READY) ## Kill, cut, stop, fill and mislead real agents (four minutes; root for some)
 	$(BIN)/python -m pytest tests/processes/test_chaos.py
 	$(BIN)/python -m chaos
+
+hostile: $(READY) ## A stolen site's key, an operator's and no key at all against real agents (five minutes)
+	$(BIN)/python -m hostile
 
 crowd: $(READY) ## 200 real agents, a root that stands still and one with a slow disk (five minutes)
 	$(BIN)/python -m crowd

@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headwater.agent import control_api as api
+from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import Coordinate
-from headwater.algebra.site_state import FOREVER
+from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.errors import HeadwaterError
 from headwater.overlay.messages import (
     AckMessage,
+    AskInstall,
     CommandMessage,
     CommandsKnown,
     CoordinatesMessage,
@@ -32,7 +34,7 @@ from headwater.overlay.messages import (
     StatesMessage,
 )
 from headwater.overlay.root_signs import RootSign
-from headwater.plan.command import Count, Remove
+from headwater.plan.command import Count, Install, Remove
 from hostile import honest
 from hostile.federation import SECOND, Agents
 from hostile.thief import Thief
@@ -67,6 +69,13 @@ class Siege(NamedTuple):
     def targets(self) -> tuple[str, ...]:
         return self.agents.names
 
+    def honest_install(self) -> Install:
+        """As everybody knows it."""
+        found = [q for key, q in self.thief.installs.items() if key.startswith(f"{honest.STREAM}@")]
+        if not found:
+            raise Succeeded("the thief never heard of the honest stream, so nothing was tried")
+        return found[0]
+
     async def shown(self, stream: str, word: str) -> str:
         """Wait until ``streams`` tells of this trouble at the root."""
         line = None
@@ -78,15 +87,18 @@ class Siege(NamedTuple):
         raise Succeeded(f"{stream}: wanted {word!r} in streams, got {line}")
 
     def refusals(self) -> int:
-        """Of the overlay, as agents write them into their logs, and of the network."""
+        """Of the overlay, as agents write them into their logs, and of messages, as they count."""
         texts = (self.agents.log(name) for name in self.agents.names)
-        return sum(text.count("refused") + text.count("malformed") for text in texts)
+        return sum(text.count('"refused"') for text in texts) + self.agents.refused_frames()
 
-    async def counted(self, before: int) -> str:
-        for _ in range(round(SHOWN_S_MAX / 0.5)):
+    async def counted(self, lie: Callable[[], Awaitable[None]]) -> str:
+        """Lie until somebody says that it was refused: agents do not say the same all the time."""
+        before = self.refusals()
+        for _ in range(round(SHOWN_S_MAX)):
+            await lie()
+            await asyncio.sleep(1.0)
             if self.refusals() > before:
-                return f"refused, and said in {self.refusals() - before} lines of the agents' logs"
-            await asyncio.sleep(0.5)
+                return "refused, and agents say or count it"
         raise Succeeded("nobody says that it was refused")
 
 
@@ -112,8 +124,8 @@ async def shell(siege: Siege) -> str:
     mark = siege.agents.directory / "owned"
     texts = {
         "evil_transform": f"SELECT TRANSFORM(n) USING 'touch {mark}' FROM panes",
-        "evil_reflect": "SELECT reflect('java.lang.Runtime', 'getRuntime') AS n FROM panes",
-        "evil_java": f"SELECT java_method('java.io.File', 'new', '{mark}') AS n FROM panes",
+        "evil_reflect": "SELECT REFLECT('java.lang.Runtime', 'getRuntime') AS n FROM panes",
+        "evil_java": f"SELECT JAVA_METHOD('java.io.File', 'new', '{mark}') AS n FROM panes",
     }
     for name, sql in texts.items():
         await _installed(siege, name, _setting(root_sql=sql))
@@ -126,13 +138,16 @@ async def shell(siege: Siege) -> str:
 
 
 async def counters(siege: Siege) -> str:
-    thief, before = siege.thief, siege.refusals()
+    thief = siege.thief
     names = [site.name for site in siege.agents.roster.sites]
     lies = [Count(name, 2**53, 2**53) for name in names]
     signed = [thief.network.signatures.sign_count(one) for one in lies]
-    for to in siege.targets:
-        await thief.say(to, CommandsKnown(tuple(lies), ()), CommandsKnown(tuple(signed), ()))
-    told = await siege.counted(before)
+
+    async def lie() -> None:
+        for to in siege.targets:
+            await thief.say(to, CommandsKnown(tuple(lies), ()), CommandsKnown(tuple(signed), ()))
+
+    told = await siege.counted(lie)
     problem = await siege.agents.run(stream("after_counts"))
     if problem:
         raise Succeeded(f"no command can be given any more: {problem}")
@@ -145,24 +160,24 @@ async def counters(siege: Siege) -> str:
 
 
 async def states(siege: Siege) -> str:
-    thief, before = siege.thief, siege.refusals()
-    roster = siege.agents.roster
-    queries = [q for q in thief.installs if q.startswith(f"{honest.STREAM}@")]
-    if not queries:
-        raise Succeeded("the thief never heard of the honest stream, so nothing was tried")
-    from headwater.algebra.site_state import SiteState
+    thief, roster = siege.thief, siege.agents.roster
+    query = str(siege.honest_install().query.id)
 
-    for site in siege.agents.sites:
+    def lies_of(site: str) -> list[SiteState]:
         true = [one for one in thief.states if one.ordinal == roster.site(site).ordinal]
         lie = SiteState(
-            queries[0], roster.site(site).ordinal, HUGE, 9, -FOREVER, sealed_through=FOREVER,
+            query, roster.site(site).ordinal, HUGE, 9, -FOREVER, sealed_through=FOREVER,
             ended=True, empty=((-FOREVER, FOREVER),),
         )  # fmt: skip
-        lies = [lie, thief.network.signatures.sign_state(lie)]
-        lies += [msgspec.structs.replace(lie, proof=one.proof) for one in true[-1:]]
-        for to in siege.targets:
-            await thief.say(to, *(StatesMessage((one,)) for one in lies))
-    return await siege.counted(before)
+        replayed = [msgspec.structs.replace(lie, proof=one.proof) for one in true[-1:]]
+        return [lie, thief.network.signatures.sign_state(lie), *replayed]
+
+    async def lie() -> None:
+        for site in siege.agents.sites:
+            for to in siege.targets:
+                await thief.say(to, *(StatesMessage((one,)) for one in lies_of(site)))
+
+    return await siege.counted(lie)
 
 
 async def poison(siege: Siege) -> str:
@@ -178,55 +193,64 @@ async def poison(siege: Siege) -> str:
 
 
 async def commands(siege: Siege) -> str:
-    thief, before = siege.thief, siege.refusals()
-    known = next(one for key, one in thief.installs.items() if key.startswith(f"{honest.STREAM}@"))
+    thief = siege.thief
+    known = siege.honest_install()
     removal = Remove(known.query.id, thief.name, 1, operator="operator", proof=known.proof)
     count = thief.network.signatures.sign_count(Count(thief.name, 1, 10_000, (), (removal,)))
     planned = thief.network.signatures.sign_plan(msgspec.structs.replace(known, plan_version=2**53))
-    forged = msgspec.structs.replace(
-        known, query=msgspec.structs.replace(known.query, root=thief.name)
-    )
-    for to in siege.targets:
-        await thief.say(
-            to, CommandMessage(removal, count), CommandMessage(planned), CommandMessage(forged)
-        )
-    told = await siege.counted(before)
-    if honest.STREAM not in await siege.agents.streams():
-        raise Succeeded("the honest stream was removed")
-    return told
+    other = msgspec.structs.replace(known.query, root=thief.name)
+    forged = msgspec.structs.replace(known, query=other)
+    lies = (CommandMessage(removal, count), CommandMessage(planned), CommandMessage(forged))
+
+    async def lie() -> None:
+        for to in siege.targets:
+            await thief.say(to, *lies)
+
+    told = await siege.counted(lie)
+    for at in siege.targets:
+        if honest.STREAM not in await siege.agents.streams(at=at):
+            raise Succeeded(f"the honest stream was removed at {at}")
+        thief.installs.clear()
+        await thief.say(at, AskInstall((str(known.query.id),)))
+        await asyncio.sleep(1.0)
+        now = siege.honest_install()
+        if (now.query, now.plan_version) != (known.query, known.plan_version):
+            raise Succeeded(f"{at} goes by another query or plan: version {now.plan_version}")
+    return f"{told}; all go by the plan that they had"
 
 
 async def acks(siege: Siege) -> str:
-    thief, before = siege.thief, siege.refusals()
-    from headwater.algebra.acknowledgement import Acknowledgement
+    thief, query = siege.thief, str(siege.honest_install().query.id)
+    lie_ = Acknowledgement(query, HUGE, HUGE, FOREVER, held=((-FOREVER, FOREVER),))
+    signed = thief.network.signatures.sign_ack(lie_)
 
-    query = next(key for key in thief.installs if key.startswith(f"{honest.STREAM}@"))
-    lie = Acknowledgement(query, HUGE, HUGE, FOREVER, held=((-FOREVER, FOREVER),))
-    for to in siege.targets[1:]:
-        signed = thief.network.signatures.sign_ack(lie)
-        replayed = [msgspec.structs.replace(lie, proof=one.proof) for one in thief.acks[-1:]]
-        await thief.say(to, *(AckMessage(one) for one in (lie, signed, *replayed)))
-    return await siege.counted(before)
+    async def lie() -> None:
+        replayed = [msgspec.structs.replace(lie_, proof=one.proof) for one in thief.acks[-1:]]
+        for to in siege.targets[1:]:
+            await thief.say(to, *(AckMessage(one) for one in (lie_, signed, *replayed)))
+
+    return await siege.counted(lie)
 
 
 async def trees(siege: Siege) -> str:
     agents, thief = siege.agents, siege.thief
     before = {name: _rss_bytes(agents.pid(name)) for name in agents.names}
-    refused = siege.refusals()
-    tree = [0, list(range(-1, (1 << 17) - 1))]
+    tree = [0, [-1] + [0] * ((1 << 17) - 1)]
     word = msgspec.msgpack.encode(["evil@x#1", 1, [tree] * 16])
     bomb = thief.compressed([["install", [word], [word], 0.0, None], None])
-    began_s = time.monotonic()
-    for to in agents.names:
-        for _ in range(5):
+
+    async def lie() -> None:
+        for to in agents.names:
             await thief.say(to, bomb)
+
+    began_s = time.monotonic()
+    told = await siege.counted(lie)
     await agents.streams()
     took_s = time.monotonic() - began_s
     grown = max(_rss_bytes(agents.pid(name)) - before[name] for name in agents.names)
     if grown > RSS_GROWTH_BYTES_MAX or took_s > QUICK_S_MAX + SHOWN_S_MAX:
         raise Succeeded(f"{len(bomb.data)} bytes cost {grown >> 20} MiB and {took_s:.0f} s")
-    told = await siege.counted(refused)
-    return f"15 times {len(bomb.data) >> 10} KiB cost {max(grown, 0) >> 20} MiB; {told}"
+    return f"{len(bomb.data)} bytes each cost {max(grown, 0) >> 20} MiB in all; {told}"
 
 
 async def clocks(siege: Siege) -> str:
@@ -382,6 +406,8 @@ async def escapes(siege: Siege) -> str:
 
 
 async def spark_ports(siege: Siege) -> str:
+    if not siege.agents.has_spark:
+        raise Missing("a Spark in this run")
     pid = siege.agents.jvm(siege.root)
     found = _listening(pid)
     wide = [address for address in found if not address[0].startswith("127.")]
@@ -457,8 +483,8 @@ ROWS: dict[int, tuple[str, Attack]] = {
     18: ("files of an agent, by a user of the machine", modes),
     19: ("coordinates of others, values in Spark's words", the_rest),
 }
-SMALL = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 16, 18)
-"""Those that need no waiting, for the tests."""
+SMALL = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 18)
+"""Those that need no Spark and no waiting, for the tests."""
 
 
 def _rss_bytes(pid: int) -> int:

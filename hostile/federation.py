@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from chaos.processes import java_children, session_members
 from headwater.agent import control_api as api
 from headwater.agent.config import load_roster
 from headwater.agent.operator_client import remove_stream, run_statements
-from headwater.agent.up import OPERATOR, is_ready, lay_out, spawn_agent
+from headwater.agent.up import OPERATOR, _free_ports, is_ready, lay_out, spawn_agent
 from headwater.errors import HeadwaterError
 from headwater.net.certs import CertFiles, issue, load_authority
 from headwater.net.control_client import ControlClient
@@ -30,6 +31,7 @@ END_S_MAX = 30.0
 LOOK_EVERY_S = 0.1
 ASKED_S_MAX = 20.0
 """For an answer to an operator, whatever goes on meanwhile."""
+REFUSED = "headwater_refused_total{"
 SECOND = "second"
 """Another operator."""
 ROOT = "site1"
@@ -68,13 +70,15 @@ class Agents:
         self.thief = f"site{site_count}"
         self.sites = tuple(f"site{n}" for n in range(1, site_count))
         self.names = (*self.sites, "relay1")
+        self._metrics = dict(zip(self.names, _free_ports(len(self.names)), strict=True))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._sessions: set[int] = set()
         issue(load_authority(directory / "certs"), Role.OPERATOR, SECOND)
         for name in self.names:
             path = directory / name / "agent.toml"
             text = path.read_text().replace('\n[sources]\ndata = "data"\n', TUNING)
-            path.write_text(text if has_spark else text.replace('mode = "local"', 'mode = "none"'))
+            text = text if has_spark else text.replace('mode = "local"', 'mode = "none"')
+            path.write_text(f"metrics_port = {self._metrics[name]}\n{text}")
 
     def start(self) -> None:
         for name in self.names:
@@ -123,6 +127,15 @@ class Agents:
 
     def log(self, name: str) -> str:
         return (self.directory / name / "agent.log").read_text(errors="replace")
+
+    def refused_frames(self) -> int:
+        """What agents count of messages that they dropped, by their metrics."""
+        found = 0.0
+        for port in self._metrics.values():
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+                lines = reply.read().decode().splitlines()
+            found += sum(float(one.split()[-1]) for one in lines if one.startswith(REFUSED))
+        return int(found)
 
     def certificate(self, name: str) -> CertFiles:
         held = self.directory / "certs"

@@ -28,7 +28,8 @@ class Line(msgspec.Struct, frozen=True):
     happened: str
 
     def __str__(self) -> str:
-        return f"{self.row:>3}  {self.verdict:<9}  {self.tried:<62}  {self.happened}"
+        happened = " ".join(self.happened.split())
+        return f"{self.row:>3}  {self.verdict:<9}  {self.tried:<62}  {happened[:200]}"
 
 
 class Outcome(msgspec.Struct):
