@@ -26,7 +26,8 @@ tests hang has been noticed by then."""
 FAILED, PASSED = 1, 0
 """Exit codes of pytest. All others (nothing collected, no such test) say nothing of the mistake."""
 COPIED = (
-    "src", "tests", "chaos", "crowd", "fuzz", "schedules", "soak", "mutants", "examples", "docs",
+    "src", "tests", "chaos", "crowd", "hostile", "fuzz", "schedules", "soak", "mutants", "examples",
+    "docs",
 )  # fmt: skip
 """What tests may need of the project, where it is there."""
 

@@ -8,7 +8,7 @@ import pytest
 from store_kit import QUERY, CubeUser
 
 from headwater.algebra.site_state import Declined, Reason
-from headwater.edge.outputs import MarkAcked
+from headwater.edge.outputs import Forget, MarkAcked
 from headwater.edge.record import EdgeRecord
 from headwater.errors import StoreError
 from headwater.store.retention import RetentionConfig
@@ -182,3 +182,19 @@ def test_a_life_under_another_incarnation_has_nothing_acknowledged(open_cube: Op
     user.cube.live_anew(user.cube.incarnation)
     user.reopen()
     assert [kept.is_acked for kept in user.cube.restore()[0].panes] == [False, False]
+
+
+def test_what_is_set_aside_because_its_record_can_not_be_read_is_left_as_it_is(
+    open_cube: Open,
+) -> None:
+    user = filled(open_cube, 4, retention_s=25)
+    with user.cube.manifest.transaction():
+        user.cube.manifest.run("UPDATE queries SET record = x'c1'")
+    user.reopen()
+    assert list(user.cube.unread()) == [QUERY]
+    assert user.cube.restore() == []
+    before = user.cube.status().panes
+    assert user.cube.retention(now_s=9_999.0).dropped == 0
+    assert user.cube.status().panes == before == 4
+    user.cube.write([Forget(QUERY)])
+    assert user.cube.status().panes == user.cube.status().segments == 0
