@@ -66,7 +66,7 @@ class SparkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     (limit), and it counts as a failure."""
     answer_s_max: float = 600.0
     """How long Spark may take for the answers of a query; then the job is cancelled, and tried
-    again later."""
+    again later. After ``over_limit_max`` of the root in a row the query is suspended there."""
 
     def __post_init__(self) -> None:
         for name in ("answer_s_max", "query_batch_s_max"):
