@@ -36,7 +36,7 @@ from headwater.overlay.messages import (
 from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
 from hostile import honest
-from hostile.federation import SECOND, Agents
+from hostile.federation import HAS_DECLARED, SECOND, Agents
 from hostile.thief import Thief
 
 SHOWN_S_MAX = 15.0
@@ -328,7 +328,31 @@ async def patterns(siege: Siege) -> str:
 
 
 async def columns(siege: Siege) -> str:
-    raise Missing("a site's own declared sources")
+    if not HAS_DECLARED:
+        raise Missing("a site's own declared sources")
+    agents, regex = siege.agents, r"format = 'regex', pattern = r'(.*?),(.*?),(.*)'"
+    sources = {
+        "evil_plain": honest.SOURCE,
+        "evil_renamed": honest.SOURCE.replace("secret STRING", "free STRING"),
+        "evil_cut": honest.SOURCE.replace("format = 'csv'", regex),
+        "evil_sweep": honest.SOURCE.replace(honest.LOG, "**/*.log").replace("secret", "free"),
+    }
+    for name, source in sources.items():
+        column = "free" if "free STRING" in source else "secret"
+        own = source.replace("SOURCE web", f"SOURCE {name}_of")
+        select = f"SELECT {column}, count(*) AS n FROM {name}_of"
+        sql = f"{own} CREATE STREAM {name} WITH (deadline = '4s', disorder = '1s') AS {select}"
+        await agents.run(f"{sql} GROUP BY window(ts, '5 seconds'), {column};")
+    await asyncio.sleep(20.0 if agents.has_spark else 2.0)
+    for name in sources:
+        for path in (agents.directory / siege.root / "state" / "results" / name).glob("*.parquet"):
+            if honest.SECRET.encode() in path.read_bytes():
+                raise Succeeded(f"{name}: a denied column is in its answers")
+    told = (await agents.streams()).get("evil_renamed")
+    for name in sources:
+        with contextlib.suppress(HeadwaterError):
+            await agents.remove(name)
+    return f"four ways to it, in no answer; streams: {told.trouble[:90] if told else 'not run'}"
 
 
 async def globs(siege: Siege) -> str:
@@ -443,13 +467,13 @@ async def the_rest(siege: Siege) -> str:
     placed = tuple(Placed(site.ordinal, far) for site in agents.roster.sites)
     for to in agents.names:
         await thief.say(to, CoordinatesMessage(placed))
-    select = "SELECT sum(CAST(secret AS INT)) AS n FROM web GROUP BY window(ts, '5 seconds')"
+    select = "SELECT sum(CAST(host AS INT)) AS n FROM web GROUP BY window(ts, '5 seconds')"
     if not await agents.run(stream("leaky", select)):
         await asyncio.sleep(6.0)
         told = str(await agents.ask(api.WHY, {"stream": "leaky", "window": "newest"}))
         told += str(await agents.streams())
         await agents.remove("leaky")
-        if honest.SECRET in told:
+        if honest.HOSTS[0] in told:
             raise Succeeded("why hands on a value of a record")
     sites = msgspec.convert(await agents.ask(api.SITES), api.SitesReply)
     moved = [

@@ -18,19 +18,22 @@ import msgspec
 from chaos.processes import java_children, session_members
 
 from headwater.agent import control_api as api
-from headwater.agent.config import load_roster
+from headwater.agent.config import SourcesConfig, load_roster
 from headwater.agent.operator_client import remove_stream, run_statements
 from headwater.agent.up import OPERATOR, _free_ports, is_ready, lay_out, spawn_agent
 from headwater.errors import HeadwaterError
 from headwater.net.certs import CertFiles, issue, load_authority
 from headwater.net.control_client import ControlClient
 from headwater.net.identity import Role
+from hostile import honest
 
 READY_S_MAX = 240.0
 END_S_MAX = 30.0
 LOOK_EVERY_S = 0.1
 ASKED_S_MAX = 20.0
 """For an answer to an operator, whatever goes on meanwhile."""
+HAS_DECLARED = "declared" in SourcesConfig.__struct_fields__
+"""Whether sites of this version declare their sources."""
 REFUSED = "headwater_refused_total{"
 SECOND = "second"
 """Another operator."""
@@ -78,7 +81,11 @@ class Agents:
             path = directory / name / "agent.toml"
             text = path.read_text().replace('\n[sources]\ndata = "data"\n', TUNING)
             text = text if has_spark else text.replace('mode = "local"', 'mode = "none"')
-            path.write_text(f"metrics_port = {self._metrics[name]}\n{text}")
+            path.write_text(f"metrics_port = {self._metrics[name]}\n{text}{self._declared()}")
+
+    @staticmethod
+    def _declared() -> str:
+        return honest.DECLARED if HAS_DECLARED else ""
 
     def start(self) -> None:
         for name in self.names:

@@ -29,6 +29,11 @@ SECRET = "passport-X1234567"
 SOURCE = f"""CREATE SOURCE web (ts TIMESTAMP, host STRING, secret STRING)
 WITH (format = 'csv', path = '{LOG}', time = 'ts');
 """
+DECLARED = f"""
+[[sources.declared]]
+statement = '''{SOURCE.strip().rstrip(";")}'''
+levels = {{ ts = "free", host = "free", secret = "denied" }}
+"""
 SQL = f"""{SOURCE}
 CREATE STREAM {STREAM} WITH (deadline = '4s', disorder = '1s', lateness = '20s') AS
 SELECT host, count(*) AS n FROM web GROUP BY window(ts, '{WINDOW_S} seconds'), host;
