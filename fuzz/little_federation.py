@@ -12,6 +12,7 @@ lets pass is heard. Disks are dictionaries, and Spark is nobody.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -226,7 +227,13 @@ class Federation:
 
 
 def in_mid_work() -> Federation:
-    """Two panes are answered; the third is read by all and closed by nobody."""
+    """Two panes are answered; the third is read by all and closed by nobody. To each a world of
+    its own: a copy takes a quarter of the time."""
+    return deepcopy(_in_mid_work())
+
+
+@cache
+def _in_mid_work() -> Federation:
     world = Federation()
     for pane in range(BEGIN_PANE, BEGIN_PANE + 2):
         world.read(pane)
