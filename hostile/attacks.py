@@ -177,7 +177,11 @@ async def states(siege: Siege) -> str:
             for to in siege.targets:
                 await thief.say(to, *(StatesMessage((one,)) for one in lies_of(site)))
 
-    return await siege.counted(lie)
+    told = await siege.counted(lie)
+    alarms = siege.agents.command("alarms", "--output", "json").stdout.decode()
+    if "not signed" not in alarms or thief.name not in alarms:
+        raise Succeeded(f"headwater alarms does not name the liar: {alarms[:200]}")
+    return f"{told}; headwater alarms names the liar"
 
 
 async def poison(siege: Siege) -> str:

@@ -18,9 +18,16 @@ import msgspec
 from chaos.processes import java_children, session_members
 
 from headwater.agent import control_api as api
-from headwater.agent.config import SourcesConfig, load_roster
+from headwater.agent.config import SourcesConfig
 from headwater.agent.operator_client import remove_stream, run_statements
-from headwater.agent.up import OPERATOR, _free_ports, is_ready, lay_out, spawn_agent
+from headwater.agent.up import (
+    OPERATOR,
+    _free_ports,
+    is_ready,
+    laid_out_roster,
+    lay_out,
+    spawn_agent,
+)
 from headwater.errors import HeadwaterError
 from headwater.net.certs import CertFiles, issue, load_authority
 from headwater.net.control_client import ControlClient
@@ -69,7 +76,8 @@ class Agents:
         self.directory = directory
         self.has_spark = has_spark
         self.roster = lay_out(directory, site_count=site_count, relays=1)
-        self.federation = load_roster(directory / "roster.toml")[0]
+        self.signed = laid_out_roster(directory)
+        self.federation = self.signed.federation
         self.thief = f"site{site_count}"
         self.sites = tuple(f"site{n}" for n in range(1, site_count))
         self.names = (*self.sites, "relay1")

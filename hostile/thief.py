@@ -75,7 +75,8 @@ class Thief:
         self._operator = Credentials(agents.certificate(OPERATOR)).own
         roster = agents.roster
         self.network = TlsNetwork(
-            site=self.name, roster=roster, credentials=credentials,
+            site=self.name, roster=roster, roster_digest=agents.signed.digest,
+            credentials=credentials,
             codec=AnyCodec(lambda query: None, ordinals_max=roster.ordinals),
             listen=("127.0.0.1", agents.port(self.name)),
         )  # fmt: skip

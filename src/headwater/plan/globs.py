@@ -14,7 +14,6 @@ As the name of files, which stands last, ``**`` is no folders: it says what ``*`
 """
 
 from itertools import groupby
-from pathlib import PurePosixPath
 
 PATH_LENGTH_MAX = 1000
 ANY_DEPTH = "**"
@@ -30,11 +29,12 @@ MAGIC = frozenset("*?[")
 
 def plain_glob(path: str) -> str:
     """The same files, without saying ``**`` twice in a row."""
-    parts = PurePosixPath(path).parts
+    parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts:
         return path
     name = ANY_NAME if parts[-1] == ANY_DEPTH else parts[-1]
-    return str(PurePosixPath(*plain_parts(parts[:-1]), name))
+    start = "/" if path.startswith("/") else ""
+    return start + "/".join([*plain_parts(parts[:-1]), name])
 
 
 def plain_parts(parts: list[str] | tuple[str, ...]) -> list[str]:
