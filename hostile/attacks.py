@@ -263,7 +263,7 @@ async def clocks(siege: Siege) -> str:
     ordinal = agents.roster.site(siege.root).ordinal
 
     def lie(beat: Heartbeat) -> Heartbeat:
-        sign = RootSign(ordinal, 0.0, time.time() + 86_400.0, 0.0001)
+        sign = RootSign(ordinal, 0.0, time.time() + 86_400.0, 0.0)
         return msgspec.structs.replace(beat, roots=(sign,))
 
     for to in agents.names:
