@@ -118,6 +118,7 @@ class Peer:
             roster=self._roster,
             config=config,
             federation=federation.places[0],
+            tree=trees[0],
             neighbours=self._neighbours,
             tray=self._tray,
         )
@@ -235,7 +236,7 @@ class Peer:
             case AskInstall():
                 self._commands.receive_ask(sender, message, now_s=now_s)
             case CoordinatesMessage():
-                self._coordinates.receive(sender, message)
+                self._coordinates.receive(sender, message, now_s=now_s)
         self._due_s = None
 
     def tick(self, *, now_s: float) -> None:
@@ -457,7 +458,7 @@ class Peer:
         if link.has_turned or self._paths.awaits(sender):
             link.has_turned = False
             self._look_and_tell(now_s=now_s)
-        self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s)
+        self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s, now_s=now_s)
         reconciliation = self._commands.reconciliation
         self._tray.put(*reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s))
 
