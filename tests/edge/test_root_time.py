@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
-from headwater.edge.root_time import SLEW, RootTime
+from headwater.edge.root_time import SLEW_MAX, RootTime
 from headwater.plan.query import TimeKind
 
 QUERY = msgspec.structs.replace(make_query(), time=TimeKind.AGE)
@@ -56,7 +56,7 @@ def test_small_changes_are_slewed_and_large_ones_taken_at_once():
     time = RootTime(is_used=True)
     time.hear(10.0, now_s=0.0)
     time.hear(10.1, now_s=2.0)
-    assert time.of(0.0) == pytest.approx(10.0 + 2.0 * SLEW)
+    assert time.of(0.0) == pytest.approx(10.0 + 2.0 * SLEW_MAX)
     for second in range(3, 60):
         time.hear(10.1, now_s=float(second))
     assert time.of(0.0) == pytest.approx(10.1)
@@ -85,3 +85,31 @@ def test_what_a_former_process_knew_of_the_roots_clock_holds_by_the_wall_clock()
     assert time.known_s == 5.0
     assert time.offset_us == 5_000_000
     assert time.of(100.0) == HOUR_S + 105.0
+
+
+def test_a_site_says_that_its_idea_of_the_roots_clock_is_unconfirmed_and_when_it_is_not():
+    site = SiteDesk(0, [], now_s=0.0)
+    site.queries = {ID: QUERY}
+    site.edge.install(QUERY, now_s=0.0, offset_s=5.0, is_confirmed=False)
+    site.work(now_s=0.0)
+    assert site.told[-1].is_clock_unconfirmed
+    site.edge.root_clock(ID, 5.0, is_confirmed=True, now_s=1.0)
+    site.work(now_s=1.0)
+    assert not site.told[-1].is_clock_unconfirmed
+    assert site.told[-1].number > site.told[0].number, "it is news"
+
+
+def test_a_query_by_timestamps_has_no_clock_to_confirm():
+    site = SiteDesk(0, [], now_s=0.0)
+    query = make_query()
+    site.queries = {ID: query}
+    site.edge.install(query, now_s=0.0, offset_s=5.0, is_confirmed=False)
+    site.work(now_s=0.0)
+    assert not site.told[-1].is_clock_unconfirmed
+
+
+def test_the_slew_is_what_the_configuration_says():
+    time = RootTime(is_used=True, slew_max=0.02)
+    time.hear(10.0, now_s=0.0)
+    time.hear(10.2, now_s=1.0)
+    assert time.of(0.0) == pytest.approx(10.02)

@@ -137,6 +137,7 @@ states = st.builds(
     unread=st.sampled_from([Unread(), Unread.of(9, [("a.zip", "can't be expanded")] * 9)]),
     offset_s=st.none() | st.floats(-1e12, 1e12),
     alarms=st.lists(alarms, max_size=ALARMS_TOLD_MAX).map(tuple),
+    is_clock_unconfirmed=st.booleans(),
 ).map(_of_its_own)
 heads = st.builds(
     Acknowledgement,
@@ -147,6 +148,7 @@ heads = st.builds(
     held=pane_ranges,
     listed=pane_ranges,
     age_s=times,
+    clock_s=st.none() | st.floats(-1e12, 1e12),
 )
 acks = st.builds(
     with_leaves,
@@ -241,7 +243,7 @@ FULL = [
         "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1), 6
     ),
     with_leaves(
-        Acknowledgement("q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5),
+        Acknowledgement("q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5, 1.6e9),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
         extra=(ExtraHeld(111, 3, 77, ((2, 3),)),),
         greetings=(Greeting(2, 9, 4, 105, 1.7e9), Greeting(300, 9, 4)),
@@ -250,7 +252,7 @@ FULL = [
         "q@a#1", 3, 9, 4, 5, "suspended", "why", True, True, 6, ((7, 8),),
         (Declined(9, 10, Reason.SHED),), ((11, 12),), ((13, 2),), Tally(1, 2, 3, 4, 5, 6, 7), 1.5,
         8, Unread.of(1, [("a.zip", "why")]),
-        (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),),
+        (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),), True,
     ),
     Heartbeat(
         1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),

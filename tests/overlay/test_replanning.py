@@ -106,7 +106,7 @@ def test_a_new_plan_tells_the_roots_clock_as_it_is_now(world):
     told_s = world.now_s
     replan(world, SECOND)
     world.run(0.5)
-    install = world.peers["c"].live_queries()[world.query]
+    install = world.peers["root"].live_queries()[world.query]
     assert (install.plan_version, install.root_clock_s) == (1, told_s)
     assert install.age_s < 1.0
     assert abs(world.peers["c"].root_clock("root").offset_s - before_s) < 0.1

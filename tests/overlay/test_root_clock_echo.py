@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.overlay.config import OverlayConfig
 from headwater.overlay.root_signs import LOST_S, RootSign, RootSigns
 
 ROOT, RTT_S = 0, 0.1
+NAMES = {0: "root", 1: "one", 2: "other"}
 
 
-def peer(ordinal: int) -> RootSigns:
-    signs = RootSigns(ordinal, ways_to=lambda _: [])
-    signs.set_roots([ROOT])
+def peer(ordinal: int, *parents: str) -> RootSigns:
+    signs = RootSigns(
+        ordinal,
+        ways_to=lambda _: [],
+        name_of=NAMES,
+        config=OverlayConfig(),
+        patience_s=lambda: 20.0,
+    )
+    signs.set_roots({ROOT: parents})
     return signs
 
 
@@ -27,18 +35,18 @@ def offset_s(signs: RootSigns, now_s: float) -> float:
 
 def test_of_two_clocks_that_contradict_each_other_the_one_told_later_counts():
     one = peer(1)
-    one.hear_clocks([told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=10.0)
-    one.hear_clocks([told(90_010.0, age_s=30.0, spread_s=0.0)], rtt_s=RTT_S, now_s=20.0)
+    one.hear_clocks("other", [told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=10.0)
+    one.hear_clocks("other", [told(90_010.0, age_s=30.0, spread_s=0.0)], rtt_s=RTT_S, now_s=20.0)
     assert offset_s(one, 20.0) == pytest.approx(990.0, abs=0.1), "an echo of a former life"
-    one.hear_clocks([told(90_010.0, age_s=0.0)], rtt_s=RTT_S, now_s=20.0)
+    one.hear_clocks("other", [told(90_010.0, age_s=0.0)], rtt_s=RTT_S, now_s=20.0)
     assert offset_s(one, 20.0) == pytest.approx(89_990.0, abs=0.1)
 
 
 def test_what_agrees_makes_the_known_one_newer():
     one = peer(1)
-    one.hear_clocks([told(1_000.0, age_s=0.0, spread_s=0.001)], rtt_s=RTT_S, now_s=10.0)
-    one.hear_clocks([told(1_050.0, age_s=0.0, spread_s=0.2)], rtt_s=RTT_S, now_s=60.0)
-    one.hear_clocks([told(90_000.0, age_s=20.0)], rtt_s=RTT_S, now_s=70.0)
+    one.hear_clocks("other", [told(1_000.0, age_s=0.0, spread_s=0.001)], rtt_s=RTT_S, now_s=10.0)
+    one.hear_clocks("other", [told(1_050.0, age_s=0.0, spread_s=0.2)], rtt_s=RTT_S, now_s=60.0)
+    one.hear_clocks("other", [told(90_000.0, age_s=20.0)], rtt_s=RTT_S, now_s=70.0)
     assert offset_s(one, 70.0) == pytest.approx(990.0, abs=0.1)
 
 
@@ -46,13 +54,13 @@ def test_two_who_remember_a_former_clock_do_not_keep_it_alive():
     """They talk to each other every second, and one of them hears the root now and then."""
     one, other = peer(1), peer(2)
     for each in (one, other):
-        each.hear_clocks([told(5_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=0.0)
+        each.hear_clocks("root", [told(5_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=0.0)
     for second in range(1, 30):
         now_s = float(second)
         if second == 5:
-            one.hear_clocks([told(100.0 + now_s, age_s=0.0)], rtt_s=RTT_S, now_s=now_s)
+            one.hear_clocks("root", [told(100.0 + now_s, age_s=0.0)], rtt_s=RTT_S, now_s=now_s)
         said = [each._sign_of(ROOT, None, now_s) for each in (one, other)]
-        other.hear_clocks(said[:1], rtt_s=RTT_S, now_s=now_s)
-        one.hear_clocks(said[1:], rtt_s=RTT_S, now_s=now_s)
+        other.hear_clocks("one", said[:1], rtt_s=RTT_S, now_s=now_s)
+        one.hear_clocks("other", said[1:], rtt_s=RTT_S, now_s=now_s)
     assert offset_s(one, 30.0) == pytest.approx(100.0, abs=0.2)
     assert offset_s(other, 30.0) == pytest.approx(100.0, abs=0.2)

@@ -315,12 +315,22 @@ def test_who_never_had_a_way_says_so_where_silence_could_be_a_turn(overlay) -> N
     assert peer.live_queries()
 
 
+def wayless(roots: range) -> root_signs.RootSigns:
+    found = root_signs.RootSigns(
+        0,
+        ways_to=lambda root: [],
+        name_of={root: f"s{root}" for root in roots},
+        config=OverlayConfig(),
+        patience_s=lambda: 20.0,
+    )
+    found.set_roots(dict.fromkeys(roots, ()))
+    return found
+
+
 def test_with_few_roots_nothing_is_said_of_one_that_there_never_was_a_way_to() -> None:
-    few = root_signs.RootSigns(0, ways_to=lambda root: [])
-    few.set_roots(range(1, 4))
+    few = wayless(range(1, 4))
     assert [few.say(now_s=float(n)) for n in range(20)] == [()] * 20
-    many = root_signs.RootSigns(0, ways_to=lambda root: [])
-    many.set_roots(range(1, ROOTS_MAX + 2))
+    many = wayless(range(1, ROOTS_MAX + 2))
     said = [many.say(now_s=float(n)) for n in range(20)]
     assert said[0] == ()
     assert {sign.age_s for sign in said[-1]} == {LOST_S}

@@ -369,3 +369,20 @@ def test_a_restarted_root_with_a_wrong_clock_waits_for_the_sites():
         root.work(now_s=DAY_S + second)
     assert root.published
     assert max(root.published) <= 7, "sites have come little more than a minute far"
+
+
+# What sites know of the root's
+
+
+def test_sites_that_go_by_an_unconfirmed_clock_are_told_with_the_answer():
+    query = msgspec.structs.replace(make_query(), time=TimeKind.AGE)
+    root = RootDesk(query, make_roster(2))
+    root.hear(state(query, 0, of=A), now_s=0.0)
+    root.hear(state(query, 1, of=B, is_clock_unconfirmed=True), now_s=0.0)
+    root.receive(whole(query, 0, 0, [1], of=A), whole(query, 0, 1, [2], of=B), now_s=31.0)
+    root.work(now_s=31.0)
+    envelope = root.newest(0).envelope
+    assert (envelope.clocks_unconfirmed, envelope.exact) == (1, True)
+    assert "the root's clock is unconfirmed at 1 site (s1)" in root.root.why(0).text()
+    root.hear(state(query, 1, of=B, number=2), now_s=32.0)
+    assert "unconfirmed" not in root.root.why(0).text()

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from headwater.algebra.acknowledgement import LIFE_BITS
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.columns import Column, Partial
 from headwater.algebra.incarnation import INCARNATION_MAX, incarnation_above
 from headwater.algebra.site_state import SiteState
-from headwater.root.ack_cutter import LIFE_BITS
 from headwater.root.outputs import KeepState
 from headwater.store.cube import Cube
 from headwater.store.root_ledger import RootLedger

@@ -36,7 +36,7 @@ from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
 from headwater.plan.timestamps import timestamp_us
 from headwater.root.envelope import Envelope
-from headwater.root.explain import OVER, SiteUnread
+from headwater.root.explain import OVER, SiteUnread, unconfirmed_text
 from headwater.root.view import site_offsets_s, sites_ahead, sites_unread
 from headwater.shown_text import shown_line, shown_within
 from headwater.store.results import ResultsReader
@@ -179,6 +179,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
         part=_part_text(query), trouble=_trouble_text(runtime, query),
         spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
         alarms=0 if root is None else len(root.alarms),
+        clocks=_clocks_text(runtime, query),
     )  # fmt: skip
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line
@@ -233,6 +234,12 @@ def _unread_text(runtime: SiteRuntime, query: Query) -> str:
         return told
     count = sum(one.unread.count for one in rest)
     return f"{told}; and {count} at {len(rest)} more {'site' if len(rest) == 1 else 'sites'}"
+
+
+def _clocks_text(runtime: SiteRuntime, query: Query) -> str:
+    root = runtime.node.root(str(query.id))
+    unconfirmed = () if root is None else root.table.unconfirmed()
+    return unconfirmed_text(unconfirmed) if unconfirmed else ""
 
 
 def _sites(runtime: SiteRuntime) -> api.SitesReply:

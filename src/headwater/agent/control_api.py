@@ -98,6 +98,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     elsewhere of the site that was asked."""
     alarms: int = 0
     """That stand at its root: ``headwater alarms`` there has them."""
+    clocks: str = ""
+    """By age: where the root's clock is unconfirmed, as the root knows it."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):

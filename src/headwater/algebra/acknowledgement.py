@@ -38,6 +38,10 @@ from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER
 
+LIFE_BITS = 32
+"""Acknowledgements are counted from the number of the ledger's start, which is durable, followed by
+so many zeros: those of a root that was started again are higher than those of its former process,
+which relays remember. No clock has a say in it."""
 LEAF_SITES = 256
 """Ordinals that a leaf covers. Fewer make more digests in every head, more make longer leaves; most
 members of a tree have nobody below them, and get one."""
@@ -105,6 +109,8 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     """For how long, at most, something may have waited unheard at the root, or this at those who
     handed it on, because they were busy. Nothing that was sent so much later than ``age_s`` tells
     is known to be lost."""
+    clock_s: float | None = None
+    """What the root's steady clock showed when it was cut: that of one life of its process."""
     filled: int = 0
     """The numbers of the leaves that there are, as a bitset."""
     digests: tuple[bytes, ...] = ()
@@ -114,6 +120,11 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     the leaves, which have digests."""
     leaves: tuple[AckLeaf, ...] = ()
     """Those at hand."""
+
+    @property
+    def life(self) -> tuple[int, int]:
+        """Which life of which ledger said this: a later one compares as larger."""
+        return self.root_incarnation, self.number >> LIFE_BITS
 
     @property
     def order(self) -> tuple[int, int]:

@@ -159,5 +159,8 @@ class SiteState(msgspec.Struct, frozen=True):
     """As the newest look at the source found it; told as seldom as the tally."""
     alarms: tuple[Alarm, ...] = ()
     """What the site has found to be wrong with its panes; each until the root has greeted it."""
+    is_clock_unconfirmed: bool = False
+    """By age: fewer than three neighbours agree on the root's clock as the site takes it, and one
+    who lies may have moved its records."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -37,6 +37,8 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock_tolerance_s: float = 60.0
     """A site whose clock is ahead of the others' by more than this closes panes by theirs, and says
     that its clock is off. Panes are sealed by theirs in any case."""
+    slew_max: float = 0.005
+    """By age, the offset to the root's clock follows small changes by this much in a second."""
     unread_wait_s: float = 30.0
     """So long are panes kept open for input that can't be read, such as a file without permission.
     Then they are closed without it, and are never exact."""

@@ -113,12 +113,13 @@ class Edge:
         now_s: float,
         refused: str | None = None,
         offset_s: float | None = None,
+        is_confirmed: bool = True,
     ) -> bool:
         """Answer for this query from now on, or decline all of it because it is ``refused``.
 
         ``offset_s``: how far the clock of the query's root is ahead of our steady one, where that
-        is known. True
-        when it is new here: the cube has no record of it.
+        is known, and whether enough neighbours say so. True when it is new here: the cube has no
+        record of it.
         """
         query_id = str(query.id)
         if self._to_change(query_id) is not None:
@@ -134,7 +135,7 @@ class Edge:
         edge.belief.others_s = self._others_s
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
-            edge.hear_clock(offset_s, now_s=now_s)
+            edge.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
         if kept is not None:
             resume(edge, kept, now_s=now_s)
         elif refused is None and len(self._edges) >= self._config.queries_max:
@@ -173,11 +174,13 @@ class Edge:
         if edge is not None:
             edge.begin_late(at_s)
 
-    def root_clock(self, query_id: str, offset_s: float, *, now_s: float) -> None:
+    def root_clock(
+        self, query_id: str, offset_s: float, *, is_confirmed: bool = True, now_s: float
+    ) -> None:
         """The clock of the query's root is ahead of our steady one by this much."""
         edge = self._to_change(query_id)
         if edge is not None:
-            edge.hear_clock(offset_s, now_s=now_s)
+            edge.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
 
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The site's wall clock is so far ahead of the steady one from now on."""

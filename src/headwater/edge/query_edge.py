@@ -43,8 +43,8 @@ class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
     __slots__ = (
-        "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_lateness_s", "_reading_s",
-        "_retention_s", "_sealed_s", "_told_offset_s", "ack_number",
+        "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_is_unconfirmed", "_lateness_s",
+        "_reading_s", "_retention_s", "_sealed_s", "_told_offset_s", "ack_number",
         "awaits_greeting", "belief", "book", "closed_through", "config", "cutting",
         "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures", "former_through",
         "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
@@ -80,7 +80,11 @@ class QueryEdge:
         self.cutting: dict[int, float] = {}
         """Panes of the cut that is under way, and when they were closed."""
         self.cutting_sent = False
-        self.time = RootTime(is_used=query.time is TimeKind.AGE, ahead_s=ahead_s)
+        self.time = RootTime(
+            is_used=query.time is TimeKind.AGE, ahead_s=ahead_s, slew_max=config.slew_max
+        )
+        self._is_unconfirmed = False
+        """By age: fewer than three neighbours agree on the clock that records are placed by."""
         self.belief = Belief(self.time, config)
         self.awaits_greeting = False
         self._cube_made_s: float | None = None
@@ -134,10 +138,14 @@ class QueryEdge:
             self.closed_through = max(self.closed_through, readable)
             self.word.has_changed = True
 
-    def hear_clock(self, offset_s: float, *, now_s: float) -> None:
+    def hear_clock(self, offset_s: float, *, is_confirmed: bool = True, now_s: float) -> None:
         """The root's clock is ahead by this much. When that is heard for the first time, reading
         may prove to have begun later, in the root's time, than the first pane says."""
         is_first = self.time.known_s is None
+        is_unconfirmed = self.time.is_used and not is_confirmed
+        if is_unconfirmed != self._is_unconfirmed:
+            self._is_unconfirmed = is_unconfirmed
+            self.word.has_changed = self.has_work = True
         self.time.hear(offset_s, now_s=now_s)
         if is_first and self._reading_s is not None:
             self.read_from(self._reading_s)
@@ -152,7 +160,9 @@ class QueryEdge:
 
     def snapshot(self) -> SiteState:
         return self.word.snapshot(
-            offset_s=self.time.known_s, root_incarnation=self.root_incarnation
+            offset_s=self.time.known_s,
+            root_incarnation=self.root_incarnation,
+            is_clock_unconfirmed=self._is_unconfirmed,
         )
 
     def live_anew(self, incarnation: int) -> None:

@@ -10,9 +10,10 @@ heartbeats tell::
 
 So by age no clock that is set while agents run moves a record, neither here nor at the root. Both
 distances are told now and then. Small changes of the root's are slewed, so that time never jumps
-for the noise of an estimate; a large one means that the root was started anew or that the estimate
-was poor, and is taken at once. Whatever clocks do, a pane that was closed stays closed: records
-that now belong to it come as its late updates.
+for the noise of an estimate, nor for a little lie; a large one means that the root was started anew
+or that the estimate was poor, and is taken at once: the overlay hands on none that one neighbour
+alone has told, where there are others to ask. Whatever clocks do, a pane that was closed stays
+closed: records that now belong to it come as its late updates.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from headwater.edge.wall_past import WallPast
 
 STEP_S = 0.25
 """A difference beyond this is taken at once."""
-SLEW = 0.005
-"""Below, the offset moves by this much in a second."""
+SLEW_MAX = 0.005
+"""Below, the offset moves by at most this much in a second."""
 
 
 class RootTime:
-    __slots__ = ("_heard_s", "_offset_s", "_told_s", "_wall", "is_used")
+    __slots__ = ("_heard_s", "_offset_s", "_slew_max", "_told_s", "_wall", "is_used")
 
-    def __init__(self, *, is_used: bool, ahead_s: float = 0.0) -> None:
+    def __init__(self, *, is_used: bool, ahead_s: float = 0.0, slew_max: float = SLEW_MAX) -> None:
         """``is_used`` is False for queries that go by the records' own timestamps."""
         self.is_used = is_used
+        self._slew_max = slew_max
         self._wall = WallPast(ahead_s)
         self._heard_s: float | None = None
         """How far the root's clock is ahead of the steady one, as last told; None: never."""
@@ -66,7 +68,7 @@ class RootTime:
         if self._heard_s is None or abs(apart_s) > STEP_S:
             self._offset_s = offset_s
         else:
-            most_s = SLEW * max(0.0, now_s - self._told_s)
+            most_s = self._slew_max * max(0.0, now_s - self._told_s)
             self._offset_s += max(-most_s, min(most_s, apart_s))
         self._heard_s, self._told_s = offset_s, now_s
 

@@ -242,7 +242,13 @@ class SiteWord:
             for pane in [pane for pane in known if pane < done_through]:
                 del known[pane]
 
-    def snapshot(self, *, offset_s: float | None = None, root_incarnation: int = 0) -> SiteState:
+    def snapshot(
+        self,
+        *,
+        offset_s: float | None = None,
+        root_incarnation: int = 0,
+        is_clock_unconfirmed: bool = False,
+    ) -> SiteState:
         return SiteState(
             query=self.query,
             ordinal=self.ordinal,
@@ -263,6 +269,7 @@ class SiteWord:
             root_incarnation=root_incarnation,
             unread=self.unread,
             alarms=self.alarms(),
+            is_clock_unconfirmed=is_clock_unconfirmed,
         )
 
     def empty(self) -> Ranges:

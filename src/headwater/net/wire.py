@@ -161,6 +161,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     twice_bytes: Number = 0
     """The last of the tally."""
     alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
+    is_clock_unconfirmed: bool = False
 
 
 class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
@@ -190,6 +191,7 @@ class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     """Which leaves there are."""
     digests: Annotated[bytes, Meta(max_length=LEAVES_MAX * DIGEST_BYTES)] = b""
     """Theirs, one after the other."""
+    clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -344,6 +346,7 @@ def wire_state(state: SiteState) -> WireState:
         WireUnread(state.unread.count, state.unread.named) if state.unread else None,
         state.tally.twice_bytes,
         tuple(WireAlarm(a.kind, a.first, a.last, a.text, a.carriers) for a in state.alarms),
+        state.is_clock_unconfirmed,
     )
 
 
@@ -368,6 +371,7 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         root_incarnation=wire.root_incarnation,
         unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
         alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
+        is_clock_unconfirmed=wire.is_clock_unconfirmed,
         proof=proof_of(signed),
     )
 
@@ -401,6 +405,7 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         ack.sites_clock_s,
         bitset.to_bytes(ack.filled),
         b"".join(ack.digests),
+        ack.clock_s,
     )
 
 
@@ -444,6 +449,7 @@ def checked_ack(
         listed=_normal(wire.listed),
         age_s=way.age_s,
         sites_clock_s=wire.sites_clock_s,
+        clock_s=wire.clock_s,
         late_s=way.late_s,
         filled=filled,
         digests=tuple(

@@ -29,6 +29,7 @@ from headwater.node.effects import (
 )
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
+from headwater.overlay.root_clock import RootClock
 from headwater.overlay.signatures import Signatures
 from headwater.plan.command import Command, Install
 from headwater.plan.duty import Admit, Duty, refusal_of
@@ -243,7 +244,10 @@ class Machines:
         for query_id, install in self.peer.live_queries().items():
             clock = self.peer.root_clock(install.query.root)
             if clock is not None:
-                self.edge.root_clock(query_id, clock.offset_s, now_s=now_s)
+                is_confirmed = clock.is_confirmed
+                self.edge.root_clock(
+                    query_id, clock.offset_s, is_confirmed=is_confirmed, now_s=now_s
+                )
 
     def room_bytes(self, query_id: str) -> int:
         """What is being loaded will need room too."""
@@ -288,17 +292,19 @@ class Machines:
         }
 
     def begin_awaited(self, *, now_s: float) -> None:
-        """A query by age begins when the clock that it goes by is known: a site that took its own
-        clock for it would place records where they do not belong. And one whose source has the name
-        of another begins when nobody reads that: it would be given the other's lines, which it was
-        not admitted to read."""
+        """A query by age begins when the clock that it goes by is known, and three neighbours have
+        agreed on it or have been waited for: a site that took its own clock for it, or that of one
+        who lies, would place records where they do not belong. And one whose source has the name of
+        another begins when nobody reads that: it would be given the other's lines, which it was not
+        admitted to read."""
         for query_id, query in list(self._awaited.items()):
             is_by_age = query.time is TimeKind.AGE
             clock = self.peer.root_clock(query.root)
-            is_timed = clock is not None or not is_by_age or self._edge_has(query_id)
+            is_ready = clock is not None and clock.is_ready
+            is_timed = is_ready or not is_by_age or self._edge_has(query_id)
             if is_timed and self.edge is not None and self.edge.in_the_way_of(query) is None:
                 del self._awaited[query_id]
-                self._begin_edge(query, None if clock is None else clock.offset_s, now_s=now_s)
+                self._begin_edge(query, clock, now_s=now_s)
 
     def _edge_has(self, query_id: str) -> bool:
         return self.edge is not None and self.edge.has_kept(query_id)
@@ -314,12 +320,18 @@ class Machines:
             raise QueryRefused(refused)
         return self._merger_of(query)
 
-    def _begin_edge(self, query: Query, offset_s: float | None, *, now_s: float) -> None:
+    def _begin_edge(self, query: Query, clock: RootClock | None, *, now_s: float) -> None:
         assert self.edge is not None, "only a site with data awaits a query"
         query_id, refused = str(query.id), self._refusal(query, Duty.READ)
         is_new = False
         try:
-            is_new = self.edge.install(query, now_s=now_s, refused=refused, offset_s=offset_s)
+            is_new = self.edge.install(
+                query,
+                now_s=now_s,
+                refused=refused,
+                offset_s=None if clock is None else clock.offset_s,
+                is_confirmed=clock is not None and clock.is_confirmed,
+            )
         except Exception as error:  # admitted, and yet not understood: it fails alone
             refused = _unopened(error)
         if refused is not None:

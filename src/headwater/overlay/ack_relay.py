@@ -12,7 +12,7 @@ us, may come by another way, and is then handed on by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -46,8 +46,8 @@ def tree_of(number: int, count: int) -> int:
 
 class AckRelay:
     __slots__ = (
-        "_below", "_bringers", "_cast", "_neighbours", "_own_leaf", "_reconciliation", "_roster",
-        "_router", "_signatures", "_tray", "_wake",
+        "_below", "_bringers", "_cast", "_neighbours", "_on_heard", "_own_leaf", "_reconciliation",
+        "_roster", "_router", "_signatures", "_tray", "_wake",
     )  # fmt: skip
 
     def __init__(
@@ -62,7 +62,11 @@ class AckRelay:
         reconciliation: Reconciliation,
         signatures: Signatures,
         tray: Tray,
+        on_heard: Callable[[Acknowledgement, str], float],
     ) -> None:
+        """``on_heard`` is told of each that its root has signed, and who that is; it says how old
+        that can be at most, by the root's clock."""
+        self._on_heard = on_heard
         self._own_leaf = ordinal // LEAF_SITES
         self._roster = roster
         self._cast = AckCast()
@@ -106,11 +110,10 @@ class AckRelay:
             text = f"acknowledgement of {ack.query}: it is not signed by {query.root}"
             self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
             return
+        sound = msgspec.structs.replace(ack, leaves=self._sound(ack, ack.leaves, sender))
+        age_s = min(ack.age_s + one_way_s, self._on_heard(sound, query.root))
         aged = msgspec.structs.replace(
-            ack,
-            leaves=self._sound(ack, ack.leaves, sender),
-            age_s=ack.age_s + one_way_s,
-            late_s=ack.late_s + self._wake.late_s(now_s),
+            sound, age_s=age_s, late_s=ack.late_s + self._wake.late_s(now_s)
         )
         self._accept(aged, sender, now_s=now_s)
 
@@ -172,6 +175,7 @@ class AckRelay:
         if ack is None:
             return
         if any(leaf.number == self._own_leaf for leaf in fresh):
+            self._on_heard(ack, query.root)
             self._tray.put(AckDelivered(ack))
         for child in self._receivers(query, held, now_s=now_s):
             further = self._trimmed(ack, fresh, query, child, now_s=now_s)

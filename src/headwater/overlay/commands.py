@@ -38,8 +38,8 @@ ASIDE_NAMED_MAX = 8
 
 class Commands:
     __slots__ = (
-        "_config", "_federation", "_neighbours", "_on_installed", "_on_removed", "_roster",
-        "_signatures", "_site", "_tray", "_untold", "aside", "log", "reconciliation",
+        "_config", "_federation", "_knows_clock", "_neighbours", "_on_installed", "_on_removed",
+        "_roster", "_signatures", "_site", "_tray", "_untold", "aside", "log", "reconciliation",
     )  # fmt: skip
 
     def __init__(
@@ -52,9 +52,13 @@ class Commands:
         neighbours: Neighbours,
         signatures: Signatures,
         tray: Tray,
-        on_installed: Callable[[Install], None],
+        on_installed: Callable[[Install, str | None], None],
         on_removed: Callable[[str], None],
+        knows_clock: Callable[[str], bool],
     ) -> None:
+        """``on_installed`` is told who handed it over, if anybody did; ``knows_clock``, whether the
+        clock of this root is known without an install's word."""
+        self._knows_clock = knows_clock
         self.log = CommandLog()
         self.reconciliation = Reconciliation(self.log, every_s=config.reconcile_every_s)
         self._site = site
@@ -84,7 +88,7 @@ class Commands:
         self.log.restore(sound, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
         for install in self.log.live.values():
-            self._on_installed(install)
+            self._on_installed(install, None)
 
     def _sound(
         self, installs: Iterable[Install], aside: dict[str, str]
@@ -165,13 +169,23 @@ class Commands:
             self._tray.refuse(sender, problem)
             return
         if isinstance(command, Install):
-            command = msgspec.structs.replace(command, age_s=command.age_s + one_way_s)
+            command = self._heard(command, one_way_s=one_way_s)
             if self.log.take(command) is not Verdict.KNOWN:
-                self._accepted(command, [], now_s=now_s)
+                self._accepted(command, [], now_s=now_s, sender=sender)
         if count is not None and self.log.is_newer(count):
             self._tell_removed(self._adopt(count))
         self._flood(CommandMessage(command, count), sender=sender)
         self._settle()
+
+    def _heard(self, install: Install, *, one_way_s: float) -> Install:
+        """What it says of the root's clock is the word of whoever handed it over. Who knows better
+        does not hand that on as its own."""
+        is_known = self._knows_clock(install.query.root)
+        return msgspec.structs.replace(
+            install,
+            age_s=install.age_s + one_way_s,
+            root_clock_s=None if is_known else install.root_clock_s,
+        )
 
     def _problem_with_message(self, command: Command, count: Count | None) -> str | None:
         """Looked at before any signature is."""
@@ -281,11 +295,18 @@ class Commands:
         self._untold[count.installer] = count
         return self.log.adopt(count)
 
-    def _accepted(self, command: Command, removed: list[QueryId], *, now_s: float) -> None:
+    def _accepted(
+        self,
+        command: Command,
+        removed: list[QueryId],
+        *,
+        now_s: float,
+        sender: str | None = None,
+    ) -> None:
         """Durable first, then acted on, then told to the rest of the federation."""
         self._tell_accepted(command)
         if isinstance(command, Install):
-            self._on_installed(command)
+            self._on_installed(command, sender)
             self.reconciliation.installed(str(command.query.id), now_s=now_s)
         else:
             self._forget(str(command.id))

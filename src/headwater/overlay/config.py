@@ -25,6 +25,14 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reconcile_every_s: float = 1.0
     """How often, at most, two neighbours compare their commands while their digests differ."""
 
+    clock_apart_s: float = 0.25
+    """What neighbours may differ by on a root's clock, beside what each says that it may be wrong
+    by; who is farther from the middle is set aside, and shown."""
+    clock_vote_s: float = 6.0
+    """So long does a query by age wait for three neighbours who agree on its root's clock, where
+    there are three, and five times as long where they disagree; then it begins, and says that its
+    clock is unconfirmed."""
+
     coordinates_every_s: float = 60.0
     """How often the table of coordinates is told on; latencies change over minutes."""
 

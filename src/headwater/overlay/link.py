@@ -36,7 +36,7 @@ RTT_MAX_S = 60.0
 class Link:
     __slots__ = (
         "_asleep_s", "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s",
-        "_interval_s", "_is_full", "_up_s", "_ways", "handed_bytes", "has_been_heard",
+        "_interval_s", "_is_full", "_up_s", "_ways", "beat_rtt_s", "handed_bytes", "has_been_heard",
         "has_turned", "is_silent", "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s",
         "site",
     )  # fmt: skip
@@ -48,6 +48,9 @@ class Link:
         self.rtt_s: float | None = None
         """Averaged."""
         self.last_rtt_s: float | None = None
+        self.beat_rtt_s: float | None = None
+        """As the newest heartbeat measured it; None: it did not. However late that came, it tells
+        a clock within half of it."""
         self.has_turned = False
         """It has found or lost a way to some root; for whoever asks to set it back."""
         self.queued_bytes = 0
@@ -141,12 +144,13 @@ class Link:
         self._echo_s = beat.sent_s
         self._echo_came_s = now_s
         self._asleep_s = 0.0
+        self.beat_rtt_s = None
         if beat.echo_s is not None:
             rtt_s = now_s - beat.echo_s - beat.echo_held_s
             if 0.0 <= rtt_s <= RTT_MAX_S:
                 known_s = rtt_s if self.rtt_s is None else self.rtt_s
                 self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
-                self.last_rtt_s = rtt_s
+                self.last_rtt_s = self.beat_rtt_s = rtt_s
         self._hear_ways(beat, own=own, now_s=now_s)
 
     def _hear_ways(self, beat: Heartbeat, *, own: int, now_s: float) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from headwater.algebra.budget import Budget
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.dialling import Backoff, is_dialler
-from headwater.overlay.link import Link
+from headwater.overlay.link import PROGRESS_BEATS, PROGRESS_BEATS_PER_LEVEL, Link
 from headwater.overlay.messages import BeatWord, Heartbeat
 from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
 from headwater.overlay.root_signs import RootWay
@@ -30,6 +30,9 @@ BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
 NEWS_EVERY_S = 0.25
 """News of a way lost or found do not wait for the next heartbeat, but come no more often."""
+
+PATIENCES = 2.0
+"""Clocks are told on by whoever has heard the middle of what others say, not the newest."""
 
 
 class Neighbours:
@@ -137,6 +140,11 @@ class Neighbours:
             turn_beats=self._turns.turn_beats,
             now_s=now_s,
         )
+
+    def patience_s(self) -> float:
+        """How long news of a root may take to come here, by any of the ways."""
+        beat_s = self._config.heartbeat_every_s * self._turns.turn_beats
+        return PATIENCES * (PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * self._level) * beat_s
 
     def guests(self) -> list[str]:
         return [

@@ -11,13 +11,18 @@ from itertools import islice
 
 import msgspec
 
+from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.site_state import SiteState
+from headwater.overlay.clock_proof import ClockBounds, ClockProofs
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.last_resort import LastResort
+from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.live_query import FEDERATION, LiveQuery
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Dial, Hangup
-from headwater.overlay.root_signs import RootClock, RootSign, RootSigns, RootWay
+from headwater.overlay.root_clock import RootClock
+from headwater.overlay.root_signs import RootSign, RootSigns, RootWay
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router, Way
 from headwater.overlay.tray import Tray
@@ -30,7 +35,7 @@ DRAIN_LIVES = 2
 class Pathfinder:
     __slots__ = (
         "_above", "_below", "_drained_s", "_federation", "_goes_down", "_home", "_neighbours",
-        "_resort", "_roster", "_signs", "_summary_life_s", "_tray", "router",
+        "_proofs", "_resort", "_roster", "_signs", "_summary_life_s", "_tray", "router",
     )  # fmt: skip
 
     def __init__(
@@ -52,7 +57,14 @@ class Pathfinder:
         self._summary_life_s = config.summary_life_s
         self._neighbours = neighbours
         self._tray = tray
-        self._signs = RootSigns(ordinal, ways_to=self._ways_to)
+        self._signs = RootSigns(
+            ordinal,
+            ways_to=self._ways_to,
+            name_of=roster.name_of,
+            config=config,
+            patience_s=neighbours.patience_s,
+        )
+        self._proofs = ClockProofs(ordinal)
         self._resort = LastResort(
             ordinal,
             roster=roster,
@@ -90,6 +102,7 @@ class Pathfinder:
         self._drained_s.pop(query_id, None)
         self.router.discard(query_id)
         self._resort.discard_query(query_id)
+        self._proofs.discard_query(query_id)
         self.relate()
 
     def relate(self) -> None:
@@ -115,15 +128,25 @@ class Pathfinder:
             roots={site: frozenset(of_site) for site, of_site in roots.items()},
             root_count=len(known),
         )
-        self._signs.set_roots(known)
+        self._signs.set_roots({root: frozenset(self._above.get(root, ())) for root in known})
+        self._proofs.keep_roots({self._roster.name_of[root] for root in self._above})
         unreachable = self._neighbours.unreachable()
         if unreachable:
             self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")
 
     # The roots
 
-    def hear(self, beat: Heartbeat, *, rtt_s: float | None, now_s: float) -> None:
-        self._signs.hear_clocks(beat.roots, rtt_s=rtt_s, now_s=now_s)
+    def hear(self, sender: str, beat: Heartbeat, *, rtt_s: float | None, now_s: float) -> None:
+        self._signs.hear_clocks(sender, beat.roots, rtt_s=rtt_s, now_s=now_s)
+
+    def sent(self, state: SiteState, *, now_s: float) -> None:
+        """This site's own word leaves; an acknowledgement that greets it is newer."""
+        self._proofs.sent(state, now_s=now_s)
+
+    def heard(self, ack: Acknowledgement, *, root: str, now_s: float) -> None:
+        """A word that the root has signed."""
+        bounds = self._proofs.heard(ack, root=root, now_s=now_s)
+        self._signs.prove(self._roster.ordinal_of[root], bounds)
 
     def has_news(self) -> bool:
         """Neighbours should hear soon of a way that was lost or found."""
@@ -137,6 +160,21 @@ class Pathfinder:
         """A message of this age told what the clock of this root showed."""
         ordinal = self._roster.ordinal_of[root]
         self._signs.seed(ordinal, clock_s, age_s=age_s, now_s=self._tray.now_s)
+
+    def tell_aside(self) -> None:
+        """Who contradicts all others about a root's clock is shown."""
+        for root, voter, off_s in self._signs.aside():
+            text = f"{voter} says {off_s:+.3f} s of the clock of {self._roster.name_of[root]}"
+            self._tray.note("clock set aside", f"{text}; the others agree without it")
+        now_s = self._tray.now_s
+        for root, voter, off_s in self._signs.long_aside(now_s=now_s):
+            text = f"{off_s:+.3f} s of the clock of {self._roster.name_of[root]}, for long"
+            lie = Untrue.of(LieKind.CLOCK, f"it says {text}; the others agree without it")
+            self._tray.lies.add(lie, sender=voter, now_s=now_s)
+
+    def clock_bounds(self, root: str) -> ClockBounds | None:
+        """What the root's own signature proves of its clock."""
+        return self._proofs.of(root)
 
     def root_clock(self, root: str) -> RootClock | None:
         ordinal = self._roster.ordinal_of.get(root, -1)
@@ -187,6 +225,7 @@ class Pathfinder:
         more is left, and so are trees that have drained. Without a query that leads home the
         federation itself looks: who is cut off would not hear of new ones."""
         self._retire_plans(now_s=now_s)
+        self.tell_aside()
         self._goes_down = set()
         for query in self.router.queries():
             if not query.is_root and query.is_member:

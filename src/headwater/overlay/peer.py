@@ -25,6 +25,7 @@ from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger, Summary
 from headwater.overlay.ack_relay import AckRelay
 from headwater.overlay.carrier import Carrier
+from headwater.overlay.clock_proof import ClockBounds
 from headwater.overlay.command_log import commanded
 from headwater.overlay.commands import Commands
 from headwater.overlay.config import OverlayConfig
@@ -47,13 +48,13 @@ from headwater.overlay.messages import (
 from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Output
 from headwater.overlay.pathfinder import Pathfinder
-from headwater.overlay.root_signs import RootClock
+from headwater.overlay.root_clock import RootClock
 from headwater.overlay.roster_index import index_of
 from headwater.overlay.router import Way
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
-from headwater.overlay.trust import problem_with_heartbeat
+from headwater.overlay.trust import AGE_MAX_S, problem_with_heartbeat
 from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import Query
@@ -71,9 +72,9 @@ UNSAID = BeatWord(0)
 
 class Peer:
     __slots__ = (
-        "_acks", "_asked_s", "_carrier", "_commands", "_coordinates", "_due_s", "_is_restoring",
-        "_merger_of", "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states",
-        "_tray", "_wake", "_word_count", "site",
+        "_acks", "_asked_s", "_carrier", "_clock_apart_s", "_commands", "_coordinates", "_due_s",
+        "_merger_of", "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states", "_tray",
+        "_wake", "_word_count", "site",
     )  # fmt: skip
 
     def __init__(
@@ -92,8 +93,8 @@ class Peer:
         self._ordinal = self._roster.ordinal_of[site]
         self._merger_of = merger_of
         self._tray = Tray(notice_every_s=config.notice_every_s)
-        self._is_restoring = False
         self._word_count = 0
+        self._clock_apart_s = config.clock_apart_s
         self._due_s: float | None = None
         """The next deadline, until something moves it."""
         self._asked_s = 0.0
@@ -132,6 +133,7 @@ class Peer:
             tray=self._tray,
             on_installed=self._installed,
             on_removed=self._removed,
+            knows_clock=self._knows_clock,
         )
         self._acks = AckRelay(
             self._ordinal,
@@ -143,6 +145,7 @@ class Peer:
             reconciliation=self._commands.reconciliation,
             signatures=signatures,
             tray=self._tray,
+            on_heard=self._heard_root,
         )
         self._carrier = Carrier(
             site,
@@ -175,9 +178,7 @@ class Peer:
         """What was durable when the agent ended; before anything else. ``aside`` are queries whose
         install can't be read, and why."""
         self._due_s = None
-        self._is_restoring = True
         self._commands.restore(commands, counts, aside)
-        self._is_restoring = False
 
     def link_up(self, site: str, *, now_s: float) -> None:
         """A link to this site is open, whoever opened it."""
@@ -326,6 +327,9 @@ class Peer:
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""
         self._begin(now_s)
+        states = tuple(states)
+        for state in states:
+            self._paths.sent(state, now_s=now_s)
         self._states.report(states, now_s=now_s)
 
     def acknowledge(self, ack: Acknowledgement, *, now_s: float) -> None:
@@ -376,6 +380,10 @@ class Peer:
     def root_clock(self, root: str) -> RootClock | None:
         """How the clock of a root differs from this peer's; None: not known."""
         return self._paths.root_clock(root)
+
+    def clock_bounds(self, root: str) -> ClockBounds | None:
+        """What the signature of a root proves of its clock; None: nothing."""
+        return self._paths.clock_bounds(root)
 
     def ways(self, query_id: str) -> list[Way]:
         """This peer's parents on each tree of a query, and the host of the last resort."""
@@ -454,7 +462,7 @@ class Peer:
         sender, is_first = link.site, not link.has_beat
         word = self._word() if is_first and beat.echo_s is None else UNSAID
         self._tray.put(*self._neighbours.receive(link, beat, word=word, now_s=now_s))
-        self._paths.hear(beat, rtt_s=link.last_rtt_s, now_s=now_s)
+        self._paths.hear(sender, beat, rtt_s=link.beat_rtt_s, now_s=now_s)
         if link.has_turned or self._paths.awaits(sender):
             link.has_turned = False
             self._look_and_tell(now_s=now_s)
@@ -494,7 +502,22 @@ class Peer:
         self._tray.note("stranger", f"{site[:80]!r} is not another site of the roster")
         return False
 
-    def _installed(self, install: Install) -> None:
+    def _knows_clock(self, root: str) -> bool:
+        clock = self._paths.root_clock(root)
+        return clock is not None and clock.is_confirmed
+
+    def _heard_root(self, ack: Acknowledgement, root: str) -> float:
+        """How old it can be. Its age is its carriers' word, and what the sites' clocks show now is
+        told by that; but when it was cut the root has signed."""
+        now_s = self._tray.now_s
+        self._paths.heard(ack, root=root, now_s=now_s)
+        clock = self._paths.root_clock(root)
+        if ack.clock_s is None or clock is None or not clock.is_confirmed:
+            return AGE_MAX_S
+        apart_s = clock.spread_at(now_s) + self._clock_apart_s
+        return max(0.0, now_s + clock.offset_s - ack.clock_s + apart_s)
+
+    def _installed(self, install: Install, sender: str | None) -> None:
         query, problem = open_query(
             install,
             former=self._router.query(str(install.query.id)),
@@ -505,8 +528,9 @@ class Peer:
         if problem is not None:
             self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}")
         self._paths.add(query)
-        if install.root_clock_s is not None and not self._is_restoring:
-            self._paths.seed_clock(query.root, install.root_clock_s, age_s=install.age_s)
+        if install.root_clock_s is not None and sender is not None:
+            clock_s, age_s = install.root_clock_s, install.age_s
+            self._paths.seed_clock(query.root, clock_s, age_s=age_s)
 
     def _removed(self, query_id: str) -> None:
         self._paths.discard(query_id)

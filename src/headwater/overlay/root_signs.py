@@ -14,16 +14,20 @@ prompt and yet cut off from the root.
 itself believing in a root that is gone.
 
 *Time.* Own clock plus ``offset_s`` is the root's clock, within half a round trip for each hop. Both
-are the steady clocks of their processes: that a wall clock is set changes nothing here. Of all
-samples the one with the smallest such *spread* counts (the minimum filter), until drift may have
-made it worse than a newer one.
+are the steady clocks of their processes: that a wall clock is set changes nothing here. What one
+neighbour says is one vote (``clock_votes.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
+
+from headwater.overlay.clock_proof import ClockBounds
+from headwater.overlay.clock_votes import ClockVotes
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.root_clock import RootClock
 
 ROOTS_MAX = 16
 """Roots that one heartbeat speaks of; where there are more, they take turns (``sign_turns``)."""
@@ -32,13 +36,13 @@ SIGNS_MAX = 2 * ROOTS_MAX
 WORDS_AWAITED = 8
 """So often nothing is said of a root that there never was a way to; where roots take turns, that
 there is none is said then, for silence would be taken for a turn that has not come."""
-DRIFT_MAX = 200e-6
-"""How far clocks run apart, in seconds a second: twice what quartz is allowed (100 ppm)."""
-STEP_MIN_S = 0.001
 VIA_MAX = 8
 """Peers that a sign names: more than trees are high, so that a ring is seen for what it is."""
 SEED_SPREAD_S = 0.1
 """An installer does not know the root's clock better than this."""
+SPREAD_MAX_S = 600.0
+"""Who may be wrong by more knows nothing of a clock. Told on, it would grow with each hop, until
+our heartbeats were refused for it."""
 LOST_S = 1e9
 """The age of a sign that says: I have no way to this root."""
 
@@ -75,61 +79,106 @@ class RootWay(msgspec.Struct, frozen=True, order=True):
 NO_WAY = RootWay(float("-inf"))
 
 
-class RootClock(msgspec.Struct, frozen=True):
-    """The root's clock is ours plus ``offset_s``, give or take ``spread_s`` at ``at_s``."""
-
-    offset_s: float
-    spread_s: float
-    at_s: float
-    told_s: float = float("-inf")
-    """When the root last told what agrees with it, on our clock."""
-
-    def spread_at(self, now_s: float) -> float:
-        past_s = now_s - self.at_s
-        return self.spread_s + DRIFT_MAX * past_s if past_s > 0.0 else self.spread_s
-
-
 class RootSigns:
-    """``ways_to`` finds the ways to a root that are to be told, the best one first."""
+    """``ways_to`` finds the ways to a root that are to be told, the best one first; ``patience_s``
+    is how long news of a root may take."""
 
-    __slots__ = ("_clocks", "_has_way", "_ordinal", "_own", "_unsaid", "_ways_to")
+    __slots__ = (
+        "_config", "_has_way", "_name_of", "_ordinal", "_own", "_patience_s", "_unsaid", "_votes",
+        "_ways_to",
+    )  # fmt: skip
 
-    def __init__(self, ordinal: int, *, ways_to: Callable[[int], list[RootWay]]) -> None:
+    def __init__(
+        self,
+        ordinal: int,
+        *,
+        ways_to: Callable[[int], list[RootWay]],
+        name_of: Mapping[int, str],
+        config: OverlayConfig,
+        patience_s: Callable[[], float],
+    ) -> None:
         self._ordinal = ordinal
         self._ways_to = ways_to
+        self._name_of = name_of
+        self._config = config
+        self._patience_s = patience_s
         self._has_way: dict[int, bool | None] = {}
         """By root: what was last said of it; None: nothing yet."""
         self._unsaid: dict[int, int] = {}
         """By root: how often nothing was said of it."""
-        self._clocks: dict[int, RootClock] = {}
+        self._votes: dict[int, ClockVotes] = {}
+        """On the clocks of all roots but this peer itself."""
         self._own: frozenset[int] = frozenset()
 
-    def set_roots(self, roots: Iterable[int]) -> None:
-        """The roots of the queries that are live here: at most as many as there are queries."""
-        wanted = sorted(set(roots))
+    def set_roots(self, parents: Mapping[int, Collection[str]]) -> None:
+        """The roots of the queries that are live here, at most as many as there are queries, and
+        who is above us in their trees."""
+        wanted = sorted(parents)
         self._own = frozenset(wanted) & {self._ordinal}
         self._has_way = {root: self._has_way.get(root) for root in wanted}
         self._unsaid = {root: count for root, count in self._unsaid.items() if root in wanted}
-        self._clocks = {root: clock for root, clock in self._clocks.items() if root in wanted}
+        self._votes = {
+            root: self._votes.get(root) or self._new_votes(root)
+            for root in wanted
+            if root not in self._own
+        }
+        for root, votes in self._votes.items():
+            votes.set_parents(parents[root])
 
-    def hear_clocks(self, signs: Iterable[RootSign], *, rtt_s: float | None, now_s: float) -> None:
-        """A clock may be learned from anybody, whether or not summaries go there."""
+    def _new_votes(self, root: int) -> ClockVotes:
+        config = self._config
+        return ClockVotes(
+            self._name_of[root], apart_s=config.clock_apart_s, vote_s=config.clock_vote_s
+        )
+
+    def hear_clocks(
+        self, sender: str, signs: Iterable[RootSign], *, rtt_s: float | None, now_s: float
+    ) -> None:
+        """A clock may be learned from anybody with a way to the root, whether or not summaries go
+        there; but an echo of our own word is no vote."""
         if rtt_s is None:
             return
         for sign in signs:
-            is_known = sign.root in self._has_way and sign.root not in self._own
-            if is_known and sign.clock_s is not None:
+            votes = self._votes.get(sign.root)
+            if votes is None or sign.clock_s is None or self._ordinal in sign.via:
+                continue
+            if sign.spread_s > SPREAD_MAX_S:
+                continue
+            if sign.age_s < LOST_S or sender in votes.parents or not votes.parents:
                 offset_s = sign.clock_s + rtt_s / 2 - now_s
                 told_s = now_s - rtt_s / 2 - sign.clock_age_s
-                clock = RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s, told_s)
-                self._learn(sign.root, clock)
+                votes.hear(sender, RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s, told_s))
 
     def seed(self, root: int, clock_s: float, *, age_s: float, now_s: float) -> None:
-        """A message of this age told what the root's clock showed when it left. Its age is made of
-        half round trips, so that is about as far as it can be trusted."""
-        if root in self._has_way and root not in self._own:
+        """A message of this age, as a neighbour hands it on, told what the root's clock showed when
+        it left. Its age is made of half round trips, so that is about as far as it can be trusted,
+        until a neighbour has said better."""
+        votes = self._votes.get(root)
+        if votes is not None:
             offset_s = clock_s + age_s - now_s
-            self._learn(root, RootClock(offset_s, SEED_SPREAD_S + age_s, now_s, now_s - age_s))
+            votes.seed(RootClock(offset_s, SEED_SPREAD_S + age_s, now_s, now_s - age_s))
+
+    def prove(self, root: int, bounds: ClockBounds | None) -> None:
+        """What the root's own signature says of its clock."""
+        votes = self._votes.get(root)
+        if votes is not None:
+            votes.prove(bounds)
+
+    def aside(self) -> Iterable[tuple[int, str, float]]:
+        """(root, neighbour, by how much) of votes that are far off the others."""
+        return (
+            (root, voter, off_s)
+            for root, votes in self._votes.items()
+            for voter, off_s in votes.aside.items()
+        )
+
+    def long_aside(self, *, now_s: float) -> Iterable[tuple[int, str, float]]:
+        """The same of those who have been so for long: no root has started anew meanwhile."""
+        return (
+            (root, voter, off_s)
+            for root, votes in self._votes.items()
+            for voter, off_s in votes.long_aside(now_s=now_s).items()
+        )
 
     def say(self, *, now_s: float) -> tuple[RootSign, ...]:
         """All that there is to say; roots to which there never was a way are left out. Signs of
@@ -159,8 +208,9 @@ class RootSigns:
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
-            return RootClock(0.0, 0.0, now_s, now_s)
-        return self._clocks.get(root)
+            return RootClock(0.0, 0.0, now_s, now_s, is_confirmed=True, is_ready=True)
+        votes = self._votes.get(root)
+        return None if votes is None else votes.count(patience_s=self._patience_s(), now_s=now_s)
 
     def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:
         sign = RootSign(root, LOST_S) if way is None else _sign(root, way, now_s)
@@ -171,21 +221,6 @@ class RootSigns:
             root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via,
             sign.by_host, min(max(0.0, now_s - clock.told_s), LOST_S),
         )  # fmt: skip
-
-    def _learn(self, root: int, heard: RootClock) -> None:
-        """A sample that can't be true beside the known one means that a clock was set, if the root
-        told it later."""
-        known = self._clocks.get(root)
-        if known is not None:
-            known_spread_s = known.spread_at(heard.at_s)
-            apart_s = abs(known.offset_s - heard.offset_s)
-            if apart_s > known_spread_s + heard.spread_s + STEP_MIN_S:
-                heard = heard if heard.told_s > known.told_s else known
-            else:
-                best = known if known_spread_s < heard.spread_s else heard
-                told_s = max(known.told_s, heard.told_s)
-                heard = msgspec.structs.replace(best, told_s=told_s)
-        self._clocks[root] = heard
 
 
 def _sign(root: int, way: RootWay, now_s: float) -> RootSign:

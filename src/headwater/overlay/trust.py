@@ -44,6 +44,8 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
     for sign in beat.roots:
         if not 0.0 <= sign.age_s <= AGE_MAX_S or not 0.0 <= sign.spread_s <= AGE_MAX_S:
             return "heartbeat: a sign of a root with an impossible age or spread"
+        if not 0.0 <= sign.clock_age_s <= AGE_MAX_S:
+            return "heartbeat: a root's clock with an impossible age"
         if sign.clock_s is not None and not abs(sign.clock_s) < TIME_MAX_S:
             return "heartbeat: a root's clock that no clock shows"
     return None if beat.coordinate is None else problem_with_coordinate(beat.coordinate)
@@ -125,6 +127,8 @@ def problem_with_ack(
         return f"acknowledgement of {ack.query} from {sender}: not on our way to its root"
     if not 0.0 <= ack.age_s <= AGE_MAX_S or not 0.0 <= ack.late_s <= AGE_MAX_S:
         return f"acknowledgement of {ack.query}: age {ack.age_s} s, late by {ack.late_s} s"
+    if ack.clock_s is not None and not abs(ack.clock_s) < TIME_MAX_S:
+        return f"acknowledgement of {ack.query}: a root's clock that no clock shows"
     return None
 
 

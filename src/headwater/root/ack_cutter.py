@@ -17,6 +17,7 @@ from heapq import nlargest
 from itertools import chain, zip_longest
 
 from headwater.algebra.acknowledgement import (
+    LIFE_BITS,
     Acknowledgement,
     ExtraHeld,
     PaneHeld,
@@ -30,10 +31,6 @@ from headwater.root.pane_board import PaneBoard
 from headwater.root.scoreboard import Scoreboard
 
 NEVER_S = -1e18
-LIFE_BITS = 32
-"""Acknowledgements are counted from the number of the ledger's start, which is durable, followed by
-so many zeros: those of a root that was started again are higher than those of its former process,
-which relays remember. No clock has a say in it."""
 
 
 class SpellingList:
@@ -171,6 +168,7 @@ class AckCutter:
             held=held,
             listed=self._listed(first_listed),
             sites_clock_s=sites_clock_s,
+            clock_s=now_s,
             late_s=late_s,
         )
         greetings = scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s)

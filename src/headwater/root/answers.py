@@ -174,6 +174,7 @@ class Answers:
             trigger=trigger,
             tally=self._scoreboard.table.tally,
             damaged=found.damaged,
+            clocks_unconfirmed=len(self._scoreboard.table.unconfirmed()),
             part=self._query.part,
             alarms=found.alarms,
             alarm_count=found.alarm_count,

@@ -149,6 +149,8 @@ class Envelope(msgspec.Struct, frozen=True):
     """Over all sites, since the query began."""
     damaged: int = 0
     """Sites that lost input bytes of this window, or may have read some twice."""
+    clocks_unconfirmed: int = 0
+    """By age: sites that place records by a clock on which fewer than three neighbours agree."""
     rows: int | None = None
     """How many rows the answer has; filled in by who publishes it."""
     part: Part | None = None

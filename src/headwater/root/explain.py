@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from headwater.algebra.panes import MICROS
@@ -13,6 +15,7 @@ from headwater.root.envelope import Envelope, LeftOut, MissingSite, WindowAlarm
 
 SITES_SHOWN_MAX = 50
 ALARMS_SHOWN_MAX = 8
+UNCONFIRMED_NAMED_MAX = 3
 BEFORE_BEGIN = "before the begin"
 OVER = "over"
 NO_ANSWER_KEPT = (
@@ -45,6 +48,17 @@ class SiteUnread(msgspec.Struct, frozen=True):
         return f"{self.site}: {self.unread.text()}"
 
 
+def unconfirmed_text(sites: Sequence[str]) -> str:
+    """
+    >>> unconfirmed_text(["fra", "lhr", "muc", "ord"])
+    "the root's clock is unconfirmed at 4 sites (fra, lhr, muc, …): fewer than three agree on it"
+    """
+    count = "1 site" if len(sites) == 1 else f"{len(sites)} sites"
+    more = ["…"] if len(sites) > UNCONFIRMED_NAMED_MAX else []
+    named = ", ".join((*sites[:UNCONFIRMED_NAMED_MAX], *more))
+    return f"the root's clock is unconfirmed at {count} ({named}): fewer than three agree on it"
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """What the root knows of one window at this moment."""
 
@@ -71,6 +85,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Sites that read records from the future, whatever window they are for."""
     unread: tuple[SiteUnread, ...] = ()
     """Sites that do not read some of their input, whatever window it is for."""
+    unconfirmed: tuple[str, ...] = ()
+    """By age: sites that go by a clock on which fewer than three neighbours agree."""
     part: Part | None = None
     """Of a stream with several roots: which one."""
     left_out: LeftOut = LeftOut()
@@ -103,6 +119,8 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
         lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
+        if self.unconfirmed:
+            lines.append(f"  {unconfirmed_text(self.unconfirmed)}")
         lines += [f"  {sentence}" for sentence in self.awaited]
         return "\n".join(lines)
 

@@ -78,6 +78,7 @@ class SiteTable:
         """How many of the sites that have spoken are behind."""
         self._sealed = Counter({-FOREVER: len(members)})
         self._ended: set[int] = set()
+        self._unconfirmed: set[int] = set()
         self._greet: dict[int, None] = {}
         self._spoken = 0
         self._offsets_s: dict[int, float] = {}
@@ -113,6 +114,10 @@ class SiteTable:
     def offsets_s(self) -> dict[int, float]:
         """By ordinal: how far the root's steady clock is ahead of the site's wall clock."""
         return dict(self._offsets_s)
+
+    def unconfirmed(self) -> tuple[str, ...]:
+        """By age: the sites that say that their idea of the root's clock is unconfirmed."""
+        return tuple(self.names[ordinal] for ordinal in sorted(self._unconfirmed))
 
     def hear_offset(self, state: SiteState) -> None:
         """Also from a state that is no news."""
@@ -207,6 +212,10 @@ class SiteTable:
             self._ended.add(state.ordinal)
         else:
             self._ended.discard(state.ordinal)
+        if state.is_clock_unconfirmed and sign > 0:
+            self._unconfirmed.add(state.ordinal)
+        else:
+            self._unconfirmed.discard(state.ordinal)
         sealed = _sealed_through(state)
         former, later = (-FOREVER, sealed) if sign > 0 else (sealed, -FOREVER)
         self._sealed[former] -= 1

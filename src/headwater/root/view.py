@@ -46,6 +46,7 @@ def explain(root: Root, number: int) -> Explanation:
         awaited=tuple(_awaited(root, number)),
         ahead=sites_ahead(root),
         unread=sites_unread(root),
+        unconfirmed=root.table.unconfirmed(),
         part=query.part,
         left_out=window.left_out if window else LeftOut(),
         alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
@@ -69,6 +70,7 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         awaited=tuple(_awaited_of_none(root, number)),
         ahead=sites_ahead(root),
         unread=sites_unread(root),
+        unconfirmed=root.table.unconfirmed(),
         part=root.query.part,
         alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
     )

@@ -3,8 +3,9 @@
 It has heard what others said, and can repeat that, put their proofs beside other words, and sign
 what it likes with its own key. What it can't do is sign for others: a key is an object that only
 its owner has (``keys.py``). Of the acknowledgements that it hands on it changes leaves or leaves
-some out. It forges no summaries and no signs of life: what was merged on the way
-is its carriers' word, and so is the way itself.
+some out. It bends what it says in its heartbeats and hands on with installs of the clocks of roots,
+each time or by the same amount. It forges no summaries and no ways to a root: what was merged on
+the way is its carriers' word, and so is the way itself.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ from headwater.overlay.messages import (
     CommandMessage,
     CommandsKnown,
     CoordinatesMessage,
+    Heartbeat,
     Message,
     Placed,
     StatesMessage,
 )
+from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import QueryId
 from headwater.sim.keys import OPERATOR, SimulatedSignatures
@@ -47,6 +50,13 @@ LEAPS = (1, 1_000, 1 << 19, 1 << 40, 1 << 52, 1 << 61)
 
 TAMPERED_SHARE = 0.5
 """Of the acknowledgements that it hands on."""
+CLOCK_LEAPS_S = (1.0, -1.0, 30.0, -3_600.0, 86_400.0, -86_400.0, 1e9)
+"""By how much a root's clock is told wrong."""
+SPREADS_S = (None, 0.0, 1e-6, 1e9)
+"""By how much it may be wrong, as it says; None: as it is."""
+CLOCK_AGES_S = (None, 0.0, 1e6)
+CONSTANT_SHARE = 0.6
+"""How many lie by the same amount in all heartbeats: who changes it contradicts itself."""
 
 Lie = Callable[[], Message | None]
 
@@ -56,6 +66,9 @@ LIES = (
     "new trees", "hints", "questions", "places of others",
 )  # fmt: skip
 """All that it tells, by name."""
+BENT = ("the clock of a root", "a spread of a root's clock", "an age of a root's clock",
+        "the clock in an install")  # fmt: skip
+"""What it says of its own accord and bends."""
 
 
 class Liar:
@@ -70,8 +83,10 @@ class Liar:
         sites: Mapping[str, int],
         installs: Callable[[], Iterable[Install]],
         random: Random,
+        until_s: float = float("inf"),
     ) -> None:
         self.site = site
+        self.until_s = until_s
         self._signatures = signatures
         self._sites = sorted(sites)
         self._ordinals = sorted(sites.values())
@@ -86,6 +101,8 @@ class Liar:
             self._hints, self._questions, self._places,
         )  # fmt: skip
         self._lies = dict(zip(LIES, tells, strict=True))
+        self._clock_lie = self._draw_clock_lie()
+        self._is_constant = random.random() < CONSTANT_SHARE
 
     def hear(self, message: Message) -> None:
         """What passes it by."""
@@ -108,6 +125,50 @@ class Liar:
         what = self._random.choice(LIES)
         message = self._lies[what]()
         return None if message is None else (what, message)
+
+    # Of clocks
+
+    def bend(self, message: Message, *, ordinal: int) -> tuple[Message, tuple[str, ...]]:
+        """What this site says, as it says it while it lies, and what was bent. Its own clock is its
+        own, which it may say of what it likes."""
+        if not self._is_constant:
+            self._clock_lie = self._draw_clock_lie()
+        leap_s, _, _ = self._clock_lie
+        if isinstance(message, Heartbeat):
+            signs = tuple(self._bent(sign, ordinal) for sign in message.roots)
+            if signs == message.roots:
+                return message, ()
+            return msgspec.structs.replace(message, roots=signs), self._what()
+        if isinstance(message, CommandMessage) and isinstance(message.command, Install):
+            install = message.command
+            if install.query.root != self.site:
+                clock_s = (install.root_clock_s or 0.0) + leap_s
+                install = msgspec.structs.replace(install, root_clock_s=clock_s, age_s=0.0)
+                return msgspec.structs.replace(message, command=install), BENT[3:]
+        return message, ()
+
+    def _draw_clock_lie(self) -> tuple[float, float | None, float | None]:
+        return (
+            self._random.choice(CLOCK_LEAPS_S),
+            self._random.choice(SPREADS_S),
+            self._random.choice(CLOCK_AGES_S),
+        )
+
+    def _what(self) -> tuple[str, ...]:
+        _, spread_s, age_s = self._clock_lie
+        bent = (True, spread_s is not None, age_s is not None)
+        return tuple(what for what, is_bent in zip(BENT[:3], bent, strict=True) if is_bent)
+
+    def _bent(self, sign: RootSign, ordinal: int) -> RootSign:
+        if sign.clock_s is None or sign.root == ordinal:
+            return sign
+        leap_s, spread_s, age_s = self._clock_lie
+        return msgspec.structs.replace(
+            sign,
+            clock_s=sign.clock_s + leap_s,
+            spread_s=sign.spread_s if spread_s is None else spread_s,
+            clock_age_s=sign.clock_age_s if age_s is None else age_s,
+        )
 
     # Of states and acknowledgements
 

@@ -18,6 +18,7 @@ from headwater.plan.roster import Site
 from headwater.sim.bag import Bag, BagMerger
 from headwater.sim.births import Births
 from headwater.sim.check_bounds import BOUNDS_EVERY_S, ask_as_a_person_would, check_bounds
+from headwater.sim.check_clock import CLOCKS_EVERY_S, ClockCheck
 from headwater.sim.check_end import EndCheck
 from headwater.sim.check_storm import StormCheck
 from headwater.sim.check_time import TimeCheck
@@ -77,6 +78,7 @@ class World:
         self.watcher: SiteWatcher = self.checkers if watch is None else watch(self)
         self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
+        self._clock_check = ClockCheck(self.queue, self.sites, self.transcript)
         self._ends = LinkEnds(self.queue, self.sites, self.transcript, merger=self._merger)
         self.network = Network(
             self.queue,
@@ -165,6 +167,7 @@ class World:
             sites={one.name: one.ordinal for one in self.scenario.roster.sites},
             installs=lambda: self.sites[site].disk.installs.values(),
             random=random,
+            until_s=until_s,
         )
 
         def speak() -> None:
@@ -260,6 +263,7 @@ class World:
         self.time.is_calm = self._is_calm()
         if not self._is_light:
             self._check_bounds()
+            self._check_clocks()
         self.queue.run_until(START_S + scenario.end_s)
         if self._is_judged:
             self._judge()
@@ -279,6 +283,10 @@ class World:
                 check_bounds(site.node, self._config, self.checkers.queries)
                 ask_as_a_person_would(site.node, self.checkers.queries)
         self.queue.after(BOUNDS_EVERY_S, self._check_bounds)
+
+    def _check_clocks(self) -> None:
+        self._clock_check.look(self.checkers.queries)
+        self.queue.after(CLOCKS_EVERY_S, self._check_clocks)
 
     def _judge(self) -> None:
         end = EndCheck(self.checkers, self.sites, self.scenario)

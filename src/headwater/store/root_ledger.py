@@ -30,6 +30,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.acknowledgement import LIFE_BITS
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.row_pieces import RowPieces
@@ -43,7 +44,6 @@ from headwater.errors import (
     StoreError,
 )
 from headwater.plan.query import Query
-from headwater.root.ack_cutter import LIFE_BITS
 from headwater.root.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import (
     Keep,
