@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.overlay.messages import (
     AckMessage,
@@ -71,6 +72,16 @@ def test_a_word_of_which_something_was_changed_is_refused(world):
     assert world.states() == []
     world.hand("a", "root", StatesMessage((true,)))
     assert len(world.states()) == 1
+
+
+@pytest.mark.parametrize(
+    "leap", [{"incarnation": INCARNATION_MAX + 1}, {"incarnation": -1}, {"number": (1 << 53) + 1}]
+)
+def test_a_number_above_which_there_is_no_room_is_refused_though_it_is_signed(world, leap):
+    word = world.signatures["c"].sign_state(state(world, "c", **leap))
+    world.hand("a", "root", StatesMessage((word,)))
+    assert world.states() == []
+    assert world.peers["root"].counts()["refused"] == 1
 
 
 def test_a_relay_does_not_hand_on_what_its_site_has_not_said(world):

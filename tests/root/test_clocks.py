@@ -85,6 +85,19 @@ def test_a_root_is_not_outdated_by_its_own_life_nor_by_one_that_can_not_be(told)
     assert not [output for output in root.outputs if isinstance(output, Outdated)]
 
 
+def test_a_site_that_tells_of_ever_higher_lives_makes_the_root_rise_a_few_times_only():
+    """Each rise makes all sites compare all that they have."""
+    root = desk(disk=RootDisk(50))
+    for number in range(2, 20):
+        told = state(root.query, 0, of=A, number=number, root_incarnation=100 * number)
+        root.hear(told, now_s=float(number))
+        if Outdated(100 * number) in root.outputs:
+            root.root.rise(100 * number + 1)
+    assert root.root.incarnation == 401
+    root.hear(state(root.query, 1, of=A, number=2, root_incarnation=5_000), now_s=30.0)
+    assert Outdated(5_000) in root.outputs, "others are believed"
+
+
 # A site that lost its disk under an early clock
 
 

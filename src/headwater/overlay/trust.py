@@ -10,6 +10,7 @@ from collections.abc import Container
 
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import problem_with_coordinate
+from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
@@ -114,6 +115,11 @@ def problem_with_state(
     site = roster.name_of[state.ordinal]
     if problem is None and not signatures.is_state_of(site, state):
         return Untrue.of(LieKind.UNSIGNED, f"state of {site}: it is not signed by {site}")
+    if problem is None and not (
+        0 <= state.incarnation <= INCARNATION_MAX and 0 <= state.number <= COUNTER_MAX
+    ):
+        text = f"state of {site}: incarnation {state.incarnation}, number {state.number}"
+        return Untrue.of(LieKind.LEAP, f"{text}: no room is left above")
     return problem
 
 

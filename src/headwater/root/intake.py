@@ -42,6 +42,8 @@ FOLLOW_CLOCKS_EVERY_S = 0.5
 """How often the median of the sites' clocks is taken."""
 CarriersOf = Callable[[int], Sequence[str]]
 """By ordinal: the peers above a site on any of the query's trees, the root apart."""
+HIGHER_LIVES_MAX = 3
+"""Of this root, that one site is believed to have heard of, in one life of the process."""
 MAJORITY_SITES_MIN = 3
 """Of fewer sites none is outvoted by the others."""
 
@@ -80,6 +82,8 @@ class Intake:
             roster_version=roster.version,
         )  # fmt: skip
         self.acks = AckCutter(self.id, incarnation, config, start=start)
+        self._higher_lives: dict[int, set[int]] = {}
+        """By site, the lives of this root above its own that it was believed to have heard of."""
         self.kept = 0
         """The number of the newest kept summary."""
         self.caught_up_s: float | None = None
@@ -177,7 +181,7 @@ class Intake:
                 self.notice("stranger", f"a state of site {state.ordinal}, which is not expected")
                 continue
             if self.acks.incarnation < state.root_incarnation <= INCARNATION_MAX:
-                self.outputs.append(Outdated(state.root_incarnation))
+                self._hear_of_higher_life(state)
             if self.table.is_news(state):
                 self._hear(state, now_s=now_s)
                 continue
@@ -188,6 +192,18 @@ class Intake:
                 text = f"{name} speaks as an earlier incarnation than the one known here"
                 self.notice("earlier incarnation", text)
         self._hear_sums(now_s=now_s)
+
+    def _hear_of_higher_life(self, state: SiteState) -> None:
+        """A ledger was lost, and what a site hears of this life is lower than what it tells; two
+        words of former ones may have been under way. Rising makes all sites compare all that they
+        have, so nobody is believed again and again."""
+        told = self._higher_lives.setdefault(state.ordinal, set())
+        if state.root_incarnation in told or len(told) < HIGHER_LIVES_MAX:
+            told.add(state.root_incarnation)
+            self.outputs.append(Outdated(state.root_incarnation))
+        else:
+            name = self.table.names[state.ordinal]
+            self.notice("higher life", f"{name} tells again of a life above this root's own")
 
     def _is_wanted(self, pane: int) -> bool:
         if pane < max(self.windows.done_through, self.table.begin):
