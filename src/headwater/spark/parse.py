@@ -136,7 +136,7 @@ class Parser(msgspec.Struct, frozen=True):
 def is_candidate(source: Source) -> str:
     """Whether a line is a record or malformed: neither empty nor a header."""
     options = dict(source.options)
-    has_text = f"length({LINE}) > 0"
+    has_text = f"octet_length({LINE}) > 0"  # counting characters takes a fifth of the whole query
     if options.get("header") != "true":
         return has_text
     delimiter = options.get("delimiter", "\t" if source.format == "tsv" else ",")
@@ -144,7 +144,8 @@ def is_candidate(source: Source) -> str:
     plain = f"lower(replace({LINE}, {literal(options.get('quote') or chr(34))}, ''))"
     # Most lines are told from a header by their length, which is cheaper.
     longest = len(header) + 2 * len(source.columns)
-    has_length = f"length({LINE}) BETWEEN {len(header)} AND {longest}"
+    length = "octet_length" if header.isascii() else "length"
+    has_length = f"{length}({LINE}) BETWEEN {len(header)} AND {longest}"
     return f"{has_text} AND NOT ({has_length} AND {plain} = {literal(header.lower())})"
 
 
