@@ -41,9 +41,9 @@ class ShortFor(SiteJobs):
         self._short = SiteJobs(spark, job_s_max=0.5)
         self._query_id = query_id
 
-    def limit(self, query_id: str) -> AbstractContextManager[None]:
-        short = query_id == self._query_id
-        return self._short.limit(query_id) if short else super().limit(query_id)
+    def limit(self, *query_ids: str) -> AbstractContextManager[None]:
+        short = self._query_id in query_ids
+        return self._short.limit(*query_ids) if short else super().limit(*query_ids)
 
 
 def batch_of(tmp_path: Path, *queries) -> SiteBatch:
@@ -68,14 +68,18 @@ def test_a_job_over_its_time_fails_alone_and_says_the_limit(
     runner.close()
 
 
-def test_removing_a_query_ends_what_it_does(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [0, 1])
+def test_removing_a_query_ends_what_it_does(
+    spark: SparkSession, tmp_path: Path, others: int
+) -> None:
+    """Also where it shares its job, which is then begun again without it."""
     runner = BatchRunner(spark, tmp_path / "batch", job_s_max=FOR_EVER_S)
     endless = slow()
     found: list[str | None] = []
 
     def run() -> None:
-        (outcome,) = runner.run([batch_of(tmp_path, endless)])
-        found.append(outcome.results[0].failed)
+        (outcome,) = runner.run([batch_of(tmp_path, endless, *[per_domain()] * others)])
+        found.extend(one.failed for one in outcome.results)
 
     batch = threading.Thread(target=run)
     batch.start()
@@ -84,5 +88,5 @@ def test_removing_a_query_ends_what_it_does(spark: SparkSession, tmp_path: Path)
         time.sleep(0.01)
     runner.jobs.cancel(str(endless.id))
     batch.join(WAIT_S_MAX)
-    assert found == ["it was removed"]
+    assert found == ["it was removed", *[None] * others]
     runner.close()

@@ -1,8 +1,9 @@
 """One batch: the chunks of some sites through the site parts of all their queries.
 
-Lines are parsed once. With several queries, or several sites, the typed columns that any of them
-uses are kept for the length of the batch, and every query runs over them, two at a time; with one
-query at one site nothing is kept, because keeping costs about as much as the query itself.
+Lines are parsed once. Several queries, or several sites, share one job (``joint_run``). Where they
+can't, the typed columns that any of them uses are kept for the length of the batch, and every query
+runs over them, two at a time; with one query at one site nothing is kept, because keeping costs
+about as much as the query itself.
 
 Each query fails alone: Spark's message becomes its result, with the panes that the batch touches.
 If the lines themselves can't be read, a chunk is to blame, and ``Unreadable`` says which. Of what a
@@ -32,6 +33,7 @@ from headwater.spark.dealing import Rows
 from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
+from headwater.spark.joint_run import JointRun, Results
 from headwater.spark.lines import SITE, linked, read_lines
 from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, Settings, groups_of
@@ -46,6 +48,8 @@ from headwater.spark.tally import ReadFailed, SampleBudget, Tally, tallies
 
 LINES, TYPED = "__lines", "__typed"
 """Views of the batch's sessions."""
+ALONE_MAX = 2
+"""Queries that read the lines for themselves; for more of them it pays to keep the lines."""
 JOBS_AT_ONCE = 2
 """While one job runs the next one is planned, which takes the driver as long as a small batch."""
 
@@ -109,6 +113,7 @@ class BatchRunner:
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
         self._collector = Collector(directory.parent / "rows", learned)
+        self._joint = JointRun(self._collector, self._pool)
 
     def close(self, *, wait: bool = True) -> None:
         self._pool.shutdown(wait=wait, cancel_futures=True)
@@ -123,8 +128,10 @@ class BatchRunner:
         Raises ``Unreadable`` for chunks that must be left out, ``SparkFailed`` when it was neither
         a query nor a chunk.
         """
+        self.jobs.begin()
         groups = groups_of(batch.queries for batch in batches)
         self._drop_sessions({group.settings for group in groups})
+        self._joint.keep(str(query.id) for group in groups for query in group.queries)
         with self._linked([batch.chunks for batch in batches]) as directory:
             try:
                 outcomes = [self._run_group(directory, batches, group) for group in groups]
@@ -219,31 +226,64 @@ class BatchRunner:
         *,
         bytes_in: int,
     ) -> list[SiteOutcome]:
-        """Several queries or sites. The tallies come first: they fill what is kept, and if they
-        fail it is the lines that can't be read."""
+        """Several queries or sites: together as far as can be, the others by themselves."""
+        offsets_us = [batch.offsets_us for batch in batches]
+        fences = [batch.fence for batch in batches]
+        together, alone = self._joint.divided(group)
+        lines = f"({parser.typed_sql(LINES, keep=[SITE])})"
+        found = None
+        if len(alone) <= ALONE_MAX and not any(us for one in offsets_us for us in one.values()):
+            found = self._joint.results(
+                session, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
+            )
+        if found is not None:
+            counted, by_query = found
+            shared = SharedRun(
+                session, parser, lines, counted, self._collector, bytes_in=bytes_in, jobs=self.jobs
+            )
+            by_query |= self._apart(shared, group, alone)
+        else:
+            counted, by_query = self._run_kept(
+                session, parser, group, fences, offsets_us, bytes_in=bytes_in
+            )
+        samples = self._samples.take(session, parser, LINES, counted)
+        results = [by_query[str(query.id)] for query in group.queries]
+        return [
+            SiteOutcome.of([r[n] for r in results if n in r], tally, samples[n])
+            for n, tally in enumerate(counted)
+        ]
+
+    def _run_kept(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        group: QueryGroup,
+        fences: Sequence[Fence],
+        offsets_us: Sequence[Mapping[str, int]],
+        *,
+        bytes_in: int,
+    ) -> tuple[list[Tally], Results]:
+        """All queries by themselves, over lines that are kept. The tallies come first: they fill
+        what is kept, and if they fail it is the lines that can't be read."""
         typed = session.sql(parser.typed_sql(LINES, keep=[SITE]))
         typed.persist(StorageLevel.MEMORY_AND_DISK)
-        fences = [batch.fence for batch in batches]
-        offsets_us = [batch.offsets_us for batch in batches]
         try:
             typed.createOrReplaceTempView(TYPED)
-            found = self._tallies(session, parser, TYPED, fences)
-            has_refused = any(one.refused for one in found)
+            counted = self._tallies(session, parser, TYPED, fences)
+            has_refused = any(one.refused for one in counted)
             before_us = refused_sql(fences, site=SITE) if has_refused else None
             shared = SharedRun(
-                session, parser, TYPED, found, self._collector, bytes_in=bytes_in,
+                session, parser, TYPED, counted, self._collector, bytes_in=bytes_in,
                 before_us=before_us, offsets_us=offsets_us, jobs=self.jobs,
             )  # fmt: skip
-            by_query = list(
-                self._pool.map(lambda query: shared.results(query, group), group.queries)
-            )
+            return counted, self._apart(shared, group, group.queries)
         finally:
             typed.unpersist()
-        samples = self._samples.take(session, parser, LINES, found)
-        return [
-            SiteOutcome.of([r[n] for r in by_query if n in r], tally, samples[n])
-            for n, tally in enumerate(found)
-        ]
+
+    def _apart(self, shared: SharedRun, group: QueryGroup, queries: Sequence[Query]) -> Results:
+        found = list(self._pool.map(lambda query: shared.results(query, group), queries))
+        self._joint.note(found)
+        return {str(query.id): of_query for query, of_query in zip(queries, found, strict=True)}
 
     def _raise_unreadable(self, batches: Sequence[SiteBatch], error: ReadFailed) -> NoReturn:
         chunks = [(batch.site, chunk) for batch in batches for chunk in batch.chunks]

@@ -49,7 +49,7 @@ class Collector:
         if self.is_small(query_id, bytes_in=bytes_in):
             table = through_driver(frame)
             if table is not None:
-                self._learn(query_id, table.num_rows, table.nbytes, bytes_in=bytes_in)
+                self.learn(query_id, table, bytes_in=bytes_in)
                 return table
         files = self._files(frame, query_id, bytes_in=bytes_in)
         return files[None]
@@ -61,7 +61,7 @@ class Collector:
         if self.is_small(query_id, bytes_in=bytes_in):
             table = through_driver(frame)
             if table is not None:
-                self._learn(query_id, table.num_rows, table.nbytes, bytes_in=bytes_in)
+                self.learn(query_id, table, bytes_in=bytes_in)
                 found, nothing = by_site(table), table.slice(0, 0)
                 return {number: found.get(number, nothing) for number in numbers}
         if len(numbers) > FOLDERS_MAX:
@@ -101,8 +101,14 @@ class Collector:
         self._learn(query_id, rows_out, bytes_out, bytes_in=bytes_in)
         return found
 
-    def is_small(self, query_id: str, *, bytes_in: int) -> bool:
-        return self._learned.bytes_out(query_id, bytes_in=bytes_in) <= QUICK_BYTES_MAX
+    def is_small(self, *query_ids: str, bytes_in: int) -> bool:
+        """Whether the rows of these queries together can go through the driver."""
+        expected = sum(self._learned.bytes_out(one, bytes_in=bytes_in) for one in query_ids)
+        return expected <= QUICK_BYTES_MAX
+
+    def learn(self, query_id: str, table: pa.Table, *, bytes_in: int) -> None:
+        """So much came through the driver."""
+        self._learn(query_id, table.num_rows, table.nbytes, bytes_in=bytes_in)
 
     def _learn(self, query_id: str, rows_out: int, bytes_out: int, *, bytes_in: int) -> None:
         self._learned.gave(query_id, bytes_in=bytes_in, rows_out=rows_out, bytes_out=bytes_out)

@@ -20,6 +20,7 @@ from headwater.plan.over_limit import OVER_LIMIT
 
 JOB_S_MAX = 300.0
 """A batch takes seconds, and under overload a minute; what is cancelled is not read again."""
+REMOVED = "it was removed"
 CANCEL_EVERY_S = 1.0
 """One job of a query may follow the other, and cancelling hits those that run."""
 
@@ -37,11 +38,20 @@ class SiteJobs:
         self._session = session
         self._job_s_max = job_s_max
         self._running: set[_Job] = set()
+        self._removed: set[str] = set()
+        """In this batch."""
+
+    def begin(self) -> None:
+        """A batch begins; a query that was removed before it may be here again."""
+        self._removed.clear()
 
     @contextlib.contextmanager
-    def limit(self, query_id: str) -> Iterator[None]:
-        """Around all that one query asks of Spark. Raises ``JobCancelled``."""
-        job = _Job(self._session.sparkContext, query_id)
+    def limit(self, *query_ids: str) -> Iterator[None]:
+        """Around all that one query, or several in one job, ask of Spark. Raises
+        ``JobCancelled``."""
+        if self._removed.intersection(query_ids):
+            raise JobCancelled(REMOVED)
+        job = _Job(self._session.sparkContext, frozenset(query_ids))
         self._running.add(job)
         timer = threading.Timer(self._job_s_max, job.cancel, [self._too_long()])
         timer.daemon = True
@@ -59,13 +69,15 @@ class SiteJobs:
             job.is_done.set()
 
     def cancel(self, query_id: str) -> None:
-        """The query is removed: nobody waits for what it is doing."""
+        """The query is removed: nobody waits for what it is doing, and in this
+        batch it begins nothing more."""
+        self._removed.add(query_id)
         for job in list(self._running):
-            if job.query_id == query_id:
-                threading.Thread(target=job.cancel, args=["it was removed"], daemon=True).start()
+            if query_id in job.query_ids:
+                threading.Thread(target=job.cancel, args=[REMOVED], daemon=True).start()
 
     def at_work(self) -> set[str]:
-        return {job.query_id for job in list(self._running)}
+        return {one for job in list(self._running) for one in job.query_ids}
 
     def _too_long(self) -> str:
         return (
@@ -75,10 +87,10 @@ class SiteJobs:
 
 
 class _Job:
-    def __init__(self, context: SparkContext, query_id: str) -> None:
+    def __init__(self, context: SparkContext, query_ids: frozenset[str]) -> None:
         self._context = context
         self._tag = f"headwater-site-{next(_numbers)}"
-        self.query_id = query_id
+        self.query_ids = query_ids
         self.is_done = threading.Event()
         self.why = ""
         """Why it was cancelled; empty: it was not."""

@@ -11,6 +11,7 @@ Three rewrites of the admitted text, none of which touches what it computes:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from sqlglot import exp
@@ -24,6 +25,8 @@ from headwater.spark.lines import SITE
 HIGH = "__high_us"
 LOW_BITS = 32
 WIDE = "DECIMAL(38, 0)"
+HALVES = f"CAST(CAST({{0}} AS {WIDE}) * {1 << LOW_BITS} + {{1}} AS {WIDE})"
+"""Their sums, put together."""
 
 
 def with_site(query: Query) -> str:
@@ -62,23 +65,31 @@ def _with_cheap_sums(site_sql: str, source: Source) -> exp.Select:
     return select
 
 
-def _in_halves(node: exp.Expr, types: dict[str, str]) -> exp.Expr:
-    """``SUM(CAST(x AS DECIMAL(38, 0)))`` of a bigint x by its halves; any other node as it is."""
+def _in_halves(node: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
+    """A wide sum of a bigint by its halves; any other node as it is."""
     call = node.this if isinstance(node, exp.Filter) else node
-    if not isinstance(call, exp.Anonymous) or call.name.upper() != "SUM":
+    halves = halves_of(call, types)
+    if halves is None:
         return node
+    kept = sql_of(node)[len(sql_of(call)) :]
+    return parse_expression(HALVES.format(*(f"SUM({half}){kept}" for half in halves)))
+
+
+def halves_of(call: exp.Expr, types: Mapping[str, str]) -> tuple[str, str] | None:
+    """What to sum instead of the argument of ``SUM(CAST(x AS DECIMAL(38, 0)))`` of a bigint x;
+    None: it is another call."""
+    if not isinstance(call, exp.Anonymous) or call.name.upper() != "SUM":
+        return None
     (cast,) = call.expressions
     is_wide = isinstance(cast, exp.Cast) and sql_of(cast.args["to"]) == WIDE
-    if not is_wide or _type(cast.this, types) != "bigint":
-        return node
+    if not is_wide or type_in(cast.this, types) != "bigint":
+        return None
     x = sql_of(cast.this)
-    kept = sql_of(node)[len(sql_of(call)) :]
-    high = f"CAST(SUM(SHIFTRIGHT({x}, {LOW_BITS})){kept} AS {WIDE}) * {1 << LOW_BITS}"
-    low = f"SUM(({x}) & {(1 << LOW_BITS) - 1}){kept}"
-    return parse_expression(f"CAST({high} + {low} AS {WIDE})")
+    return f"SHIFTRIGHT({x}, {LOW_BITS})", f"({x}) & {(1 << LOW_BITS) - 1}"
 
 
-def _type(expression: exp.Expr, types: dict[str, str]) -> str | None:
+def type_in(expression: exp.Expr, types: Mapping[str, str]) -> str | None:
+    """None: it is not known."""
     try:
         return type_of(expression, lambda node: types[node.name])
     except (Objection, KeyError):

@@ -1,0 +1,222 @@
+"""The site parts of several queries as one statement: one job reads the lines for all of them.
+
+A job for each query reads what was kept of the lines, and keeping them costs half as much as
+parsing them. In one statement a record is parsed, then written down once for each query that it
+concerns, in columns that all queries share, and all are grouped together::
+
+    record                          group  pane  key     value            rows of the group
+    12:00:01, a.example, 200, 17      0      0   a.example   17     →     query 0
+                                      1      0   (null)       1     →     query 1
+                                      2      0   (null)      …      →     the tally of the lines
+
+Spark's operator for this is ``Expand``, and ``UNPIVOT`` is its name in SQL. A column that queries
+share is a *slot*, by what is done with it and its type: the keys of one query stand where those of
+another do, and two sums of bigints need one slot if no query has both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.algebra.types import site_schema
+from headwater.plan.query import Query
+from headwater.spark.fields import quoted
+from headwater.spark.lines import SITE
+from headwater.spark.parse import BAD, Parser
+from headwater.spark.plain_part import ROWS, PlainPart, Slot, Value, part_of
+from headwater.spark.query_group import QueryGroup, need_of
+
+QUERIES_MAX = 8
+"""In one statement. Reading the lines again costs less than code that Java does not compile."""
+FIELDS_MAX, QUERY_FIELDS = 90, 12
+"""Columns of one step, and of one query. Beyond a hundred Spark generates no code for a step."""
+GROUP, PANE, KEY, VALUE = "__group", "__pane", "__key_", "__value_"
+IS = "__is_"
+"""Followed by the number of the query: whether the record concerns it."""
+TALLY = ("__records", "__unparsed", "__low_us", "__top_us")
+
+_Row = dict[str, str]
+"""Of the expansion: by the name of the slot, the column that is written there."""
+
+
+class Joint(msgspec.Struct, frozen=True):
+    """The statement, and where the columns of each query are in what it yields."""
+
+    sql: str
+    queries: tuple[Query, ...]
+    places: tuple[tuple[str, ...], ...]
+
+    def rows_of(self, table: pa.Table, number: int) -> pa.Table:
+        """Of one query, in its own columns, with the site last."""
+        own = table.filter(pc.equal(table.column(GROUP), number))
+        names = [*site_schema(self.queries[number]).names, SITE]
+        return own.select([*self.places[number], SITE]).rename_columns(names)
+
+    def tallies_of(self, table: pa.Table) -> dict[int, tuple[Any, ...]]:
+        """By site: records, lines that are malformed for a query, lowest and highest time."""
+        own = table.filter(pc.equal(table.column(GROUP), len(self.queries)))
+        rows = own.select([SITE, *TALLY]).to_pylist()
+        return {row[SITE]: tuple(row[name] for name in TALLY) for row in rows}
+
+
+def joint_statements(
+    group: QueryGroup, queries: Sequence[Query], parser: Parser, typed: str, *, site_count: int
+) -> list[Joint]:
+    """For plain queries of the group, over a subquery of ``Parser.typed_sql`` with the site: one
+    statement, or several where they are many. The tally is in the first one."""
+    found: list[Joint] = []
+    left = list(queries)
+    while left:
+        sheet = _Sheet(group, parser, site_count)
+        if not found:
+            sheet.note_tally()
+        taken = [left.pop(0)]
+        sheet.add(taken[0])
+        while left and len(taken) < QUERIES_MAX and sheet.width < FIELDS_MAX - QUERY_FIELDS:
+            taken.append(left.pop(0))
+            sheet.add(taken[-1])
+        found.append(Joint(sheet.sql(typed), tuple(taken), tuple(sheet.places)))
+    return found
+
+
+class _Sheet:
+    """A statement as it is written, query after query."""
+
+    def __init__(self, group: QueryGroup, parser: Parser, site_count: int) -> None:
+        self._group = group
+        self._parser = parser
+        self._site_count = site_count
+        self._panes = _Named("__pane_")
+        self._flags: list[str] = []
+        self._columns = _Named("__c")
+        self._finishes = _Named("__o")
+        self._rows: list[_Row] = []
+        self._slots: list[Slot] = []
+        self._has_tally = False
+        self.places: list[tuple[str, ...]] = []
+
+    @property
+    def width(self) -> int:
+        """Columns of its widest step, the site and a null for each slot among them."""
+        typed = len(self._parser.columns) + len(self._parser.needs)
+        flagged = typed + len(self._flags) + len(self._panes.texts)
+        return 1 + max(flagged, len(self._columns.texts) + len(set(self._slots)))
+
+    def note_tally(self) -> None:
+        self._has_tally = True
+
+    def add(self, query: Query) -> None:
+        part = part_of(query)
+        assert part is not None, "it was asked for"
+        number = len(self._flags)
+        self._flags.append(self._flag(query, part))
+        pane = f"if({IS}{number}, {self._panes.of(part.pane)}, NULL)"
+        names = iter(self._add_row(number, pane, part.values))
+        keys = [next(names) for _ in part.keys]
+        finished = [
+            self._finishes.of(one.finish.format(*(next(names) for _ in one.values)))
+            for one in part.partials
+        ]
+        self.places.append((PANE, *keys, *finished))
+
+    def _flag(self, query: Query, part: PlainPart) -> str:
+        """Whether a record concerns the query; never NULL."""
+        need = self._parser.needs.index(need_of(query))
+        flag = f"NOT {BAD}{need} AND coalesce({part.condition}, false)"
+        sites = sorted(self._group.sites_of(query))
+        if len(sites) < self._site_count:
+            flag = f"{SITE} IN ({', '.join(map(str, sites))}) AND {flag}"
+        return flag
+
+    def sql(self, typed: str) -> str:
+        """To be called once, at the end."""
+        tally = self._add_tally() if self._has_tally else []
+        flags = [f"({flag}) AS {IS}{number}" for number, flag in enumerate(self._flags)]
+        flagged = _select(["*", *flags, *self._panes.items()], typed)
+        # Before the columns are listed, for it names those that stand for nothing.
+        rows = [f"({', '.join(self._filled(row))}) AS `{n}`" for n, row in enumerate(self._rows)]
+        columns = _select([SITE, *self._columns.items()], f"({flagged})")
+        slots = [_slot_name(at, slot) for at, slot in enumerate(self._slots)]
+        names = f"({', '.join([GROUP, PANE, *slots])})"
+        expanded = f"({columns}) UNPIVOT INCLUDE NULLS ({names} FOR __name IN ({', '.join(rows)}))"
+        keys = [SITE, GROUP, PANE, *(name for name in slots if name.startswith(KEY))]
+        grouped = (
+            _select([*keys, f"count(*) AS {ROWS}", *self._aggregates()], expanded)
+            + f" WHERE {PANE} IS NOT NULL GROUP BY {', '.join(keys)}"
+        )
+        return _select([*keys, *self._finishes.items(), *tally], f"({grouped})")
+
+    def _add_tally(self) -> list[str]:
+        """As a query without keys, whose pane is always the same."""
+        flags = [f"{BAD}{number}" for number in range(len(self._parser.needs))]
+        is_good = f"NOT ({' AND '.join(flags)})"
+        time_us = f"if({is_good}, unix_micros({quoted(self._parser.source.time_column)}), NULL)"
+        values = [
+            Value(("SUM", "bigint"), f"if({is_good}, 1L, 0L)", is_safe=True),
+            Value(("SUM", "bigint"), f"if({' OR '.join(flags)}, 1L, 0L)", is_safe=True),
+            Value(("MIN", "bigint"), time_us, is_safe=True),
+            Value(("MAX", "bigint"), time_us, is_safe=True),
+        ]
+        names = self._add_row(len(self._flags), "0L", values)
+        return [f"{name} AS {told}" for name, told in zip(names, TALLY, strict=True)]
+
+    def _add_row(self, number: int, pane: str, values: Sequence[Value]) -> list[str]:
+        """A record is written down once more; the names of the slots of these values."""
+        named = {GROUP: self._columns.of(str(number)), PANE: self._columns.of(pane)}
+        used: Counter[Slot] = Counter()
+        names = []
+        for value in values:
+            sql = value.sql if value.is_safe else f"if({IS}{number}, {value.sql}, NULL)"
+            names.append(self._free_slot(value.slot, used[value.slot]))
+            named[names[-1]] = self._columns.of(sql)
+            used[value.slot] += 1
+        self._rows.append(named)
+        return names
+
+    def _free_slot(self, wanted: Slot, used: int) -> str:
+        """The next of its kind that the row has not used yet."""
+        places = [at for at, slot in enumerate(self._slots) if slot == wanted]
+        if used == len(places):
+            places.append(len(self._slots))
+            self._slots.append(wanted)
+        return _slot_name(places[used], wanted)
+
+    def _filled(self, row: _Row) -> list[str]:
+        """The row's columns in the order of the slots, with a null where it has nothing."""
+        values = [
+            row.get(_slot_name(at, slot)) or self._columns.of(f"CAST(NULL AS {slot[1]})")
+            for at, slot in enumerate(self._slots)
+        ]
+        return [row[GROUP], row[PANE], *values]
+
+    def _aggregates(self) -> list[str]:
+        named = [(_slot_name(at, slot), slot[0]) for at, slot in enumerate(self._slots)]
+        return [f"{function}({name}) AS {name}" for name, function in named if function]
+
+
+class _Named:
+    """A name for each text, and one for equal ones."""
+
+    def __init__(self, stem: str) -> None:
+        self._stem = stem
+        self.texts: dict[str, str] = {}
+
+    def of(self, text: str) -> str:
+        return self.texts.setdefault(text, f"{self._stem}{len(self.texts)}")
+
+    def items(self) -> list[str]:
+        return [f"{text} AS {name}" for text, name in self.texts.items()]
+
+
+def _slot_name(at: int, slot: Slot) -> str:
+    return f"{VALUE if slot[0] else KEY}{at}"
+
+
+def _select(columns: Sequence[str], origin: str) -> str:
+    return f"SELECT {', '.join(columns)} FROM {origin}"
