@@ -70,7 +70,8 @@ class JointRun:
 
     def divided(self, group: QueryGroup) -> tuple[list[Query], list[Query]]:
         """The queries that can be in one job, and those that run by themselves."""
-        together, alone = [], []
+        together: list[Query] = []
+        alone: list[Query] = []
         for query in group.queries:
             is_fit = str(query.id) not in self._failed and part_of(query) is not None
             (together if is_fit else alone).append(query)

@@ -108,7 +108,7 @@ def _partial(node: exp.Expr, types: Mapping[str, str]) -> PartialValue | None:
         values = tuple(Value(("SUM", "bigint"), sql, is_safe) for sql in sqls)
         return PartialValue(values, finish.format(HALVES))
     type_ = type_in(argument, types)
-    if function not in EXTREMES | {"SUM"} or not _is_fixed(type_):
+    if function not in EXTREMES | {"SUM"} or type_ is None or not _is_fixed(type_):
         return None
     return PartialValue((_value(function, type_, argument, condition),), finish)
 
@@ -138,5 +138,5 @@ def _only_if(condition: exp.Expr | None, sql: str) -> str:
     return sql if condition is None else f"if({sql_of(condition)}, {sql}, NULL)"
 
 
-def _is_fixed(type_: str | None) -> bool:
-    return type_ is not None and (type_ in FIXED or decimal_digits(type_) is not None)
+def _is_fixed(type_: str) -> bool:
+    return type_ in FIXED or decimal_digits(type_) is not None
