@@ -207,6 +207,37 @@ def test_a_true_command_is_not_changed_on_the_way(world, overlay):
     assert world.live("a") == {world.query, "p@root#2"}
 
 
+def test_what_was_said_with_a_certificate_that_has_ended_is_said_again(overlay):
+    """By its installer and root, when it starts anew: whoever comes later must be able to believe
+    it, whoever hands it on."""
+    keys = {name: SimulatedKey() for name in ("root", "a", "b", "c", "d", OPERATOR)}
+    operator = SimulatedSignatures(keys[OPERATOR], keys)
+    world = overlay.World(
+        TREE,
+        signatures_of=lambda name: SimulatedSignatures(keys[name], keys),
+        sign=operator.sign_command,
+    )
+    query = world.install(sites=("root", "a", "b", "c", "d"))
+    world.run(1.0)
+    log = world.peers["root"]._commands.log
+    installs, counts = list(log.live.values()), list(log.counts.values())
+    keys["root"] = SimulatedKey()
+    world.part("root")
+    world.start("root", installs, counts)
+    for child in ("a", "b"):
+        world.connect("root", child)
+    world.run(5.0)
+    world.part("c")
+    world.start("c")
+    world.connect("a", "c")
+    world.run(5.0)
+    again = world.peers["c"]._commands.log
+    assert list(again.live) == [query]
+    assert again.counts["root"].order > counts[0].order
+    assert again.live[query].plan_version == installs[0].plan_version + 1
+    assert not any(peer.counts().get("refused") for peer in world.peers.values())
+
+
 def test_lies_are_written_down_with_the_neighbour_that_they_came_from(world):
     lie = world.signatures["a"].sign_state(state(world, "c", sealed_through=FOREVER))
     world.hand("a", "root", StatesMessage((lie, lie)))

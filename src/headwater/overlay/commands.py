@@ -87,8 +87,31 @@ class Commands:
             self._tray.note("set aside", f"{len(told)} installs that can't be used: {text}")
         self.log.restore(sound, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
+        self._sign_anew()
         for install in self.log.live.values():
             self._on_installed(install, None)
+
+    def _sign_anew(self) -> None:
+        """What this site said with a certificate that has ended since is said again, as news:
+        nobody who comes later would believe it, and it would pass for a lie of who hands it on."""
+        own = self.log.counts.get(self._site)
+        if own is not None and not self._signatures.is_count_of(self._site, own):
+            again = msgspec.structs.replace(own, revision=own.revision + 1, proof=None)
+            self._adopt(self._signatures.sign_count(again))
+        for install in [one for one in self.log.live.values() if one.planner == self._site]:
+            if not self._signatures.is_plan_of(self._site, install):
+                self._plan_again(install)
+        if self._untold:
+            self._tray.put(CountsLearned(self._take_untold()))
+
+    def _plan_again(self, install: Install) -> None:
+        """The same trees. Only a root's plan has a later version, which all others take over."""
+        if install.query.root == self._site:
+            version = install.plan_version + 1
+            install = msgspec.structs.replace(install, plan_version=version)
+        install = self._signatures.sign_plan(install)
+        self.log.live[str(install.query.id)] = install
+        self._tell_accepted(install)
 
     def _sound(
         self, installs: Iterable[Install], aside: dict[str, str]
