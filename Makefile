@@ -8,7 +8,7 @@ SEEDS  ?= 3000
 SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench big sim experiments fuzz mutants flood soak chaos crowd hostile cluster namespaces clean
+.PHONY: help setup demo test check format bench big sim experiments fuzz mutants record flood soak chaos crowd hostile cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ fuzz: $(READY) ## Throw mutated bytes at every decoder
 
 mutants: $(READY) ## Plant small mistakes, one at a time: each must make a test fail
 	$(BIN)/python -m mutants --jobs $$(nproc)
+
+record: $(READY) ## Record a federation of this version for later ones to open (two minutes)
+	$(BIN)/python tests/recorded/record.py
 
 flood: $(READY) ## Flood an open port with strangers while members work (three minutes)
 	$(BIN)/python -m benchmarks.flood

@@ -1,0 +1,145 @@
+"""Spark's place in the recorded federation: the same rows, counted by Python from the same chunks.
+
+What agents write, and when, is theirs: the real host, streams and commits run. A site can be made
+to stand still, as one whose Spark is busy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+
+import headwater.spark.source_stream as stream_module
+from headwater.algebra.types import arrow_type, site_schema
+from headwater.plan.query import Query
+from headwater.spark.batch import SiteBatch, SiteOutcome
+from headwater.spark.inbox import QueryResult
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "agent"))
+
+from log_lines import Record, record_of
+from made_spark import MadeLease, MadeOffers
+
+_FLOWS: dict[str, threading.Event] = {}
+
+
+def stand_still(site: str) -> None:
+    _FLOWS.setdefault(site, threading.Event()).clear()
+
+
+def flow(site: str) -> None:
+    _FLOWS.setdefault(site, threading.Event()).set()
+
+
+@contextlib.contextmanager
+def in_sparks_place() -> Iterator[Any]:
+    """What a site's host takes for a Spark."""
+    real = stream_module.OfferStream, stream_module.BatchRunner
+    stream_module.OfferStream = MadeOffers  # type: ignore[misc, assignment]
+    stream_module.BatchRunner = CountingRunner  # type: ignore[misc, assignment]
+    try:
+        yield SimpleNamespace(lease=MadeLease)
+    finally:
+        stream_module.OfferStream, stream_module.BatchRunner = real  # type: ignore[misc]
+
+
+class CountingRunner:
+    """In place of ``BatchRunner``."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.jobs = self
+
+    def cancel(self, query_id: str) -> None:
+        """Its jobs take no time, so there is none to end."""
+
+    def clear(self) -> None:
+        """There are no files to remove."""
+
+    def close(self, **_: Any) -> None:
+        """There is nothing to end."""
+
+    def run(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
+        return [self._of_site(batch) for batch in batches]
+
+    def _of_site(self, batch: SiteBatch) -> SiteOutcome:
+        if batch.site in _FLOWS:
+            _FLOWS[batch.site].wait()
+        texts = [
+            text
+            for chunk in batch.chunks
+            for text in Path(chunk.path).read_bytes().decode().splitlines()
+        ]
+        found = [record_of(text) for text in texts]
+        records = [one for one in found if one is not None]
+        return SiteOutcome(
+            tuple(_rows(query, records) for query in batch.queries),
+            len(records),
+            len(found) - len(records),
+            (),
+            max((one.time_us for one in records), default=None),
+        )
+
+
+def _rows(query: Query, records: Sequence[Record]) -> QueryResult:
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for one in records:
+        key = (query.window.pane_at(one.time_us), *(one.domain for _ in query.keys))
+        values = [1 if part.name.startswith("count") else one.bytes for part in query.partials]
+        _merge(query, groups, key, values)
+    if not groups:
+        return QueryResult(str(query.id))
+    schema = site_schema(query)
+    rows = [(*key, *values) for key, values in sorted(groups.items())]
+    return QueryResult(str(query.id), _table(rows, schema))
+
+
+def _merge(query: Query, groups: dict[Any, list[Any]], key: Any, values: list[Any]) -> None:
+    known = groups.get(key)
+    if known is None:
+        groups[key] = values
+        return
+    for place, part in enumerate(query.partials):
+        by_max = part.name.startswith("max")
+        pair = (known[place], values[place])
+        known[place] = max(pair) if by_max else sum(pair)
+
+
+def _table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True))
+    arrays = [
+        pa.array([Decimal(v) if pa.types.is_decimal(f.type) else v for v in column], f.type)
+        for column, f in zip(columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+class AddingRoot:
+    """In place of ``RootSpark``: every output column is its partial."""
+
+    def prepare(self, query: Query) -> None:
+        """Nothing is compiled here."""
+
+    def finish(
+        self, query: Query, windows: Mapping[int, Sequence[tuple[int, pa.Table]]]
+    ) -> dict[int, pa.Table]:
+        return {window: _added(query, panes) for window, panes in windows.items()}
+
+
+def _added(query: Query, panes: Sequence[tuple[int, pa.Table]]) -> pa.Table:
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for _, table in panes:
+        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            key, values = row[: len(query.keys)], list(row[len(query.keys) :])
+            _merge(query, groups, key, values)
+    schema = pa.schema([(column.name, arrow_type(column.type)) for column in query.output])
+    rows = [(*key, *map(int, values)) for key, values in sorted(groups.items())]
+    return _table(rows, schema)

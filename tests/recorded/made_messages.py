@@ -1,0 +1,67 @@
+"""Messages that a calm run does not send: made by hand, so that the recording has each field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from headwater.algebra.alarm import Alarm, AlarmKind
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.site_state import Declined, Reason, SiteState, Tally, Unread
+from headwater.algebra.summary import Lane, Summary
+from headwater.net.control import Cancel, End, Event, Failure
+from headwater.net.hello import Channel, Hello, RosterHeld
+from headwater.overlay.messages import Message, StatesMessage, SummaryMessage
+from headwater.overlay.signatures import Signatures
+
+QUERY = "volume@home#1"
+
+
+def made_messages(signatures: Signatures) -> Iterator[Message]:
+    """Of north, which signs them."""
+    yield StatesMessage((signatures.sign_state(_full_state()),))
+    part = SitePart(2, 1 << 60, ((1, 2), (4, 4)), 2)
+    coverage = Coverage(whole=1 << 4, empty=0, tag=7, parts=(part,))
+    yield SummaryMessage(Summary(QUERY, 448_726_501, coverage, None, Lane.BACKLOG, 1.5, 7, 0))
+    spare = Coverage(parts=(part,))
+    yield SummaryMessage(Summary(QUERY, 448_726_502, spare, None, Lane.SPARE, 0.25, 7, 1))
+    yield SummaryMessage(Summary(QUERY, 448_726_503, spare, None, Lane.LIVE, 0.0, 7, 0, more=3))
+
+
+def _full_state() -> SiteState:
+    """In which each field says something."""
+    alarm = Alarm(
+        AlarmKind.UNNAMED, QUERY, 2, 448_726_501, 448_726_502, "somebody has said it", ("hub",)
+    )
+    return SiteState(
+        query=QUERY, ordinal=2, incarnation=1 << 60, number=12, first_pane=448_726_501,
+        status="suspended", message="it takes more than its share", catching_up=True, ended=True,
+        sealed_through=448_726_510, empty=((448_726_503, 448_726_504),),
+        declined=(Declined(448_726_506, 448_726_507, Reason.LIMIT),),
+        damaged=((448_726_508, 448_726_508),), counts=((448_726_501, 2),),
+        tally=Tally(1, 2, 3, 4, 5, 6, 7), offset_s=-0.5, root_incarnation=1 << 59,
+        unread=Unread(1, (("secret.log", "Permission denied"),)), alarms=(alarm,),
+    )  # fmt: skip
+
+
+def made_hello() -> Hello:
+    """Of a version that speaks more: nothing in it is what a reader takes where nothing is said."""
+    roster = RosterHeld(7, b"sixteen bytes...")
+    return Hello(
+        "north", "home", Channel.CONTROL, 5, 2, protocol=9, protocol_oldest=1, roster=roster
+    )
+
+
+def made_requests() -> tuple[Any, ...]:
+    return (Cancel(3),)
+
+
+def made_answers() -> tuple[Any, ...]:
+    event = Event(3, {"header": {"stream": "volume", "window": 1}, "rows": [{"n": 2}]})
+    return event, End(3), Failure(4, "NotAuthorised", "vera is a viewer, who changes nothing")
+
+
+def encoded(word: Any) -> bytes:
+    return msgspec.msgpack.encode(word)
