@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Lane, Summary
 from headwater.net.certs import Authority, create_authority, issue
 from headwater.net.identity import Role
 from headwater.net.keyring import CertificateTold
 from headwater.net.refusal import Refusal
 from headwater.net.tls import Credentials
-from headwater.overlay.messages import AckMessage, StatesMessage
-from headwater.overlay.outputs import CONTROL
+from headwater.overlay.messages import AckMessage, StatesMessage, SummaryMessage
+from headwater.overlay.outputs import CONTROL, LATER, LIVE
 
 QUERY = "hits@charlie#1"
 
@@ -111,5 +113,25 @@ def test_certificates_that_wait_are_not_handed_back_as_messages(live: Any) -> No
         await by_bravo.until(lambda ear: bool(ear.downs))
         ((_, unsent),) = by_bravo.downs
         assert [type(message) for message in unsent] == [StatesMessage]
+
+    live(test)
+
+
+def test_an_update_is_proven_whichever_stream_it_takes(live: Any) -> None:
+    """Streams overtake each other, so a certificate that went on another one may come too late."""
+
+    async def test(federation: Any) -> None:
+        alpha, bravo, by_bravo, charlie, by_charlie = await chain(federation)
+        for n, (lane, priority) in enumerate([(Lane.LIVE, LIVE), (Lane.SPARE, LATER)]):
+            update = Summary(QUERY, n, Coverage.of_empty(0, 7), lane=lane)
+            signed = alpha.signatures.sign_update(update)
+            assert alpha.send("bravo", SummaryMessage(signed), priority)
+            await by_bravo.until(lambda ear, n=n: len(ear.messages) == n + 1)
+            (_, came) = by_bravo.messages[-1]
+            assert bravo.signatures.is_update_of("alpha", came.summary)
+            assert bravo.send("charlie", came, priority)
+            await by_charlie.until(lambda ear, n=n: len(ear.messages) == n + 1)
+            assert charlie.signatures.is_update_of("alpha", by_charlie.messages[-1][1].summary)
+        assert charlie.stats().links["bravo"].received_messages == 4, "with a certificate each"
 
     live(test)

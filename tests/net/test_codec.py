@@ -24,6 +24,7 @@ from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.update_proof import UpdateProof
 from headwater.net.codec import Codec
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.signing import KeySignatures, MemoryKeys
@@ -240,7 +241,8 @@ def test_every_message_comes_back_equal(message: Message) -> None:
 
 FULL = [
     Summary(
-        "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1), 6
+        "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1), 6,
+        UpdateProof(b"s" * 64, b"k" * 8, 5, 9, b"rows"),
     ),
     with_leaves(
         Acknowledgement("q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5, 1.6e9),
@@ -280,7 +282,7 @@ def test_no_field_is_forgotten_on_the_wire(full) -> None:
 def _signed(said: Acknowledgement | SiteState) -> Acknowledgement | SiteState:
     keys = MemoryKeys()
     own = keys.make("a")
-    signatures = KeySignatures("f", own=lambda: own, others=keys)
+    signatures = KeySignatures("f", own=lambda: own, others=keys, pack=lambda _, rows: rows)
     if isinstance(said, SiteState):
         return signatures.sign_state(said)
     return signatures.sign_ack(said)

@@ -26,7 +26,7 @@ def keys() -> MemoryKeys:
 
 def signer(keys: MemoryKeys, site: str, federation: str = "testland") -> KeySignatures:
     own = keys.make(site)
-    return KeySignatures(federation, own=lambda: own, others=keys)
+    return KeySignatures(federation, own=lambda: own, others=keys, pack=lambda _, rows: rows)
 
 
 def test_what_a_site_has_signed_is_its_word(keys: Any) -> None:

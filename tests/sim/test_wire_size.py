@@ -87,7 +87,10 @@ def signed(message: Message) -> Message:
     """As its speaker sends it."""
     keys = MemoryKeys()
     own = keys.make("s0")
-    signatures = KeySignatures("acme", own=lambda: own, others=keys)
+    codec = Codec(lambda _: SCHEMA)
+    signatures = KeySignatures("acme", own=lambda: own, others=keys, pack=codec.rows.encode)
+    if isinstance(message, SummaryMessage) and message.summary.coverage.sites.bit_count() == 1:
+        return SummaryMessage(signatures.sign_update(message.summary))
     if isinstance(message, StatesMessage):
         return StatesMessage(tuple(signatures.sign_state(state) for state in message.states))
     return (
@@ -118,5 +121,6 @@ def signed(message: Message) -> Message:
     ],
 )  # fmt: skip
 def test_an_estimate_is_within_a_fifth_of_what_the_codec_makes(message: Message) -> None:
-    encoded = len(Codec(lambda _: SCHEMA).encode(signed(message))) + PACKET_BYTES
-    assert wire_bytes(message) == pytest.approx(encoded, rel=0.2)
+    sent = signed(message)
+    encoded = len(Codec(lambda _: SCHEMA).encode(sent)) + PACKET_BYTES
+    assert wire_bytes(sent) == pytest.approx(encoded, rel=0.2)

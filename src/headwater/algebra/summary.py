@@ -21,6 +21,7 @@ import msgspec
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.route import START, Route
+from headwater.algebra.update_proof import UpdateProof
 
 Rows = Any
 """What a ``Merger`` merges; never looked into by a machine."""
@@ -70,6 +71,8 @@ class Summary(msgspec.Struct, frozen=True):
     route: Route = START
     more: int = 0
     """Of a state query: in how many further panes the same holds."""
+    proof: UpdateProof | None = None
+    """That it is one site's own update; None: it was merged, or has not been signed yet."""
 
     @property
     def last(self) -> int:
@@ -108,4 +111,5 @@ def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
         age_s=max(left.age_s, right.age_s),
         roster_version=max(left.roster_version, right.roster_version),
         route=left.route.merge(right.route),
+        proof=None,
     )

@@ -267,11 +267,17 @@ def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
 
 
 def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary | tuple[Any, ...]:
-    """A summary of one pane looks as it did before there were states, and costs as much."""
+    """Rows that somebody signed travel as they were signed. What is at its default at the end
+    is left out: most summaries are of one pane, and what was merged has no proof."""
     summary = message.summary
-    rows = None if summary.rows is None else codec.rows.encode(summary.query, summary.rows)
+    if summary.proof is not None:
+        rows = summary.proof.packed
+    else:
+        rows = None if summary.rows is None else codec.rows.encode(summary.query, summary.rows)
     wire = wire_summary(summary, rows)
-    return wire if wire.more else msgspec.structs.astuple(wire)[:-1]
+    if wire.signed is not None:
+        return wire
+    return msgspec.structs.astuple(wire)[: -1 if wire.more else -2]
 
 
 def _summary_from_wire(codec: Codec, wire: WireSummary) -> Message:

@@ -30,7 +30,13 @@ from headwater.net.network import (
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.tcp import TcpInfo, tcp_info
-from headwater.overlay.messages import AckMessage, Message, StatesMessage, aged
+from headwater.overlay.messages import (
+    AckMessage,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+    aged,
+)
 
 
 class Link:
@@ -58,8 +64,9 @@ class Link:
         self._refused = refused
         self._deliver = handler.message
         self._keyring = keyring
-        self._told: set[bytes] = set()
-        """Keys whose certificates have gone over this link."""
+        self._told: dict[Stream, set[bytes]] = {stream: set() for stream in Stream}
+        """Keys whose certificates have gone over this link, by stream: nothing else keeps its order
+        with what is signed."""
         self._sides = (
             _Side(control, (Stream.HEARTBEAT, Stream.CONTROL), limits.control_queue_bytes_max,
                   limits.control_message_bytes_max),
@@ -85,16 +92,17 @@ class Link:
 
     def send(self, message: Message, priority: int) -> bool:
         """False: the queue is full. Raises ``WireError`` for what nobody would accept."""
-        if not all(self._tell(key) for key in signers(message) - self._told):
+        stream = stream_of(message, priority)
+        if not all(self._tell(key, stream) for key in signers(message) - self._told[stream]):
             return False
-        return self._queue(message, stream_of(message, priority))
+        return self._queue(message, stream)
 
-    def _tell(self, key: bytes) -> bool:
+    def _tell(self, key: bytes, stream: Stream) -> bool:
         """Its certificate goes before the first word that was signed with this key."""
         der = self._keyring.certificate(key)
-        if der is not None and not self._queue(CertificateTold(der), Stream.CONTROL):
+        if der is not None and not self._queue(CertificateTold(der), stream):
             return False
-        self._told.add(key)
+        self._told[stream].add(key)
         return True
 
     def _queue(self, message: Message | CertificateTold, stream: Stream) -> bool:
@@ -213,6 +221,8 @@ def signers(message: Message) -> set[bytes]:
         return {state.proof.key for state in message.states if state.proof is not None}
     if isinstance(message, AckMessage) and message.ack.proof is not None:
         return {message.ack.proof.key}
+    if isinstance(message, SummaryMessage) and message.summary.proof is not None:
+        return {message.summary.proof.key}
     return set()
 
 

@@ -74,12 +74,12 @@ class MemoryWorld:
         network = self._networks[site] = MemoryNetwork(self, site, codec, limits)
         return network
 
-    def signatures(self, site: str) -> Signatures:
+    def signatures(self, site: str, codec: Codec) -> Signatures:
         """Where values are handed over nobody is outside, and nobody signs."""
         if self.hands_over_values:
             return UNSIGNED
         own = self.keys.make(site)
-        return KeySignatures(FEDERATION, own=lambda: own, others=self.keys)
+        return KeySignatures(FEDERATION, own=lambda: own, others=self.keys, pack=codec.rows.encode)
 
     def find(self, site: str) -> MemoryNetwork | None:
         network = self._networks.get(site)
@@ -139,7 +139,7 @@ class MemoryNetwork:
         self._links: dict[str, MemoryLink | ValueLink] = {}
         self._dialling: set[str] = set()
         self.operator: OperatorSignature | None = world.operator
-        self.signatures = world.signatures(site)
+        self.signatures = world.signatures(site, codec)
 
     # The contract of ``Network``.
 

@@ -21,6 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Rows, Summary
+from headwater.algebra.update_proof import UpdateProof
+from headwater.errors import WireError
 from headwater.net.wire import DIGEST_BYTES
 from headwater.net.words import (
     ack_word,
@@ -29,6 +32,7 @@ from headwater.net.words import (
     leaf_word,
     plan_word,
     state_word,
+    update_word,
 )
 from headwater.plan.command import Command, Count, Install
 
@@ -43,6 +47,7 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 class Kind(StrEnum):
     STATE = "state"
+    UPDATE = "update"
     ACK = "acknowledgement"
     PLAN = "plan"
     COUNT = "count"
@@ -55,6 +60,10 @@ class OwnKey(NamedTuple):
     """How others refer to it."""
     private: ec.EllipticCurvePrivateKey
     certificate: bytes = b""
+
+
+Pack = Callable[[str, Rows], bytes]
+"""The rows of a query as they travel; raises ``WireError`` for what nobody would take."""
 
 
 class PublicKeys(Protocol):
@@ -134,7 +143,10 @@ class OperatorSignature:
 class KeySignatures:
     """What ``Signatures`` are in an agent."""
 
-    def __init__(self, federation: str, *, own: Callable[[], OwnKey], others: PublicKeys) -> None:
+    def __init__(
+        self, federation: str, *, own: Callable[[], OwnKey], others: PublicKeys, pack: Pack
+    ) -> None:
+        self._pack = pack
         self._federation = federation
         self._signer = Signer(federation, own)
         self._others = others
@@ -144,6 +156,18 @@ class KeySignatures:
         return msgspec.structs.replace(
             state, proof=self._signer.sign(Kind.STATE, state_word(state))
         )
+
+    def sign_update(self, summary: Summary) -> Summary:
+        """Rows that can't travel stay unsigned: they are refused and counted where they are sent,
+        as ever."""
+        try:
+            packed = None if summary.rows is None else self._pack(summary.query, summary.rows)
+        except WireError:
+            return summary
+        unsigned = UpdateProof(b"", b"", summary.pane, summary.more, packed)
+        signed = self._signer.sign(Kind.UPDATE, update_word(summary, unsigned))
+        proof = msgspec.structs.replace(unsigned, signature=signed.signature, key=signed.key)
+        return msgspec.structs.replace(summary, proof=proof)
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
         leaves = tuple(msgspec.structs.replace(leaf, word=leaf_word(leaf)) for leaf in ack.leaves)
@@ -161,6 +185,16 @@ class KeySignatures:
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, Kind.STATE, state.proof)
+
+    def is_update_of(self, site: str, summary: Summary) -> bool:
+        """Looked at by whoever it comes to, once: nothing is remembered, since a copy is rare."""
+        proof = summary.proof
+        if proof is None or not proof.holds_for(summary.pane, summary.last):
+            return False
+        word = update_word(summary, proof)
+        public = self._others.of(site, Proof(word, proof.signature, proof.key))
+        text = signed_text(Kind.UPDATE, self._federation, word)
+        return public is not None and _verifies(public, proof.signature, text)
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
         return self._is_by(root, Kind.ACK, ack.proof)

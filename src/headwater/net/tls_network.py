@@ -99,7 +99,10 @@ class TlsNetwork:
         )
         self._keyring.learn(credentials.der)
         self.signatures = KeySignatures(
-            federation, own=lambda: credentials.own, others=self._keyring
+            federation,
+            own=lambda: credentials.own,
+            others=self._keyring,
+            pack=codec.rows.encode,
         )
         self.operator = None
         self._serve = {

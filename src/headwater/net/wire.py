@@ -50,6 +50,7 @@ from headwater.algebra.site_state import (
     Unread,
 )
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
 from headwater.plan.query import Query, QueryId
 from headwater.plan.tree import Tree
@@ -106,6 +107,15 @@ class WireCoverage(msgspec.Struct, frozen=True, array_like=True):
     parts: Annotated[tuple[WirePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
 
 
+class WireUpdateProof(msgspec.Struct, frozen=True, array_like=True):
+    """A site's signature beside its update; the word is what stands in the summary."""
+
+    signature: Annotated[bytes, Meta(max_length=64)]
+    key: Annotated[bytes, Meta(max_length=16)]
+    panes: tuple[Pane, MorePanes] | None = None
+    """Those that were signed, where the summary stands for some of them only."""
+
+
 WireRoute = Route
 """Its numbers are checked by the overlay, which knows what trees there are."""
 
@@ -121,6 +131,18 @@ class WireSummary(msgspec.Struct, frozen=True, array_like=True):
     plan_version: Number
     route: WireRoute = START
     more: MorePanes = 0
+    signed: WireUpdateProof | None = None
+
+
+class WireUpdate(msgspec.Struct, frozen=True, array_like=True):
+    """What a site signs of an update."""
+
+    query: str
+    pane: int
+    more: int
+    coverage: WireCoverage
+    rows: bytes
+    """A digest of them; empty: there are none."""
 
 
 class WireUnread(msgspec.Struct, frozen=True, array_like=True):
@@ -261,10 +283,11 @@ class WireCount(msgspec.Struct, frozen=True, array_like=True):
 
 
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
+    """``rows`` are packed; of an update with a proof as they were when it was signed."""
     return WireSummary(
         summary.query,
         summary.pane,
-        _wire_coverage(summary.coverage),
+        wire_coverage(summary.coverage),
         rows,
         summary.lane,
         summary.age_s,
@@ -272,7 +295,14 @@ def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
         summary.plan_version,
         summary.route,
         summary.more,
+        None if summary.proof is None else _wire_proof(summary.proof, summary),
     )
+
+
+def _wire_proof(proof: UpdateProof, summary: Summary) -> WireUpdateProof:
+    is_all = (proof.pane, proof.more) == (summary.pane, summary.more)
+    panes = None if is_all else (proof.pane, proof.more)
+    return WireUpdateProof(proof.signature, proof.key, panes)
 
 
 def checked_summary(wire: WireSummary, rows: object) -> Summary:
@@ -289,10 +319,16 @@ def checked_summary(wire: WireSummary, rows: object) -> Summary:
         wire.plan_version,
         wire.route,
         wire.more,
+        None if wire.signed is None else _proof_of_update(wire.signed, wire),
     )
 
 
-def _wire_coverage(coverage: Coverage) -> WireCoverage:
+def _proof_of_update(signed: WireUpdateProof, wire: WireSummary) -> UpdateProof:
+    pane, more = (wire.pane, wire.more) if signed.panes is None else signed.panes
+    return UpdateProof(signed.signature, signed.key, pane, more, wire.rows)
+
+
+def wire_coverage(coverage: Coverage) -> WireCoverage:
     parts = tuple(
         WirePart(part.ordinal, part.incarnation, part.updates, part.closed_at)
         for part in coverage.parts

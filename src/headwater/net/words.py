@@ -5,6 +5,7 @@ A word that came with a proof is never written anew: its bytes are handed on as 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TypeVar
@@ -14,6 +15,8 @@ import msgspec
 from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Summary
+from headwater.algebra.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.wire import (
     ORDINALS_MAX,
@@ -29,12 +32,14 @@ from headwater.net.wire import (
     WireRemove,
     WireSigned,
     WireState,
+    WireUpdate,
     checked_ack,
     checked_state,
     checked_tree,
     proof_of,
     wire_ack_head,
     wire_ack_leaf,
+    wire_coverage,
     wire_state,
     wire_tree,
 )
@@ -57,6 +62,13 @@ _encode = msgspec.msgpack.encode
 
 def state_word(state: SiteState) -> bytes:
     return _encode(wire_state(state))
+
+
+def update_word(summary: Summary, proof: UpdateProof) -> bytes:
+    """What is said of the panes that the proof names; of the rows, as they travel, a digest."""
+    rows = b"" if proof.packed is None else hashlib.sha256(proof.packed).digest()
+    coverage = wire_coverage(summary.coverage)
+    return _encode(WireUpdate(summary.query, proof.pane, proof.more, coverage, rows))
 
 
 def ack_word(ack: Acknowledgement) -> bytes:

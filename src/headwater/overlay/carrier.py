@@ -24,10 +24,11 @@ from headwater.overlay.outputs import LATER, LIVE, Delivered
 from headwater.overlay.reconciliation import Reconciliation
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.router import Router
+from headwater.overlay.signatures import Signatures
 from headwater.overlay.summary_entry import rows_bytes
 from headwater.overlay.time_space_list import Leaving, TimeSpaceList
 from headwater.overlay.tray import Tray
-from headwater.overlay.trust import problem_with_summary
+from headwater.overlay.trust import problem_with_summary, problem_with_update
 
 UNKNOWN_HOP_AGE_S = 0.001
 """A summary of an unknown query ages at least this much at every hop. While installs are still
@@ -36,8 +37,8 @@ spreading, the federation's tree and the query's tree can together form a ring; 
 
 class Carrier:
     __slots__ = (
-        "_came", "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router", "_site",
-        "_tray", "list", "stages",
+        "_came", "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router",
+        "_signatures", "_site", "_tray", "list", "stages",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +51,7 @@ class Carrier:
         neighbours: Neighbours,
         log: CommandLog,
         reconciliation: Reconciliation,
+        signatures: Signatures,
         tray: Tray,
         came: Came,
     ) -> None:
@@ -62,14 +64,18 @@ class Carrier:
         self._neighbours = neighbours
         self._log = log
         self._reconciliation = reconciliation
+        self._signatures = signatures
         self._tray = tray
         self.stages: Counter[str] = Counter()
         """How often summaries left by each stage of the policy."""
         self.list = TimeSpaceList(config, find_hop=router.next_hop)
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
-        """From this site's own edge: put on the tree of its pane, under the newest plan."""
+        """From this site's own edge: signed, and put on the tree of its pane, under the newest
+        plan. To a root that is here nobody has to prove it."""
         query = self._router.query(summary.query)
+        if query is None or not query.is_root:
+            summary = self._signatures.sign_update(summary)
         if query is not None:
             summary = msgspec.structs.replace(
                 summary,
@@ -110,6 +116,11 @@ class Carrier:
         if problem is not None:
             self._tray.refuse(sender, problem)
             return
+        if sender != self._site:
+            problem = problem_with_update(summary, self._roster, self._signatures)
+        if problem is not None:
+            self._tray.note("unproven", f"{sender}: {problem}")
+            return
         if query is not None and sender != self._site:
             self._came(query.id, summary.route.tree, sender, summary.coverage.sites)
         if now_s - birth_s > self._config.summary_life_s:
@@ -128,7 +139,8 @@ class Carrier:
             )
             return
         age_s = max(0.0, now_s - birth_s)
-        self._tray.put(Delivered(msgspec.structs.replace(summary, age_s=age_s), sender))
+        told = msgspec.structs.replace(summary, age_s=age_s, proof=None)
+        self._tray.put(Delivered(told, sender))
 
     def _pass_on(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         """The query is not known here: up the federation's tree, where somebody knows it."""

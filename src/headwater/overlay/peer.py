@@ -155,6 +155,7 @@ class Peer:
             neighbours=self._neighbours,
             log=self._commands.log,
             reconciliation=self._commands.reconciliation,
+            signatures=signatures,
             tray=self._tray,
             came=self._acks.came,
         )

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Summary
 from headwater.plan.command import Command, Count, Install
 
 
@@ -23,8 +24,15 @@ class Signatures(Protocol):
         """The same, with this member's proof of its head and the digests of its leaves. Its age is
         no part of the word."""
 
+    def sign_update(self, summary: Summary) -> Summary:
+        """The same, with this member's proof: it is its own update of its own pane. What changes
+        on the way (age, lane, route) is no part of the word."""
+
     def is_state_of(self, site: str, state: SiteState) -> bool:
         """Whether this site has said exactly that."""
+
+    def is_update_of(self, site: str, summary: Summary) -> bool:
+        """Whether this site has cut exactly that update; its coverage names no other site."""
 
     def sign_plan(self, install: Install) -> Install:
         """The same, with this member's proof of the trees."""
@@ -59,7 +67,13 @@ class Unsigned:
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
         return ack
 
+    def sign_update(self, summary: Summary) -> Summary:
+        return summary
+
     def is_state_of(self, site: str, state: SiteState) -> bool:
+        return True
+
+    def is_update_of(self, site: str, summary: Summary) -> bool:
         return True
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:

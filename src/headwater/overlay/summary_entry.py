@@ -134,4 +134,5 @@ def _merge_all(parts: list[Summary], query: LiveQuery) -> Summary:
         coverage=reduce(Coverage.merge, (part.coverage for part in parts)),
         rows=query.merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
         roster_version=max(part.roster_version for part in parts),
+        proof=None,
     )

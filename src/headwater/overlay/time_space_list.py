@@ -92,6 +92,8 @@ class TimeSpaceList:
         may_merge = can_merge(summary, query)
         sites = summary.coverage.sites
         size_bytes = rows_bytes(summary.rows, query)
+        if summary.proof is not None and summary.rows is not summary.proof.packed:
+            size_bytes += summary.proof.size_bytes
         if may_merge:
             hold_until_s = self._hold_until_s(summary, query, birth_s, now_s, trains=trains)
         else:

@@ -82,6 +82,21 @@ def problem_with_summary(
     return None
 
 
+def problem_with_update(
+    summary: Summary, roster: RosterIndex, signatures: Signatures
+) -> str | None:
+    """What has one site in it was not merged, and is that site's to say: nobody puts an update or
+    a close into the mouth of a silent one. Of a sound summary."""
+    sites = summary.coverage.sites
+    if sites & (sites - 1):
+        return None
+    site = roster.name_of.get(sites.bit_length() - 1, "a site that is not in the roster")
+    if signatures.is_update_of(site, summary):
+        return None
+    text = f"update of {site}, pane {summary.pane} of {summary.query[:80]}"
+    return f"{text}: it is not signed by {site}"
+
+
 def _problem_with_panes(summary: Summary, query: LiveQuery | None) -> str | None:
     """Only a state holds in several panes, and a root must be able to count them one by one."""
     if not summary.more:

@@ -11,6 +11,8 @@ import msgspec
 from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
+from headwater.algebra.summary import Summary
+from headwater.algebra.update_proof import UpdateProof
 from headwater.plan.command import Command, Count, Install, Remove
 
 OPERATOR = "olga"
@@ -45,6 +47,13 @@ class SimulatedDigest(bytes):
         return hash(self.of)
 
 
+class SimulatedUpdateProof(UpdateProof, frozen=True):
+    """The same for an update of one pane."""
+
+    said: object = None
+    by: SimulatedKey | None = None
+
+
 def simulated_proof(by: SimulatedKey, said: object) -> SimulatedProof:
     return SimulatedProof(b"", b"", b"", said=said, by=by)
 
@@ -58,6 +67,12 @@ class SimulatedSignatures:
 
     def sign_state(self, state: SiteState) -> SiteState:
         return msgspec.structs.replace(state, proof=self._sign(_state(state)))
+
+    def sign_update(self, summary: Summary) -> Summary:
+        proof = SimulatedUpdateProof(
+            b"", b"", summary.pane, summary.more, said=_update(summary), by=self._own
+        )
+        return msgspec.structs.replace(summary, proof=proof)
 
     def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
         digests = tuple(SimulatedDigest(leaf) for leaf in ack.leaves)
@@ -81,6 +96,16 @@ class SimulatedSignatures:
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, state.proof, _state(state))
+
+    def is_update_of(self, site: str, summary: Summary) -> bool:
+        proof, key = summary.proof, self._keys.get(site)
+        return (
+            isinstance(proof, SimulatedUpdateProof)
+            and key is not None
+            and proof.by is key
+            and proof.holds_for(summary.pane, summary.last)
+            and proof.said == _update(summary)
+        )
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
         return self._is_by(root, ack.proof, _ack(ack))
@@ -116,6 +141,12 @@ class SimulatedSignatures:
 
 def _state(state: SiteState) -> object:
     return msgspec.structs.replace(state, proof=None)
+
+
+def _update(summary: Summary) -> object:
+    """The panes are in the proof. Rows are handed on as the object that they are, so that nobody
+    compares what is the same."""
+    return ("update", summary.query, summary.coverage, summary.rows)
 
 
 def _ack(ack: Acknowledgement) -> object:

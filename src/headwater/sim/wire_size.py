@@ -30,6 +30,8 @@ Arrow record batch."""
 PART_BYTES = 16
 SIGNATURE_BYTES = 78
 """A signature, which key it is, and the lengths of these and of the word."""
+UPDATE_PROOF_BYTES = 78
+"""The same beside an update, which is the word itself."""
 STATE_BYTES = 63 + SIGNATURE_BYTES
 COMPRESSED_FROM_BYTES = 512
 ACK_BYTES = 54 + SIGNATURE_BYTES
@@ -44,7 +46,9 @@ INSTALL_BYTES = 400
 
 def wire_bytes(message: Any) -> int:
     if isinstance(message, SummaryMessage):
-        return PACKET_BYTES + SUMMARY_BYTES + coverage_bytes(message.summary.coverage)
+        proof_bytes = 0 if message.summary.proof is None else UPDATE_PROOF_BYTES
+        coverage = message.summary.coverage
+        return PACKET_BYTES + SUMMARY_BYTES + coverage_bytes(coverage) + proof_bytes
     if isinstance(message, Heartbeat):
         return HEARTBEAT_BYTES
     if isinstance(message, StatesMessage):
