@@ -18,6 +18,7 @@ from headwater.algebra.acknowledgement import (
     with_leaves,
 )
 from headwater.algebra.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
+from headwater.algebra.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
@@ -245,7 +246,10 @@ FULL = [
         UpdateProof(b"s" * 64, b"k" * 8, 5, 9, b"rows"),
     ),
     with_leaves(
-        Acknowledgement("q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5, 1.6e9),
+        Acknowledgement(
+            "q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5, 1.6e9,
+            agreed=(PaneHeld(128, 5),), asked=(Asked(3, 128, 191),), wanted=(PaneHeld(130, 7),),
+        ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
         extra=(ExtraHeld(111, 3, 77, ((2, 3),)),),
         greetings=(Greeting(2, 9, 4, 105, 1.7e9), Greeting(300, 9, 4)),
@@ -286,6 +290,15 @@ def _signed(said: Acknowledgement | SiteState) -> Acknowledgement | SiteState:
     if isinstance(said, SiteState):
         return signatures.sign_state(said)
     return signatures.sign_ack(said)
+
+
+def test_digests_and_closes_come_back_in_a_states_bytes() -> None:
+    state = SiteState(
+        "q@a#1", 2, 9, 4, 100,
+        digests=(BlockDigest(100, 127, b"d" * 16), BlockDigest(128, FOREVER - 1, b"e" * 16)),
+        closes=(Closes(128, 140, 77, ((128, 1), (131, 3))),),
+    )  # fmt: skip
+    assert codec.decode(codec.encode(StatesMessage((state,)))) == StatesMessage((state,))
 
 
 def test_ages_grow_by_what_the_transport_knows_of_the_way() -> None:

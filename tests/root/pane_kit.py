@@ -389,7 +389,20 @@ class RootDisk:
                 self.last_number = kept.number
                 self.kept[kept.number] = kept
             case root_out.KeepState(_, state, _):
-                self.states[state.ordinal, state.incarnation] = write
+                known = self.states.get((state.ordinal, state.incarnation), write)
+                self.states[state.ordinal, state.incarnation] = msgspec.structs.replace(
+                    write, agreed_through=known.agreed_through, disputed=known.disputed
+                )
+            case root_out.KeepAgreement(_, ordinal, incarnation, through, disputed):
+                known = self.states[ordinal, incarnation]
+                self.states[ordinal, incarnation] = msgspec.structs.replace(
+                    known, agreed_through=through, disputed=disputed
+                )
+            case root_out.Replace(_, _, numbers, kept):
+                for number in numbers:
+                    del self.kept[number]
+                for one in kept:
+                    self.execute(root_out.Keep(write.query, one))
             case root_out.KeepAlarm(_, standing):
                 self.alarms[standing.number] = standing
             case root_out.Trim(_, done_through):
@@ -443,9 +456,13 @@ class RootDesk:
         disk: RootDisk | None = None,
         config: RootConfig | None = None,
         now_s: float = 0.0,
+        compares: bool = False,
     ) -> None:
+        """``compares``: sites' digests count. Most tests are not about them, so what a site seals
+        is agreed to."""
         self.query = query
         self.roster = roster
+        self.compares = compares
         self.disk = disk or RootDisk()
         self.config = config or RootConfig()
         self.is_slow = False
@@ -481,7 +498,15 @@ class RootDesk:
 
     def hear(self, *states: SiteState, now_s: float) -> None:
         self.root.receive_states(states, now_s=now_s)
+        for state in states:
+            self._agree(state)
+        self.root._intake.compare(now_s=now_s)
         self._execute(now_s=now_s)
+
+    def _agree(self, state: SiteState) -> None:
+        view = self.root.table.views.get(state.ordinal)
+        if not self.compares and view is not None and view.state is state:
+            self.root._intake.agreements._advance(state.ordinal, state.sealed_through)
 
     def work(self, *, now_s: float) -> None:
         for _ in range(TICKS_MAX):

@@ -75,7 +75,7 @@ class EdgesAndRoot(RuleBasedStateMachine):
             for n in range(SITES)
         ]
         config = RootConfig(summary_life_s=LIFE_S, ack_every_s=1.0, ack_idle_s=2.0)
-        self.root = RootDesk(self.query, make_roster(SITES), config=config)
+        self.root = RootDesk(self.query, make_roster(SITES), config=config, compares=True)
         self.collect()
 
     # What happens

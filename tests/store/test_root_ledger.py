@@ -34,7 +34,15 @@ from headwater.errors import (
 )
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
-from headwater.root.outputs import Keep, KeepState, KeptSummary, Trim, WindowAnswered
+from headwater.root.outputs import (
+    Keep,
+    KeepAgreement,
+    KeepState,
+    KeptSummary,
+    Replace,
+    Trim,
+    WindowAnswered,
+)
 from headwater.root.root import Root
 from headwater.store.publication import Published
 from headwater.store.results import ResultsReader, ResultsWriter
@@ -449,6 +457,7 @@ def test_a_ledger_of_the_first_version_is_taken_over_whole(open_ledger: Open) ->
     with ledger._manifest.transaction():
         for table in ("numbers", "alarms"):
             ledger._manifest.run(f"DROP TABLE {table}")
+        ledger._manifest.run("ALTER TABLE states DROP COLUMN agreed")
         ledger._manifest.run("PRAGMA user_version = 2")
     ledger = open_ledger()
     assert ledger.restore(ID).summaries == before.summaries
@@ -456,7 +465,40 @@ def test_a_ledger_of_the_first_version_is_taken_over_whole(open_ledger: Open) ->
     rows = ledger.pane_rows(ID, 6, kept_through=11)
     assert rows is not None
     assert counts_of(rows) == {"/b": 2}
-    assert len(ROOT_SCHEMA.migrations) == 4
+    assert len(ROOT_SCHEMA.migrations) == 5
+
+
+def test_how_far_a_life_is_compared_comes_back_whatever_its_state_says_next(
+    open_ledger: Open,
+) -> None:
+    ledger = open_ledger()
+    ledger.write([KeepState(ID, state(0, 7, 1), 3), KeepAgreement(ID, 0, 7, 64, ((5, 2), (9, 1)))])
+    ledger.write([KeepState(ID, state(0, 7, 2), 3), KeepState(ID, state(0, 8, 1), 4)])
+    assert open_ledger().restore(ID).states == (
+        KeepState(ID, state(0, 7, 2), 3, 64, ((5, 2), (9, 1))),
+        KeepState(ID, state(0, 8, 1), 4),
+    )
+
+
+def test_summaries_are_replaced_in_one_step_and_no_merge_has_the_former_rows(
+    open_ledger: Open,
+) -> None:
+    ledger = open_ledger()
+    ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/lie", 9)), keep(3, 6, ("/b", 2))])
+    before = ledger.pane_rows(ID, 5, kept_through=3)
+    assert before is not None
+    assert counts_of(before) == {"/a": 1, "/lie": 9}
+    own = kept(4, 5, rows_of(("/c", 3)))
+    with pytest.raises(StoreError):
+        ledger.write([Replace(ID, 5, (2,), (own, kept(4, 5)))])
+    assert [one.number for one in ledger.restore(ID).summaries] == [1, 2, 3]
+    ledger.write([Replace(ID, 5, (2,), (own,))])
+    for reopens in (False, True):
+        opened = open_ledger() if reopens else ledger
+        rows = opened.pane_rows(ID, 5, kept_through=4)
+        assert rows is not None
+        assert counts_of(rows) == {"/a": 1, "/c": 3}
+        assert [one.number for one in opened.restore(ID).summaries] == [1, 3, 4]
 
 
 # Each revision once

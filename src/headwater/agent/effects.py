@@ -40,7 +40,7 @@ T = TypeVar("T")
 CUBE_WRITES = (
     fx.Cut, fx.Remember, fx.MarkSent, fx.MarkAcked, fx.MarkUnacked, fx.Expire, fx.Forget,
 )  # fmt: skip
-LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.KeepAlarm, fx.Trim)
+LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.KeepAgreement, fx.KeepAlarm, fx.Replace, fx.Trim)
 COMMAND_WRITES = (fx.KeepCommand, fx.KeepCounts)
 WRITE_PATIENCE_S = 60.0
 """For how long a write is tried that fails for another reason than lack of room."""

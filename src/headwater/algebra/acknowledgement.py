@@ -33,6 +33,7 @@ from collections.abc import Iterable
 import msgspec
 
 from headwater.algebra import bitset
+from headwater.algebra.close_digest import Asked
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
@@ -115,6 +116,14 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     """The numbers of the leaves that there are, as a bitset."""
     digests: tuple[bytes, ...] = ()
     """Theirs, in rising order; none where nobody signs."""
+    agreed: tuple[PaneHeld, ...] = ()
+    """Of these sites the root holds what their digests say, in all panes below, or knows where it
+    does not. Sites that are not named have not more than they were told before."""
+    asked: tuple[Asked, ...] = ()
+    """Of these sites it wants to know each close: a digest differs."""
+    wanted: tuple[PaneHeld, ...] = ()
+    """Of these panes it wants these sites' own updates, alone and signed: what it holds is not
+    what one of them has closed."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -16,6 +16,7 @@ from itertools import islice
 import msgspec
 
 from headwater.algebra.alarm import Alarm
+from headwater.algebra.close_digest import BlockDigest, Closes
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
 
@@ -162,5 +163,10 @@ class SiteState(msgspec.Struct, frozen=True):
     is_clock_unconfirmed: bool = False
     """By age: fewer than three neighbours agree on the root's clock as the site takes it, and one
     who lies may have moved its records."""
+    digests: tuple[BlockDigest, ...] = ()
+    """Of what it has closed, in ranges that follow each other, but for what the root has agreed
+    to."""
+    closes: tuple[Closes, ...] = ()
+    """What the root has asked for: where the digest of a range differs."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -61,6 +61,17 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ranges of declined panes in a state; beyond, neighbours are joined (more is given up)."""
     panes_waiting_max: int = 200_000
     """Panes of one query that wait to be sent or acknowledged; beyond, the oldest expire."""
+    digest_panes: int = 64
+    """Panes of a block of which a state tells a digest as soon as all are closed."""
+    digests_told_max: int = 64
+    """Digests in one state: of the oldest blocks that the root has not agreed to."""
+    closes_told_max: int = 1_024
+    """Closes that one state tells one by one where the root asks for a range of them."""
+    asked_max: int = 16
+    """Ranges that a site remembers to have been asked for; beyond, the oldest gives way."""
+    resends_max: int = 4_096
+    """Panes that a site remembers to have sent again because the root wants its own word of them;
+    beyond, the oldest may be sent again too soon."""
     queries_max: int = 1_000
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from headwater.algebra.close_digest import Close
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.panes import MICROS
 from headwater.algebra.ranges import Range
@@ -20,6 +21,7 @@ from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane
 from headwater.edge.begin import first_pane_of, missed, pane_from
 from headwater.edge.belief import Belief
+from headwater.edge.close_words import CloseWords
 from headwater.edge.closing import SourceClock, closable_through, sealable_through
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
@@ -45,9 +47,9 @@ class QueryEdge:
     __slots__ = (
         "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_is_unconfirmed", "_lateness_s",
         "_reading_s", "_retention_s", "_sealed_s", "_told_offset_s", "ack_number",
-        "awaits_greeting", "belief", "book", "closed_through", "config", "cutting",
+        "awaits_greeting", "belief", "book", "closed_through", "closes", "config", "cutting",
         "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures", "former_through",
-        "has_work", "id", "loss_heard", "query", "record_changed", "reopened",
+        "has_work", "id", "loss_heard", "query", "record_changed", "reopened", "resent_s",
         "root_incarnation", "sure_through", "time", "word",
     )  # fmt: skip
 
@@ -66,6 +68,9 @@ class QueryEdge:
         self.id = str(query.id)
         self.word = SiteWord(self.id, ordinal, incarnation, config)
         self.book = PaneBook()
+        self.closes = CloseWords(config, is_finite=query.ends)
+        self.resent_s: dict[int, float] = {}
+        """Panes that the root wants from this site alone, and when they were last asked for."""
         self.closed_through = -FOREVER
         self.sure_through = -FOREVER
         """Panes below were closed by reads that reached the end of the input."""
@@ -159,11 +164,21 @@ class QueryEdge:
         self.time.set_wall(ahead_s, now_s=now_s)
 
     def snapshot(self) -> SiteState:
+        lowest = self.lowest()
         return self.word.snapshot(
             offset_s=self.time.known_s,
             root_incarnation=self.root_incarnation,
             is_clock_unconfirmed=self._is_unconfirmed,
+            digests=self.closes.digests(lowest, self.word.incarnation, self._closes_of),
+            closes=self.closes.answers(lowest, self._closes_of),
         )
+
+    def _closes_of(self, first: int, last: int) -> Iterator[Close]:
+        """Panes that were closed with updates, and how many; what is declined is left out."""
+        for a, b in self.book.filled.within(first, last):
+            for start, end in self.word.undeclined(a, b):
+                for pane in range(start, end + 1):
+                    yield pane, self.book.updates_of(pane)
 
     def live_anew(self, incarnation: int) -> None:
         """As when a root begins anew: what was sent was sent by another."""
@@ -174,6 +189,8 @@ class QueryEdge:
     def begin_anew(self) -> None:
         """The root may lack all that was ever sent."""
         self.word.forget_greeting()
+        self.closes.forget_agreement()
+        self.resent_s.clear()
         self.book.fly_again(self.word.done_through, sent_s=NEVER_S)
         for pane in [p for p, flight in self.book.flights.items() if EMPTY_CLOSE in flight]:
             self.book.land(pane, EMPTY_CLOSE)
@@ -274,7 +291,10 @@ class QueryEdge:
             panes += self._take_late(self.config.panes_per_cut_max - len(panes), now_s=now_s)
             self.cutting = dict.fromkeys(panes, now_s)
         self._seal(clock, now_s=now_s)
+        self._tell_closes()
         is_numbered = self.word.number_changes(now_s=now_s)
+        if is_numbered:
+            self.closes.numbered(self.word.number)
         if panes:
             self.cutting_sent = self._is_live and has_room(self.id)
             writes.append(Cut(self.id, tuple(panes), self.record(), self.cutting_sent))
@@ -398,6 +418,16 @@ class QueryEdge:
             self.word.seal(through)
             self.word.ended = through == FOREVER
             self.word.catching_up &= not self.word.ended
+
+    def _tell_closes(self) -> None:
+        """Of panes that are being cut for the first time the updates are not known yet."""
+        uncut = (pane for pane in self.cutting if not self.book.updates_of(pane))
+        is_more = self.closes.close(
+            closed_through=self.closed_through,
+            sealed_through=self.word.sealed_through,
+            cut_through=min(uncut, default=FOREVER),
+        )
+        self.word.has_changed |= is_more
 
     def _doubt_seals(self, clock: SourceClock, *, now_s: float) -> None:
         """The clock was set back: what it had sealed too early may lack the records that come now

@@ -30,6 +30,7 @@ from headwater.algebra.site_state import FOREVER, Reason
 from headwater.edge.outputs import MarkAcked, MarkUnacked, Notice, Outlived
 from headwater.edge.pane_book import EMPTY_CLOSE
 from headwater.edge.query_edge import QueryEdge
+from headwater.edge.site_word import NEVER_S
 
 Heard = MarkAcked | MarkUnacked | Outlived | Notice
 CarriersOf = Callable[[str], Sequence[str]]
@@ -111,17 +112,23 @@ def read_ack(
         word.speak_again()
     for greeting in () if leaf is None else leaf.greetings:
         if greeting.ordinal == ordinal and greeting.incarnation == word.incarnation:
+            if greeting.number > word.number:
+                return [*heard, *_went_back(edge, greeting)]
             edge.record_changed |= word.greet(greeting.number)
+            edge.closes.greeted(greeting.number)
             edge.former_through = greeting.former_through
             clock_s = greeting.former_clock_s
             edge.hear_former(None if clock_s is None else clock_s + ack.age_s, now_s=now_s)
         elif greeting.ordinal == ordinal and _is_higher(greeting, word.incarnation):
             return [*heard, Outlived(greeting.incarnation)]
+    _read_agreement(edge, ack)
+    _read_asked(edge, ack)
     reader = AckReader(ack, leaf, ordinal=ordinal, incarnation=word.incarnation)
     heard += _alarms(edge, reader, carriers_of)
     before_s = now_s - ack.age_s - ack.late_s - summary_life_s
     landed = _read_flights(edge, reader, before_s=before_s)
     _read_doubtful(edge, reader, before_s=before_s)
+    _read_wanted(edge, ack, again_s=summary_life_s, now_s=now_s)
     is_further = ack.done_through > word.done_through
     if is_further:
         edge.drop_below(ack.done_through)
@@ -130,6 +137,55 @@ def read_ack(
         done_through = word.done_through
         heard.append(MarkAcked(edge.id, panes.ranges(), done_through, edge.record()))
     return heard
+
+
+def _went_back(edge: QueryEdge, greeting: Greeting) -> list[Heard]:
+    """The root has heard a state of this very life that this cube knows nothing of: the cube is an
+    earlier copy of itself, restored from somewhere. It goes on as another life."""
+    text = (
+        f"{edge.id}: the root knows state {greeting.number} of this site, which is at "
+        f"{edge.word.number}: its store went back, and goes on under a new incarnation"
+    )
+    return [Outlived(greeting.incarnation + 1), Notice("store went back", text)]
+
+
+def _read_agreement(edge: QueryEdge, ack: Acknowledgement) -> None:
+    """A bit has no incarnation, so it is believed of a life that the root has greeted. To agree
+    to a digest the root must have heard a state that tells it."""
+    if not edge.word.is_greeted:
+        return
+    for agreed in ack.agreed:
+        if agreed.sites >> edge.word.ordinal & 1 and edge.closes.agree(agreed.pane):
+            edge.word.has_changed = edge.has_work = True
+    heard = edge.closes.heard_number()
+    if heard:
+        edge.word.greet(heard)
+
+
+def _read_asked(edge: QueryEdge, ack: Acknowledgement) -> None:
+    for asked in ack.asked:
+        is_ours = asked.ordinal == edge.word.ordinal and edge.word.is_greeted
+        if is_ours and edge.closes.ask(asked.first, asked.last, number=ack.number):
+            edge.word.has_changed = edge.has_work = True
+
+
+def _read_wanted(edge: QueryEdge, ack: Acknowledgement, *, again_s: float, now_s: float) -> None:
+    """Our own updates of these panes, alone, once in the life of a summary: a root that does not
+    get them asks again. What is declined is said to be so, and does not come."""
+    for wanted in ack.wanted:
+        pane = wanted.pane
+        is_ours = wanted.sites >> edge.word.ordinal & 1 and pane >= edge.lowest()
+        is_closed = pane < edge.closed_through and pane not in edge.cutting
+        if not is_ours or not is_closed or edge.word.is_declined(pane):
+            continue
+        if now_s - edge.resent_s.get(pane, NEVER_S) <= again_s:
+            continue
+        while len(edge.resent_s) >= edge.config.resends_max:
+            del edge.resent_s[next(iter(edge.resent_s))]
+        edge.resent_s.pop(pane, None)
+        edge.resent_s[pane] = now_s
+        for update in range(1, edge.book.updates_of(pane) + 1) or (EMPTY_CLOSE,):
+            edge.book.ask(pane, update)
 
 
 def _is_higher(greeting: Greeting, incarnation: int) -> bool:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import msgspec
 
 from headwater.algebra.alarm import ALARMS_TOLD_MAX, Alarm
+from headwater.algebra.close_digest import BlockDigest, Closes
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
@@ -248,6 +249,8 @@ class SiteWord:
         offset_s: float | None = None,
         root_incarnation: int = 0,
         is_clock_unconfirmed: bool = False,
+        digests: tuple[BlockDigest, ...] = (),
+        closes: tuple[Closes, ...] = (),
     ) -> SiteState:
         return SiteState(
             query=self.query,
@@ -270,6 +273,8 @@ class SiteWord:
             unread=self.unread,
             alarms=self.alarms(),
             is_clock_unconfirmed=is_clock_unconfirmed,
+            digests=digests,
+            closes=closes,
         )
 
     def empty(self) -> Ranges:

@@ -36,6 +36,7 @@ from headwater.algebra.alarm import (
     Alarm,
     AlarmKind,
 )
+from headwater.algebra.close_digest import CLOSE_DIGEST_BYTES, Asked, BlockDigest, Closes
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
@@ -64,6 +65,10 @@ RANGES_MAX = 1 << 17
 NAMES_MAX = 1 << 16
 AGE_S_MAX = 1e9
 CERTIFICATE_BYTES_MAX = 4_096
+DIGESTS_MAX = 1_024
+"""Ranges of closes in a state, and questions in an acknowledgement."""
+CLOSES_MAX = 1 << 14
+"""Closes that a state tells one by one, of one range."""
 
 Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
 NOBODY = -1
@@ -184,6 +189,20 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     """The last of the tally."""
     alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
     is_clock_unconfirmed: bool = False
+    digests: Annotated[
+        tuple[tuple[Pane, Pane, Annotated[bytes, Meta(max_length=CLOSE_DIGEST_BYTES)]], ...],
+        Meta(max_length=DIGESTS_MAX),
+    ] = ()
+    closes: Annotated[
+        tuple[
+            tuple[
+                Pane, Pane, Number,
+                Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=CLOSES_MAX)],
+            ],
+            ...,
+        ],
+        Meta(max_length=DIGESTS_MAX),
+    ] = ()  # fmt: skip
 
 
 class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
@@ -214,6 +233,9 @@ class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     digests: Annotated[bytes, Meta(max_length=LEAVES_MAX * DIGEST_BYTES)] = b""
     """Theirs, one after the other."""
     clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    agreed: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
+    asked: Annotated[tuple[tuple[Ordinal, Pane, Pane], ...], Meta(max_length=DIGESTS_MAX)] = ()
+    wanted: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -383,6 +405,8 @@ def wire_state(state: SiteState) -> WireState:
         state.tally.twice_bytes,
         tuple(WireAlarm(a.kind, a.first, a.last, a.text, a.carriers) for a in state.alarms),
         state.is_clock_unconfirmed,
+        tuple((one.first, one.last, one.digest) for one in state.digests),
+        tuple((one.first, one.last, one.asked, one.closes) for one in state.closes),
     )
 
 
@@ -408,6 +432,8 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
         alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
         is_clock_unconfirmed=wire.is_clock_unconfirmed,
+        digests=tuple(BlockDigest(*one) for one in wire.digests),
+        closes=tuple(Closes(*one) for one in wire.closes),
         proof=proof_of(signed),
     )
 
@@ -442,6 +468,9 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         bitset.to_bytes(ack.filled),
         b"".join(ack.digests),
         ack.clock_s,
+        tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.agreed),
+        tuple((one.ordinal, one.first, one.last) for one in ack.asked),
+        tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
     )
 
 
@@ -491,6 +520,9 @@ def checked_ack(
         digests=tuple(
             wire.digests[n : n + DIGEST_BYTES] for n in range(0, len(wire.digests), DIGEST_BYTES)
         ),
+        agreed=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.agreed),
+        asked=tuple(Asked(*one) for one in wire.asked),
+        wanted=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.wanted),
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves

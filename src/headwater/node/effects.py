@@ -39,7 +39,16 @@ from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
 from headwater.plan.query import Query
-from headwater.root.outputs import Answer, Ended, Keep, KeepAlarm, KeepState, Trim
+from headwater.root.outputs import (
+    Answer,
+    Ended,
+    Keep,
+    KeepAgreement,
+    KeepAlarm,
+    KeepState,
+    Replace,
+    Trim,
+)
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -114,6 +123,8 @@ Effect = (
     | LoadAndSend
     | Keep
     | KeepState
+    | KeepAgreement
+    | Replace
     | KeepAlarm
     | Trim
     | Answer
@@ -145,6 +156,7 @@ __all__ = [
     "Hangup",
     "Installed",
     "Keep",
+    "KeepAgreement",
     "KeepAlarm",
     "KeepCommand",
     "KeepCounts",
@@ -156,6 +168,7 @@ __all__ = [
     "MarkUnacked",
     "Notice",
     "Remember",
+    "Replace",
     "RiseAbove",
     "Transmit",
     "Trim",

@@ -23,6 +23,7 @@ from headwater.algebra.acknowledgement import (
     PaneHeld,
     with_leaves,
 )
+from headwater.algebra.close_digest import Asked
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import FOREVER
@@ -135,6 +136,11 @@ class AckCutter:
         self._spelling.drop_below(pane)
         self._held.remove(-FOREVER, pane - 1)
 
+    @property
+    def next_number(self) -> int:
+        """Of the acknowledgement that is cut next."""
+        return self._number + 1
+
     def next_deadline_s(self, *, owes_greetings: bool) -> float:
         has_cause = self._has_news or owes_greetings or self._spelling
         pause_s = self._config.ack_every_s if has_cause else self._config.ack_idle_s
@@ -148,6 +154,9 @@ class AckCutter:
         sites_clock_s: float | None = None,
         late_s: float = 0.0,
         awake_share: float = 1.0,
+        agreed: tuple[PaneHeld, ...] = (),
+        asked: tuple[Asked, ...] = (),
+        wanted: tuple[PaneHeld, ...] = (),
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
@@ -170,6 +179,9 @@ class AckCutter:
             sites_clock_s=sites_clock_s,
             clock_s=now_s,
             late_s=late_s,
+            agreed=agreed,
+            asked=asked,
+            wanted=wanted,
         )
         greetings = scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s)
         return with_leaves(head, panes=spelled, extra=extras, greetings=greetings)

@@ -175,6 +175,7 @@ class Answers:
             tally=self._scoreboard.table.tally,
             damaged=found.damaged,
             clocks_unconfirmed=len(self._scoreboard.table.unconfirmed()),
+            disputed=found.disputed,
             part=self._query.part,
             alarms=found.alarms,
             alarm_count=found.alarm_count,

@@ -16,7 +16,13 @@ from headwater.algebra.panes import WindowSpec
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import PaneState, Reason
 from headwater.root.alarm_book import AlarmBook
-from headwater.root.envelope import ALARMS_LISTED_MAX, Envelope, MissingSite, WindowAlarm
+from headwater.root.envelope import (
+    ALARMS_LISTED_MAX,
+    DisputedSite,
+    Envelope,
+    MissingSite,
+    WindowAlarm,
+)
 from headwater.root.pane_board import PaneBoard
 from headwater.root.scoreboard import Scoreboard
 
@@ -37,6 +43,7 @@ class Assessment(msgspec.Struct, frozen=True):
     missing: tuple[MissingSite, ...]
     missing_count: int
     damaged: int
+    disputed: tuple[DisputedSite, ...]
     is_exact: bool
     is_final: bool
     alarms: tuple[WindowAlarm, ...] = ()
@@ -46,7 +53,7 @@ class Assessment(msgspec.Struct, frozen=True):
         """Equal when a new revision would say nothing new, but for rows."""
         return _signature(
             self.covered, self.missing, self.missing_count, self.is_exact, self.is_final,
-            self.damaged, self.alarms, self.alarm_count,
+            self.damaged, self.disputed, self.alarms, self.alarm_count,
         )  # fmt: skip
 
 
@@ -59,7 +66,7 @@ def signature_of(envelope: Envelope) -> int:
     is_exact = envelope.exact or envelope.left_out.exact_otherwise
     return _signature(
         envelope.covered, envelope.missing, envelope.missing_count, is_exact,
-        envelope.final, envelope.damaged, envelope.alarms, envelope.alarm_count,
+        envelope.final, envelope.damaged, envelope.disputed, envelope.alarms, envelope.alarm_count,
     )  # fmt: skip
 
 
@@ -74,7 +81,10 @@ def assess(
         damaged |= board.damaged & expected
         absent |= expected & ~(board.in_whole & ~board.declined)
         is_settled = is_settled and not expected & ~board.settled
-    is_sealed = scoreboard.table.sealed_through >= boards[-1].pane + 1
+    sealed_through = min(scoreboard.table.sealed_through, scoreboard.agreed_through)
+    is_sealed = sealed_through >= boards[-1].pane + 1
+    disputed = _disputed(scoreboard, boards, missing_max)
+    is_doubted = any(board.pane in scoreboard.doubted for board in boards)
     alarms = alarms_of(scoreboard, book, spec, window)
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
@@ -84,10 +94,28 @@ def assess(
         missing=_missing(scoreboard, boards, absent, missing_max) if absent else (),
         missing_count=absent.bit_count(),
         damaged=damaged.bit_count(),
-        is_exact=not absent and not damaged and not alarms,
-        is_final=is_settled and is_sealed,
+        disputed=disputed,
+        is_exact=not absent and not damaged and not disputed and not alarms,
+        is_final=is_settled and is_sealed and not disputed and not is_doubted,
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
+    )
+
+
+def _disputed(
+    scoreboard: Scoreboard, boards: list[PaneBoard], named_max: int
+) -> tuple[DisputedSite, ...]:
+    """Sites that have signed other closes than those that are held of them."""
+    if not scoreboard.disputed:
+        return ()
+    panes: dict[int, list[int]] = {}
+    for board in boards:
+        for ordinal in scoreboard.disputed.get(board.pane, ()):
+            panes.setdefault(ordinal, []).append(board.pane)
+    names = scoreboard.table.names
+    return tuple(
+        DisputedSite(names[ordinal], _as_ranges(found))
+        for ordinal, found in sorted(panes.items())[:named_max]
     )
 
 
@@ -165,6 +193,7 @@ def _signature(
     is_exact: bool,
     is_final: bool,
     damaged: int,
+    disputed: tuple[DisputedSite, ...],
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
 ) -> int:
@@ -175,4 +204,5 @@ def _signature(
         panes[one.site] = ranges.union(panes.get(one.site, ()), one.panes)
     named = tuple(sorted(panes.items()))
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
-    return hash((covered, named, missing_count, is_exact, is_final, damaged, raised))
+    doubts = tuple((one.site, one.panes) for one in disputed)
+    return hash((covered, named, missing_count, is_exact, is_final, damaged, doubts, raised))

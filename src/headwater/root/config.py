@@ -48,6 +48,26 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     panes_max: int = 200_000
     """Panes of one query that the scoreboard holds; news of further ones is refused and shown."""
+    compares_per_tick_max: int = 64
+    """Sites whose digests are held against the boards in one go; the others follow at once, and
+    what else is due comes between."""
+    agreed_per_ack_max: int = 8
+    """How far sites are agreed with differs little; of more than so many values those that most
+    sites have are told first."""
+    asks_per_ack_max: int = 64
+    """Sites that one acknowledgement asks for their closes one by one."""
+    disputes_max: int = 1_024
+    """Panes that are disputed at a time; beyond, the site whose word differs stays uncompared, and
+    so nothing of it becomes final by its seal."""
+    replacing_max: int = 16
+    """Disputed panes for which the sites' own updates are collected at a time."""
+    wanted_per_ack_max: int = 16
+    """Panes of which one acknowledgement wants sites' own updates."""
+    bench_bytes_max: int = 64 * MEBIBYTE
+    """Of such updates, until all of a pane are in; beyond, they are dropped and asked for again."""
+    pieces_max: int = 10_000
+    """Kept summaries of which is known what is in them, so that they could be replaced; beyond,
+    those of the oldest panes are forgotten, and a dispute there lasts."""
     parked_max: int = 10_000
     """Spares that are parked; beyond, the oldest is dropped (it comes again by repair)."""
     parked_bytes_max: int = 64 * MEBIBYTE

@@ -40,6 +40,13 @@ class MissingSite(msgspec.Struct, frozen=True, array_like=True):
     panes: Ranges
 
 
+class DisputedSite(msgspec.Struct, frozen=True, array_like=True):
+    """A site that has signed other closes of these panes than those that relays brought."""
+
+    site: str
+    panes: Ranges
+
+
 ALARMS_LISTED_MAX = 8
 """Alarms that an envelope names; ``alarm_count`` is the truth."""
 
@@ -161,6 +168,10 @@ class Envelope(msgspec.Struct, frozen=True):
     alarms: tuple[WindowAlarm, ...] = ()
     """What somebody has found to be wrong with this window: it is not exact."""
     alarm_count: int = 0
+
+    disputed: tuple[DisputedSite, ...] = ()
+    """Sites whose own word contradicts what is in the answer of them; it is neither exact nor
+    final. At most ``missing_listed_max``."""
 
     def without(self, left_out: LeftOut) -> Envelope:
         """The same answer, lacking these groups: it is not exact."""

@@ -11,7 +11,7 @@ from headwater.algebra.ranges import Ranges
 from headwater.algebra.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
-from headwater.root.envelope import Envelope, LeftOut, MissingSite, WindowAlarm
+from headwater.root.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
 
 SITES_SHOWN_MAX = 50
 ALARMS_SHOWN_MAX = 8
@@ -93,6 +93,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Groups that the newest published revision lacks."""
     alarms: tuple[WindowAlarm, ...] = ()
     """What was found to be wrong with it, also after it was final."""
+    disputed: tuple[DisputedSite, ...] = ()
+    """Sites that have signed other closes than those that relays brought of them."""
 
     def text(self) -> str:
         """For a person, at three in the morning."""
@@ -112,6 +114,9 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.damaged:
             what = "input bytes of this window were lost, or may have been read twice,"
             lines.append(f"  {what} at {self.damaged} sites")
+        for doubt in self.disputed[:SITES_SHOWN_MAX]:
+            panes = _panes_text(doubt.panes)
+            lines.append(f"  {doubt.site}: disputed: it has signed other closes of {panes}")
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
@@ -146,6 +151,7 @@ class Explanation(msgspec.Struct, frozen=True):
             damaged=envelope.damaged,
             left_out=envelope.left_out,
             alarms=self.alarms or envelope.alarms,
+            disputed=envelope.disputed,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),
         )
 

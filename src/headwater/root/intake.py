@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from headwater.algebra.alarm import Alarm
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.incarnation import INCARNATION_MAX
@@ -17,22 +19,26 @@ from headwater.algebra.summary import STATE_PANES_MAX, Lane, Merger, Summary
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.ack_cutter import AckCutter
+from headwater.root.agreements import Agreements
 from headwater.root.alarm_book import AlarmBook
 from headwater.root.answers import Answers
 from headwater.root.config import RootConfig
 from headwater.root.outputs import (
     Keep,
+    KeepAgreement,
     KeepAlarm,
     KeepState,
     KeptSummary,
     Notice,
     Outdated,
     Output,
+    Replace,
     RootKept,
     WindowAnswered,
 )
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
+from headwater.root.replacing import Piece, Replacing
 from headwater.root.restore import newest_states, replay
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
@@ -68,6 +74,8 @@ class Intake:
         self.id = str(query.id)
         self.table = SiteTable(query, roster)
         self.scoreboard = Scoreboard(self.table)
+        self.agreements = Agreements(self.scoreboard, config)
+        self.replacing = Replacing(self.scoreboard, config, merger)
         self.windows = WindowBook(query, config, now_s=now_s)
         self._goes_by_site_clocks = query.time is TimeKind.EVENT
         self._followed_s = float("-inf")
@@ -112,6 +120,7 @@ class Intake:
         for one in newest_states(kept):
             self.scoreboard.hear(one.state, since=one.since)
             self.table.greet(one.state.ordinal)
+        self._restore_agreements(kept, now_s=now_s)
         self.table.is_restoring = False
         self._follow_clocks(now_s=now_s)
         for window in sorted(self._restored):
@@ -127,6 +136,15 @@ class Intake:
             self._open_awaited(one.state, former_through=-FOREVER, now_s=now_s)
         self._hear_sums(now_s=now_s)
         self.await_again(kept.lost, now_s=now_s)
+
+    def _restore_agreements(self, kept: RootKept, *, now_s: float) -> None:
+        for summary in kept.summaries:
+            piece = Piece(summary.number, summary.coverage, summary.has_rows)
+            self.replacing.pieces.add(summary.pane, piece)
+        for one in newest_states(kept):
+            agreed, disputed = one.agreed_through, one.disputed
+            self.agreements.restore(one.state, agreed, disputed, now_s=now_s)
+            self.agreements.hear(one.state, now_s=now_s)
 
     def await_again(self, lost: Sequence[KeptSummary], *, now_s: float) -> None:
         """These were held and are gone: they are let in again, also where a window that has the
@@ -157,9 +175,10 @@ class Intake:
             return
         for one in summary.by_pane():
             self._receive(one, now_s=now_s)
+        self.compare(now_s=now_s)
 
     def _receive(self, summary: Summary, *, now_s: float) -> None:
-        if not self._is_wanted(summary.pane):
+        if not self._is_wanted(summary.pane) or self._is_own_word(summary, now_s=now_s):
             return
         if summary.lane is not Lane.SPARE or self._is_answered(summary.pane):
             self.let_in(summary, now_s=now_s)
@@ -191,6 +210,9 @@ class Intake:
                 name = self.table.names[state.ordinal]
                 text = f"{name} speaks as an earlier incarnation than the one known here"
                 self.notice("earlier incarnation", text)
+            else:
+                self.agreements.tell_again(state.ordinal)
+        self.compare(now_s=now_s)
         self._hear_sums(now_s=now_s)
 
     def _hear_of_higher_life(self, state: SiteState) -> None:
@@ -233,6 +255,7 @@ class Intake:
             self._refuse(summary, verdict, now_s=now_s)
             return
         self.counters[verdict] += 1
+        self.agreements.held_changed(summary.pane, summary.coverage, now_s=now_s)
         self._open_for(summary, now_s=now_s)
         self.touch(self.scoreboard.open(summary.pane), now_s=now_s)
 
@@ -240,6 +263,7 @@ class Intake:
         self.kept += 1
         kept = KeptSummary(self.kept, pane, coverage, rows, rows is not None)
         self.outputs.append(Keep(self.id, kept))
+        self.replacing.pieces.add(pane, Piece(self.kept, coverage, kept.has_rows))
         self.scoreboard.accept(pane, coverage, number=self.kept, has_rows=rows is not None)
 
     def _refuse(self, summary: Summary, verdict: Verdict, *, now_s: float) -> None:
@@ -262,7 +286,9 @@ class Intake:
         self._hear_clock(state, now_s=now_s)
         since = self.table.views[state.ordinal].since
         self.outputs.append(KeepState(self.id, state, since))
-        self.table.greet(state.ordinal)
+        self.agreements.hear(state, now_s=now_s)
+        if former is None or not _tells_digests_alone(former.state, state):
+            self.table.greet(state.ordinal)
         for board in boards:
             self.touch(board, now_s=now_s)
         is_same = former is not None and former.state.incarnation == state.incarnation
@@ -333,7 +359,7 @@ class Intake:
             self.caught_up_s = None
         elif self.caught_up_s is None:
             self.caught_up_s = now_s
-        sealed_through = self.table.sealed_through
+        sealed_through = min(self.table.sealed_through, self.agreements.through)
         if sealed_through != self.sealed_through:
             self.sealed_through = sealed_through
             for window in self.windows.sealed_below(sealed_through):
@@ -369,6 +395,80 @@ class Intake:
 
     def _site_text(self, alarm: Alarm) -> str:
         return self.table.names.get(alarm.ordinal, "several sites")
+
+    # The sites' own word on what carriers brought
+
+    def compare(self, *, now_s: float) -> None:
+        """Hold digests against what is held, and do what follows."""
+        agreements = self.agreements
+        agreements.compare(done_through=self.windows.done_through, now_s=now_s)
+        for pane in agreements.disputed_now:
+            self._dispute(pane)
+        for board in list(agreements.touched.values()):
+            self.touch(board, now_s=now_s)
+        for ordinal in agreements.changed:
+            incarnation, through, disputed = agreements.kept(ordinal)
+            self.outputs.append(KeepAgreement(self.id, ordinal, incarnation, through, disputed))
+        is_changed = bool(agreements.changed)
+        for news in (agreements.disputed_now, agreements.touched, agreements.changed):
+            news.clear()
+        if is_changed:
+            self._hear_sums(now_s=now_s)
+
+    def _dispute(self, pane: int) -> None:
+        sites = [self.table.names[ordinal] for ordinal in self.scoreboard.disputed.get(pane, ())]
+        text = (
+            f"pane {pane}: {', '.join(sites[:8])} signed another close than the one that is held; "
+            "a relay on the way is wrong or hostile"
+        )
+        if not self.replacing.begin(pane):
+            text += "; what is held of the pane is no longer known piece by piece, and stays"
+        self.notice("disputed", text)
+
+    def _is_own_word(self, summary: Summary, *, now_s: float) -> bool:
+        """Whether a disputed pane waits for this update of one site."""
+        verdict = self.scoreboard.judge(summary.pane, summary.coverage)
+        if verdict in (Verdict.STRANGER, Verdict.MISTAGGED) or not self.replacing.take(summary):
+            return False
+        self.counters["own word"] += 1
+        self.replace(now_s=now_s)
+        return True
+
+    def replace(self, *, now_s: float) -> None:
+        """Disputed panes of which all sites' own updates are in, while no answer is made of what
+        is to go. A final answer stays as it is."""
+        if self.answers.under_way is not None:
+            return
+        for pane in self.replacing.panes():
+            own = None if self.scoreboard.open(pane).is_frozen else self.replacing.complete(pane)
+            if own is not None:
+                self._replace(pane, own, now_s=now_s)
+
+    def _replace(self, pane: int, own: Sequence[Summary], *, now_s: float) -> None:
+        numbers, left = self.replacing.swap(pane)
+        self.scoreboard.make_anew(pane)
+        for piece in left:
+            self.scoreboard.accept(
+                pane, piece.coverage, number=piece.number, has_rows=piece.has_rows
+            )
+        kept = [
+            self._kept_own(pane, summary)
+            for summary in own
+            if self.scoreboard.judge(pane, summary.coverage) in (Verdict.ACCEPTED, Verdict.CLOSES)
+        ]
+        pieces = [Piece(one.number, one.coverage, one.has_rows) for one in kept]
+        self.replacing.pieces.put(pane, [*left, *pieces])
+        self.outputs.append(Replace(self.id, pane, tuple(sorted(numbers)), tuple(kept)))
+        self.agreements.settle(pane)
+        self.notice("replaced", f"pane {pane}: by the own updates of its sites")
+        self.touch(self.scoreboard.open(pane), now_s=now_s)
+        self.compare(now_s=now_s)
+
+    def _kept_own(self, pane: int, summary: Summary) -> KeptSummary:
+        self.kept += 1
+        rows, has_rows = summary.rows, summary.rows is not None
+        self.scoreboard.accept(pane, summary.coverage, number=self.kept, has_rows=has_rows)
+        return KeptSummary(self.kept, pane, summary.coverage, rows, has_rows)
 
     # Boards and windows
 
@@ -425,3 +525,13 @@ class Intake:
         if before.bit_length() != self.counters[kind].bit_length():
             told = f"{self.id}: {text} ({self.counters[kind]} so far)"
             self.outputs.append(Notice(kind, told))
+
+
+def _tells_digests_alone(former: SiteState, state: SiteState) -> bool:
+    """Whether nothing else is new in it. That the root agrees to a digest says by itself that it
+    has heard the state, so such a one needs no greeting: all sites hear all greetings."""
+    return bool(state.digests) and _without_digests(former) == _without_digests(state)
+
+
+def _without_digests(state: SiteState) -> SiteState:
+    return msgspec.structs.replace(state, number=0, digests=(), offset_s=None, proof=None)

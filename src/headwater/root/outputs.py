@@ -10,8 +10,9 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.close_digest import Close
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Rows
 from headwater.root.alarm_book import StandingAlarm
 from headwater.root.envelope import Envelope
@@ -46,6 +47,30 @@ class KeepState(msgspec.Struct, frozen=True):
     query: str
     state: SiteState
     since: int
+    agreed_through: int = -FOREVER
+    """On restoring: as the newest ``KeepAgreement`` of the life says."""
+    disputed: tuple[Close, ...] = ()
+
+
+class KeepAgreement(msgspec.Struct, frozen=True):
+    """Write beside the kept state of this life how far it is compared, and where its word differs
+    from what is held; in the place of what was written before."""
+
+    query: str
+    ordinal: int
+    incarnation: int
+    through: int
+    disputed: tuple[Close, ...]
+
+
+class Replace(msgspec.Struct, frozen=True):
+    """Take the kept summaries with these numbers out and write others of the same pane, in one
+    transaction. No answer is under way."""
+
+    query: str
+    pane: int
+    numbers: tuple[int, ...]
+    kept: tuple[KeptSummary, ...]
 
 
 class KeepAlarm(msgspec.Struct, frozen=True):
@@ -148,7 +173,9 @@ class Overdone(msgspec.Struct, frozen=True):
 Output = (
     Keep
     | KeepState
+    | KeepAgreement
     | KeepAlarm
+    | Replace
     | Trim
     | Answer
     | Acknowledge

@@ -58,10 +58,13 @@ def _begin_life(scoreboard: Scoreboard, life: KeepState, told: dict[int, SiteSta
         scoreboard.hear(former, since=scoreboard.table.views[ordinal].since)
     told[ordinal] = life.state
     scoreboard.hear(_bare(life.state), since=life.since)
+    scoreboard.table.views[ordinal].agreed_through = life.agreed_through
 
 
 def _bare(state: SiteState) -> SiteState:
-    return msgspec.structs.replace(state, empty=(), declined=(), damaged=(), counts=())
+    return msgspec.structs.replace(
+        state, empty=(), declined=(), damaged=(), counts=(), digests=(), closes=()
+    )
 
 
 def _in_order(

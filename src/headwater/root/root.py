@@ -31,7 +31,7 @@ from headwater.root.outputs import (
     Trim,
 )
 from headwater.root.view import explain, progress_of
-from headwater.root.windows import Window
+from headwater.root.windows import NEVER_S, Window
 
 
 class Root:
@@ -144,6 +144,8 @@ class Root:
             self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
             self.scoreboard.drop_below(done_through)
             self.parking.drop_below(done_through)
+            self._intake.agreements.drop_below(done_through)
+            self._intake.replacing.drop_below(done_through)
             self._intake.acks.drop_below(done_through)
 
     def _is_over(self, window: Window, *, now_s: float) -> bool:
@@ -172,16 +174,24 @@ class Root:
             self.answers.mark(window.window)
         for spare in self.parking.take_due(now_s=now_s):
             self._intake.let_in(spare, now_s=now_s)
+        self._intake.replace(now_s=now_s)
+        self._intake.compare(now_s=now_s)
         answer = self.answers.ask(kept_through=self.kept, now_s=now_s)
         if answer is not None:
             self._intake.outputs.append(answer)
         self._retire(now_s=now_s)
         self._end()
         if now_s >= self._ack_s():
-            done_through = self.windows.done_through
-            ack = self._intake.acks.cut(
+            intake, done_through = self._intake, self.windows.done_through
+            asked = intake.agreements.asked(
+                number=intake.acks.next_number, done_through=done_through, now_s=now_s
+            )
+            ack = intake.acks.cut(
                 self.scoreboard,
                 done_through=done_through,
+                agreed=intake.agreements.take_told(),
+                asked=asked,
+                wanted=intake.replacing.wanted(),
                 sites_clock_s=self._intake.sites_clock_s(now_s),
                 late_s=late_s,
                 awake_share=awake_share,
@@ -233,6 +243,8 @@ class Root:
             self._intake.outputs.append(Ended(self.id))
 
     def next_deadline_s(self) -> float:
+        if self._intake.agreements.is_due:
+            return NEVER_S
         parked_s = self.parking.next_deadline_s()
         due_s = [
             self.windows.next_deadline_s(caught_up_s=self._intake.caught_up_s),
@@ -242,7 +254,9 @@ class Root:
         return min(due_s if parked_s is None else [*due_s, parked_s])
 
     def _ack_s(self) -> float:
-        return self._intake.acks.next_deadline_s(owes_greetings=self.table.owes_greetings)
+        intake = self._intake
+        owes = self.table.owes_greetings or intake.agreements.has_news or bool(intake.replacing)
+        return intake.acks.next_deadline_s(owes_greetings=owes)
 
     def take(self) -> list[Output]:
         outputs, self._intake.outputs = self._intake.outputs, []

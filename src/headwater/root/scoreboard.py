@@ -56,6 +56,14 @@ class Scoreboard:
         """Present views that say something of panes."""
         self._former: list[tuple[int, SiteView]] = []
         """The last words of sites' former lives, in the order in which they ended."""
+        self.agreed_through = -FOREVER
+        """Panes below are compared with the word of every expected site; see ``Agreements``."""
+        self.disputed: dict[int, dict[int, int]] = {}
+        """Pane -> site -> how many updates it has signed, which is not what is held of it."""
+        self.doubted: dict[int, int] = {}
+        """Pane -> sites of which carriers have brought more since it was compared."""
+        self.lacked: dict[int, dict[int, int]] = {}
+        """Pane -> site -> how many updates it has signed, of which some never came."""
 
     # Boards
 
@@ -74,7 +82,7 @@ class Scoreboard:
             board = PaneBoard(pane)
             for ordinal, view in self._former:
                 self._apply_view(board, ordinal, view)
-                self._retire_on(board, view.state)
+                self._retire_on(board, view)
             for ordinal, view in self._talkative.items():
                 self._apply_view(board, ordinal, view)
             board.is_settled = self.is_settled(board)
@@ -152,6 +160,15 @@ class Scoreboard:
             self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), (), 0))
         for part in coverage.parts:
             self._add(board, part.ordinal, part)
+
+    def make_anew(self, pane: int) -> PaneBoard:
+        """The board of the pane without any summary, to enter those that are left."""
+        former = self.boards.pop(pane, None)
+        if former is None:
+            return self.open(pane)
+        board = self.boards[pane] = self.peek(pane)
+        board.is_settled = former.is_settled
+        return board
 
     def owe(self, pane: int, coverage: Coverage) -> PaneBoard:
         """The ledger has lost a summary: its updates are owed by the sites that still have them."""
@@ -267,8 +284,7 @@ class Scoreboard:
         former = self.table.hear(state, since=since)
         touched: list[PaneBoard] = []
         if former is not None and former.state.incarnation != state.incarnation:
-            ended = former.state
-            touched += [b for b in self.boards.values() if self._retire_on(b, ended)]
+            touched += [b for b in self.boards.values() if self._retire_on(b, former)]
             self._former = [*self._former[1 - FORMER_LIVES_MAX :], (state.ordinal, former)]
             former = None
         if former is None:
@@ -290,8 +306,11 @@ class Scoreboard:
         boards = (self.boards.get(pane) for pane, updates in state.counts if updates)
         return [board.pane for board in boards if board is not None and board.empty & bit]
 
-    def _retire_on(self, board: PaneBoard, ended: SiteState) -> bool:
-        is_sealed = board.pane < min(ended.sealed_through, self._answers_from(ended.ordinal))
+    def _retire_on(self, board: PaneBoard, former: SiteView) -> bool:
+        """What that life had sealed is sure to be all if it had agreed to it, too."""
+        ended = former.state
+        sure_through = min(ended.sealed_through, former.agreed_through)
+        is_sealed = board.pane < min(sure_through, self._answers_from(ended.ordinal))
         return board.retire(ended.ordinal, ended.incarnation, is_sealed=is_sealed)
 
     def _answers_from(self, ordinal: int) -> int:

@@ -28,12 +28,16 @@ ROWS_GONE = (Reason.LOST, Reason.EXPIRED)
 class SiteView:
     """The newest state of one site, with its ranges ready to be asked."""
 
-    __slots__ = ("_declined", "counts", "damaged", "declined", "empty", "since", "state")
+    __slots__ = (
+        "_declined", "agreed_through", "counts", "damaged", "declined", "empty", "since", "state",
+    )  # fmt: skip
 
-    def __init__(self, state: SiteState, since: int) -> None:
+    def __init__(self, state: SiteState, since: int, agreed_through: int = -FOREVER) -> None:
         self.state = state
         self.since = since
         """From which number of kept summaries on its incarnation counts."""
+        self.agreed_through = agreed_through
+        """Panes below are compared with this life's digests; see ``Agreements``."""
         self.empty = IntervalSet(state.empty)
         self.damaged = IntervalSet(state.damaged)
         self.counts = dict(state.counts)
@@ -132,16 +136,17 @@ class SiteTable:
     def hear(self, state: SiteState, *, since: int) -> SiteView | None:
         """Take the state as the site's newest; the former one. It must be ``is_news``."""
         former = self.views.get(state.ordinal)
+        agreed_through = -FOREVER
         if former is not None:
             self._count(former.state, -1)
             if former.state.incarnation == state.incarnation:
-                since = former.since
+                since, agreed_through = former.since, former.agreed_through
         if former is None or former.state.incarnation != state.incarnation:
             if former is not None:
                 self._bury(former.state)
             self._meet(state)
         self.hear_offset(state)
-        self.views[state.ordinal] = SiteView(state, since)
+        self.views[state.ordinal] = SiteView(state, since, agreed_through)
         self._count(state, 1)
         return former
 

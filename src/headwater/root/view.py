@@ -50,6 +50,7 @@ def explain(root: Root, number: int) -> Explanation:
         part=query.part,
         left_out=window.left_out if window else LeftOut(),
         alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
+        disputed=found.disputed,
     )
 
 
@@ -180,12 +181,21 @@ def _next_step(root: Root, window: Window) -> list[str]:
         return ["It is final: nothing can change any more."]
     if not window.revision:
         return _first_step(root, window)
-    sealed = root.table.sealed_through >= root.windows.spec.panes_of(window.window).stop
+    stop = root.windows.spec.panes_of(window.window).stop
+    if any(pane in root.scoreboard.disputed for pane in range(*_span(root, window))):
+        return ["Sites whose updates are in what is disputed are asked for their own, signed."]
     if window.unsettled:
         return [f"It is revised when more arrives; {window.unsettled} panes await something."]
-    if not sealed:
+    if root.table.sealed_through < stop:
         return ["Everything announced is in; it becomes final when every site has sealed it."]
+    if root.scoreboard.agreed_through < stop:
+        return ["It becomes final when what is held is what every site's digests say."]
     return ["It is about to become final."]
+
+
+def _span(root: Root, window: Window) -> tuple[int, int]:
+    panes = root.windows.spec.panes_of(window.window)
+    return panes.start, panes.stop
 
 
 def _first_step(root: Root, window: Window) -> list[str]:

@@ -21,7 +21,14 @@ from headwater.edge.report import QueryBatch
 from headwater.plan.command import Count, Install
 from headwater.plan.query import Query
 from headwater.root.alarm_book import StandingAlarm
-from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
+from headwater.root.outputs import (
+    KeepAgreement,
+    KeepState,
+    KeptSummary,
+    Replace,
+    RootKept,
+    WindowAnswered,
+)
 from headwater.sim.bag import Bag
 from headwater.sim.births import Births
 from headwater.sim.state_book import StateBook, StateBooks
@@ -324,7 +331,25 @@ class LedgerDisk:
         self.by_pane.setdefault(kept.pane, []).append(kept)
 
     def keep_state(self, state: KeepState) -> None:
-        self.states[state.state.ordinal, state.state.incarnation] = state
+        key = state.state.ordinal, state.state.incarnation
+        known = self.states.get(key)
+        if known is not None:
+            state = msgspec.structs.replace(
+                state, agreed_through=known.agreed_through, disputed=known.disputed
+            )
+        self.states[key] = state
+
+    def keep_agreement(self, keep: KeepAgreement) -> None:
+        known = self.states[keep.ordinal, keep.incarnation]
+        self.states[keep.ordinal, keep.incarnation] = msgspec.structs.replace(
+            known, agreed_through=keep.through, disputed=keep.disputed
+        )
+
+    def replace(self, replace: Replace) -> None:
+        for number in replace.numbers:
+            self.by_pane[replace.pane].remove(self.kept.pop(number))
+        for kept in replace.kept:
+            self.keep(kept)
 
     def keep_alarm(self, standing: StandingAlarm) -> None:
         self.alarms[standing.number] = standing

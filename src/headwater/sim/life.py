@@ -115,6 +115,8 @@ class Life:
             do.LoadAndSend: self._load,
             do.Keep: lambda effect: self._ledger(effect.query).keep(effect.kept),
             do.KeepState: lambda effect: self._ledger(effect.query).keep_state(effect),
+            do.KeepAgreement: lambda effect: self._ledger(effect.query).keep_agreement(effect),
+            do.Replace: lambda effect: self._ledger(effect.query).replace(effect),
             do.KeepAlarm: lambda effect: self._ledger(effect.query).keep_alarm(effect.standing),
             do.Trim: self._trim,
             do.Answer: self._answer,
@@ -415,8 +417,8 @@ class Life:
 DURABLE = frozenset(
     {
         do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
-        do.Keep, do.KeepState, do.KeepAlarm, do.Trim, do.KeepCommand, do.KeepCounts,
-        do.AnswersBegun, do.AnswersEnded, do.LiveAnew, do.RiseAbove,
+        do.Keep, do.KeepState, do.KeepAgreement, do.KeepAlarm, do.Replace, do.Trim,
+        do.KeepCommand, do.KeepCounts, do.AnswersBegun, do.AnswersEnded, do.LiveAnew, do.RiseAbove,
     }
 )  # fmt: skip
 """Effects that write to the disk."""

@@ -20,7 +20,7 @@ from headwater.plan.tree import Tree
 from headwater.sim.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
 from headwater.sim.latencies import Matrix
 from headwater.sim.log import Workload
-from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_limits
+from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_digests, draw_limits
 
 START_S = 1_000_000.0
 """True time at the start of every run."""
@@ -132,7 +132,10 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         end_s=faults_until_s + grace_s,
         is_finite=is_finite,
         pace=pace,
-        limits=draw_budgets(Random(f"budgets {seed}"), draw_limits(random)),
+        limits=draw_digests(
+            Random(f"digests {seed}"),
+            draw_budgets(Random(f"budgets {seed}"), draw_limits(random)),
+        ),
     )
 
 

@@ -66,6 +66,13 @@ class Limits(msgspec.Struct, frozen=True):
     hosts_sought_burst_max: float = 16.0
     repairs_per_s_max: float = 100.0
     repairs_burst_max: float = 256.0
+    digest_panes: int = 64
+    digests_told_max: int = 64
+    closes_told_max: int = 1_024
+    compares_per_tick_max: int = 64
+    asks_per_ack_max: int = 64
+    replacing_max: int = 16
+    wanted_per_ack_max: int = 16
 
 
 BUDGET_SHARE = 0.5
@@ -84,6 +91,23 @@ def draw_budgets(random: Random, limits: Limits) -> Limits:
         hosts_sought_burst_max=random.choice((2.0, 6.0)),
         repairs_per_s_max=random.choice((2.0, 20.0)),
         repairs_burst_max=random.choice((2.0, 20.0)),
+    )
+
+
+def draw_digests(random: Random, limits: Limits) -> Limits:
+    """Drawn apart as well. Runs are short, so most blocks are; in one world of four limits
+    matter."""
+    limits = msgspec.structs.replace(limits, digest_panes=random.choice((2, 8, 64)))
+    if random.random() >= 0.25:
+        return limits
+    return msgspec.structs.replace(
+        limits,
+        digests_told_max=random.choice((1, 64)),
+        closes_told_max=random.choice((1, 3, 1_024)),
+        compares_per_tick_max=random.choice((1, 64)),
+        asks_per_ack_max=random.choice((1, 64)),
+        replacing_max=random.choice((1, 16)),
+        wanted_per_ack_max=random.choice((1, 16)),
     )
 
 
@@ -141,6 +165,9 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             repairs_per_s_max=limits.repairs_per_s_max,
             repairs_burst_max=limits.repairs_burst_max,
             empty_ranges_max=limits.empty_ranges_max,
+            digest_panes=limits.digest_panes,
+            digests_told_max=limits.digests_told_max,
+            closes_told_max=limits.closes_told_max,
         ),
         root=RootConfig(
             summary_life_s=life_s,
@@ -154,6 +181,10 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             greetings_per_ack_max=limits.greetings_per_ack_max,
             windows_per_answer_max=limits.windows_per_answer_max,
             parked_max=limits.parked_max,
+            compares_per_tick_max=limits.compares_per_tick_max,
+            asks_per_ack_max=limits.asks_per_ack_max,
+            replacing_max=limits.replacing_max,
+            wanted_per_ack_max=limits.wanted_per_ack_max,
         ),
         retention_s=pace.retention_s,
     )

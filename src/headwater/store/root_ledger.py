@@ -31,6 +31,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.acknowledgement import LIFE_BITS
+from headwater.algebra.close_digest import Close
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.row_pieces import RowPieces
@@ -47,9 +48,11 @@ from headwater.plan.query import Query
 from headwater.root.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import (
     Keep,
+    KeepAgreement,
     KeepAlarm,
     KeepState,
     KeptSummary,
+    Replace,
     RootKept,
     Trim,
     WindowAnswered,
@@ -71,7 +74,9 @@ ENDED_MAX = 10_000
 """Removed queries that are remembered until the process ends: an answer that was under way when its
 query was removed may still ask for rows. Answers last minutes at most."""
 
-LedgerWrite = Keep | KeepState | KeepAlarm | Trim
+_agreed = msgspec.msgpack.Decoder(tuple[int, tuple[Close, ...]])
+
+LedgerWrite = Keep | KeepState | KeepAgreement | KeepAlarm | Replace | Trim
 
 
 class RootLedger:
@@ -137,17 +142,20 @@ class RootLedger:
 
     def write(self, writes: Sequence[LedgerWrite]) -> None:
         """Make all of it durable, in order, in one transaction."""
-        encoded = [_encoded(write) if isinstance(write, Keep) else None for write in writes]
+        encoded = [[_encoded(keep) for keep in _keeps(write)] for write in writes]
         with self._manifest.transaction():
-            for write, summary in zip(writes, encoded, strict=True):
-                if isinstance(write, Keep):
-                    assert summary is not None
-                    self._keep(write, summary)
-                elif isinstance(write, KeepState):
+            for write, summaries in zip(writes, encoded, strict=True):
+                if isinstance(write, Replace):
+                    self._take_out(write)
+                for keep, summary in zip(_keeps(write), summaries, strict=True):
+                    self._keep(keep, summary)
+                if isinstance(write, KeepState):
                     self._keep_state(write)
                 elif isinstance(write, KeepAlarm):
                     self._keep_alarm(write)
-                else:
+                elif isinstance(write, KeepAgreement):
+                    self._keep_agreement(write)
+                elif isinstance(write, Trim):
                     self._trim(write)
 
     def _keep(self, keep: Keep, summary: tuple[object, ...]) -> None:
@@ -168,6 +176,19 @@ class RootLedger:
         if rows is not None:
             self._manifest.after_commit(lambda: self._cache.put(_summary_key(query, number), rows))
 
+    def _take_out(self, replace: Replace) -> None:
+        """Others come in their place: who reads the pane meanwhile must not keep its merge."""
+        for number in replace.numbers:
+            key = (replace.query, number)
+            self._manifest.run("DELETE FROM summaries WHERE query = ? AND number = ?", key)
+        self._manifest.after_commit(lambda: self._taken_out(replace))
+
+    def _taken_out(self, replace: Replace) -> None:
+        self._losses += 1
+        for number in replace.numbers:
+            self._cache.drop(_summary_key(replace.query, number))
+        self._drop_merge(replace.query, replace.pane)
+
     def _last_number(self, query: str) -> int:
         row = self._manifest.first("SELECT last FROM numbers WHERE query = ?", (query,))
         return 0 if row is None else int(row[0])
@@ -175,7 +196,9 @@ class RootLedger:
     def _keep_state(self, keep: KeepState) -> None:
         state = keep.state
         self._manifest.run(
-            "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO states (query, ordinal, incarnation, since, content) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+            "SET since = excluded.since, content = excluded.content",
             (
                 keep.query,
                 state.ordinal,
@@ -183,6 +206,13 @@ class RootLedger:
                 keep.since,
                 msgspec.msgpack.encode(state),
             ),
+        )
+
+    def _keep_agreement(self, keep: KeepAgreement) -> None:
+        agreed = msgspec.msgpack.encode((keep.through, keep.disputed))
+        self._manifest.run(
+            "UPDATE states SET agreed = ? WHERE query = ? AND ordinal = ? AND incarnation = ?",
+            (agreed, keep.query, keep.ordinal, keep.incarnation),
         )
 
     def _keep_alarm(self, keep: KeepAlarm) -> None:
@@ -439,7 +469,8 @@ class RootLedger:
                 (query,),
             )
             states = self._manifest.all(
-                "SELECT content, since FROM states WHERE query = ? ORDER BY ordinal, incarnation",
+                "SELECT content, since, agreed FROM states WHERE query = ? "
+                "ORDER BY ordinal, incarnation",
                 (query,),
             )
             answers = self._manifest.all(
@@ -467,10 +498,7 @@ class RootLedger:
                 )
                 for number, pane, coverage, has_rows in summaries
             ),
-            tuple(
-                KeepState(query, row_value(content, SiteState, where=where("a state")), since)
-                for content, since in states
-            ),
+            tuple(_kept_state(query, *row, where=where("a state")) for row in states),
             tuple(
                 row_value(one, WindowAnswered, where=where("an answer")) for (one,) in answers
             ),
@@ -537,6 +565,21 @@ class RootLedger:
 
 def _coverage(content: bytes, where: str) -> Coverage:
     return read_row(lambda: decode_coverage(content), where=where)
+
+
+def _keeps(write: LedgerWrite) -> list[Keep]:
+    """The summaries that it writes."""
+    if isinstance(write, Replace):
+        return [Keep(write.query, kept) for kept in write.kept]
+    return [write] if isinstance(write, Keep) else []
+
+
+def _kept_state(
+    query: str, content: bytes, since: int, agreed: bytes | None, *, where: str
+) -> KeepState:
+    state = row_value(content, SiteState, where=where)
+    through, disputed = (-FOREVER, ()) if agreed is None else _agreed.decode(agreed)
+    return KeepState(query, state, since, through, disputed)
 
 
 def _encoded(keep: Keep) -> tuple[object, ...]:

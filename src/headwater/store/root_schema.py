@@ -69,5 +69,7 @@ ROOT_SCHEMA = Schema(
                 content BLOB NOT NULL,
                 PRIMARY KEY (query, number)) WITHOUT ROWID""",
         ),
+        # How far a site's life is compared with its digests, and where it differs.
+        ("ALTER TABLE states ADD COLUMN agreed BLOB",),
     ),
 )

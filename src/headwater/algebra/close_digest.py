@@ -1,0 +1,62 @@
+"""What a site has closed, as a few bytes that it signs: the check on whoever carried it.
+
+A close inside a merged summary is its carriers' word. A site's state therefore tells digests of its
+closes, block by block, and the root compares them with what it holds. A digest is over the panes of
+its range that the site has closed with updates, and how many; all the others of the range it has
+closed with none, or has declined, which its state says by itself. So a range may be of any length,
+and one over the whole of a finite input costs as much as one of 64 panes.
+
+>>> digest_of(7, [(1, 1), (2, 3)]) == digest_of(7, [(1, 1), (2, 2)])
+False
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+
+import msgspec
+
+CLOSE_DIGEST_BYTES = 16
+"""Nobody finds another set of closes with the same ones."""
+
+Close = tuple[int, int]
+"""(pane, updates)"""
+
+_close = struct.Struct("<qq")
+
+
+class BlockDigest(msgspec.Struct, frozen=True, array_like=True):
+    """Of the closes of panes first … last, all of which are closed or declined."""
+
+    first: int
+    last: int
+    digest: bytes
+
+
+class Closes(msgspec.Struct, frozen=True, array_like=True):
+    """The answer to a root that asks: every close with updates in panes first … last."""
+
+    first: int
+    last: int
+    asked: int
+    """The number of the acknowledgement that asked. All that the root held when it cut that one
+    was cut by the site, if it ever was, before this was said."""
+    closes: tuple[Close, ...] = ()
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True):
+    """The root asks a site for its closes of panes first … last, one by one."""
+
+    ordinal: int
+    first: int
+    last: int
+
+
+def digest_of(incarnation: int, closes: Iterable[Close]) -> bytes:
+    """``closes`` rising by pane, each with at least one update, of one life of the site."""
+    digest = hashlib.blake2b(incarnation.to_bytes(8, "little"), digest_size=CLOSE_DIGEST_BYTES)
+    for pane, updates in closes:
+        digest.update(_close.pack(pane, updates))
+    return digest.digest()

@@ -1,0 +1,216 @@
+"""Replacing what carriers brought by what sites say themselves, where the two contradict.
+
+A kept summary (a *piece*) can't be taken apart: if one site in it is disputed, the whole of it is
+its carriers' word. It goes on counting until the own updates of all its sites are in, alone and
+signed, and is then replaced by them in one step; so no answer loses anything meanwhile, and a site
+that has gone for good takes nothing with it. Pieces of one pane that have a site in common are
+replaced together.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.algebra import bitset, ranges
+from headwater.algebra.acknowledgement import PaneHeld
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.summary import Merger, Summary
+from headwater.root.config import RootConfig
+from headwater.root.scoreboard import Scoreboard
+
+
+class Piece(msgspec.Struct, frozen=True):
+    number: int
+    coverage: Coverage
+    has_rows: bool
+
+
+class Pieces:
+    """What is kept of each pane, in the order of numbers. Bounded: of panes whose pieces are
+    forgotten a dispute lasts as long as the pane does."""
+
+    def __init__(self, config: RootConfig) -> None:
+        self._max = config.pieces_max
+        self._by_pane: dict[int, list[Piece]] = {}
+        self._count = 0
+
+    def add(self, pane: int, piece: Piece) -> None:
+        self._by_pane.setdefault(pane, []).append(piece)
+        self._count += 1
+        while self._count > self._max:
+            self.drop(next(iter(self._by_pane)))
+
+    def drop(self, pane: int) -> None:
+        self._count -= len(self._by_pane.pop(pane, ()))
+
+    def drop_below(self, pane: int) -> None:
+        for one in [one for one in self._by_pane if one < pane]:
+            self.drop(one)
+
+    def of(self, pane: int) -> list[Piece]:
+        return list(self._by_pane.get(pane, ()))
+
+    def put(self, pane: int, pieces: list[Piece]) -> None:
+        """These in the place of all that was there."""
+        self._count += len(pieces) - len(self._by_pane.get(pane, ()))
+        self._by_pane[pane] = pieces
+
+
+class Bench:
+    """The own updates of the sites of one pane's disputed pieces, as far as they are in."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        self.numbers = frozenset(piece.number for piece in pieces)
+        self.sites = 0
+        for piece in pieces:
+            self.sites |= piece.coverage.sites
+        self.came: dict[int, list[Summary]] = {}
+        self.size_bytes = 0
+
+
+class Replacing:
+    """Of one query."""
+
+    def __init__(self, scoreboard: Scoreboard, config: RootConfig, merger: Merger) -> None:
+        self._scoreboard = scoreboard
+        self._config = config
+        self._merger = merger
+        self.pieces = Pieces(config)
+        self._benches: dict[int, Bench] = {}
+        self._turn = 0
+
+    def begin(self, pane: int) -> bool:
+        """The pane is disputed; False: its pieces are not known any more."""
+        disputed = bitset.of(self._scoreboard.disputed.get(pane, ()))
+        found = _connected(self.pieces.of(pane), disputed)
+        has_room = pane in self._benches or len(self._benches) < self._config.replacing_max
+        if found and has_room and self._is_other(pane, found):
+            self._benches[pane] = Bench(found)
+        return bool(found)
+
+    def _is_other(self, pane: int, found: list[Piece]) -> bool:
+        bench = self._benches.get(pane)
+        return bench is None or bench.numbers != {piece.number for piece in found}
+
+    def begin_more(self) -> None:
+        """Disputed panes that had no room before."""
+        for pane in self._scoreboard.disputed:
+            if len(self._benches) >= self._config.replacing_max:
+                return
+            if pane not in self._benches:
+                self.begin(pane)
+
+    def take(self, summary: Summary) -> bool:
+        """Whether this is an update of one site that a disputed pane is waiting for."""
+        bench, sites = self._benches.get(summary.pane), summary.coverage.sites
+        if bench is None or not sites & bench.sites or sites & (sites - 1):
+            return False
+        size = 0 if summary.rows is None else self._merger.size_bytes(summary.rows)
+        total = sum(bench.size_bytes for bench in self._benches.values())
+        if total + size > self._config.bench_bytes_max:
+            return True
+        came = bench.came.setdefault(sites.bit_length() - 1, [])
+        if all(_part(one.coverage) != _part(summary.coverage) for one in came):
+            came.append(summary)
+            bench.size_bytes += size
+        return True
+
+    def complete(self, pane: int) -> list[Summary] | None:
+        """The own updates of all sites, each once; None: some are not in."""
+        bench = self._benches.get(pane)
+        if bench is None:
+            return None
+        chosen: list[Summary] = []
+        for ordinal in bitset.members(bench.sites):
+            own = self._own(pane, ordinal, bench)
+            if own is None:
+                return None
+            chosen += own
+        return chosen
+
+    def _own(self, pane: int, ordinal: int, bench: Bench) -> list[Summary] | None:
+        """What the site's present life has for the pane, wholly."""
+        view = self._scoreboard.table.views.get(ordinal)
+        if view is None:
+            return None
+        found: dict[int, Summary] = {}
+        close: Summary | None = None
+        count = view.counts.get(pane, 0 if pane in view.empty else -1)
+        for summary in bench.came.get(ordinal, ()):
+            incarnation, updates, closed_at = _part(summary.coverage)
+            if incarnation not in (None, view.state.incarnation):
+                continue
+            count = max(count, -1 if closed_at is None else closed_at)
+            close = summary if not updates else close
+            for first, last in updates:
+                found.update(dict.fromkeys(range(first, last + 1), summary))
+        if count < 0 or any(n not in found for n in range(1, count + 1)):
+            return None
+        if not count:
+            return [] if close is None else [close]
+        return list({id(found[n]): found[n] for n in range(1, count + 1)}.values())
+
+    def swap(self, pane: int) -> tuple[frozenset[int], list[Piece]]:
+        """The pieces that go, by number, and those that stay."""
+        bench = self._benches.pop(pane)
+        left = [piece for piece in self.pieces.of(pane) if piece.number not in bench.numbers]
+        return bench.numbers, left
+
+    def wanted(self) -> tuple[PaneHeld, ...]:
+        """Of which panes which sites are to send their own, in turn."""
+        self.begin_more()
+        sites: dict[int, int] = {}
+        for pane, bench in self._benches.items():
+            missing = (o for o in bitset.members(bench.sites) if self._own(pane, o, bench) is None)
+            sites[pane] = bitset.of(missing)
+        for pane, lacked in list(self._scoreboard.lacked.items()):
+            board = self._scoreboard.boards.get(pane)
+            for ordinal in list(lacked):
+                if board is None or board.settled >> ordinal & 1:
+                    del lacked[ordinal]
+            if lacked:
+                sites[pane] = sites.get(pane, 0) | bitset.of(lacked)
+            else:
+                del self._scoreboard.lacked[pane]
+        found = [PaneHeld(pane, named) for pane, named in sorted(sites.items()) if named]
+        if not found:
+            return ()
+        self._turn += 1
+        count = self._config.wanted_per_ack_max
+        start = self._turn * count % len(found) if len(found) > count else 0
+        return tuple((found[start:] + found[:start])[:count])
+
+    def drop_below(self, pane: int) -> None:
+        self.pieces.drop_below(pane)
+        for one in [one for one in self._benches if one < pane]:
+            del self._benches[one]
+
+    def __bool__(self) -> bool:
+        return bool(self._scoreboard.disputed or self._scoreboard.lacked)
+
+    def panes(self) -> list[int]:
+        return sorted(self._benches)
+
+
+def _connected(pieces: list[Piece], sites: int) -> list[Piece]:
+    """Pieces that have one of these sites, or one in common with such a piece, and so on."""
+    found: dict[int, Piece] = {}
+    while True:
+        more = {
+            piece.number: piece
+            for piece in pieces
+            if piece.number not in found and piece.coverage.sites & sites
+        }
+        if not more:
+            return [found[number] for number in sorted(found)]
+        found |= more
+        for piece in more.values():
+            sites |= piece.coverage.sites
+
+
+def _part(coverage: Coverage) -> tuple[int | None, ranges.Ranges, int | None]:
+    """(incarnation, updates, close) of a coverage of one site; None: the present incarnation."""
+    if coverage.parts:
+        part: SitePart = coverage.parts[0]
+        return part.incarnation, part.updates, part.closed_at
+    return (None, ((1, 1),), 1) if coverage.whole else (None, (), 0)

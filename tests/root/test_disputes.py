@@ -1,0 +1,300 @@
+"""Carriers are checked from behind: three sites with their edges, a root, and a relay between them
+that merges what it carries and may lie about it.
+
+Panes are ten seconds long, blocks two panes. Sites read one record in each pane; site 2 has none in
+panes 3 and 4.
+"""
+
+from collections.abc import Callable
+from functools import reduce
+
+import msgspec
+import pytest
+from pane_kit import PANE_S, BagMerger, RootDesk, SiteDesk, SiteDisk, make_query, make_roster
+
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.summary import Lane, Summary
+from headwater.edge.close_words import CloseWords
+from headwater.edge.config import EdgeConfig
+from headwater.root import outputs as root_out
+from headwater.root.config import RootConfig
+
+SITES = 3
+LIFE_S = 25.0
+LATENESS_S = 60.0
+QUIET = {(2, 3), (2, 4)}
+"""(site, pane) without records."""
+
+Lie = Callable[[Summary], Summary | None]
+
+
+class Federation:
+    """Everything that sites say goes through one relay, in the order in which it was said."""
+
+    def __init__(self, **config: int) -> None:
+        self.query = make_query(
+            panes=1, slide=1, begin_pane=0, lateness_s=LATENESS_S, revise_for_s=10_000.0,
+            deadline_s=5.0,
+        )  # fmt: skip
+        edge = EdgeConfig(
+            summary_life_s=LIFE_S, state_every_s=3.0, seal_every_s=1.0, digest_panes=2
+        )
+        self.sites = [
+            SiteDesk(n, [self.query], disk=SiteDisk(1000 + n), config=edge) for n in range(SITES)
+        ]
+        settings = RootConfig(summary_life_s=LIFE_S, ack_every_s=1.0, ack_idle_s=2.0, **config)
+        self.root = RootDesk(self.query, make_roster(SITES), config=settings, compares=True)
+        self.now_s = 0.0
+        self.lie: Lie = lambda merged: merged
+        self.silent: set[int] = set()
+        """Sites that nothing of is carried."""
+        self.is_merging = True
+
+    def record(self, site: int, pane: int) -> int:
+        return 100 * pane + site
+
+    def run(self, seconds: float, *, panes: int) -> None:
+        """Time passes; of the panes below this number, each site reads its records."""
+        until_s = self.now_s + seconds
+        while self.now_s < until_s:
+            self.now_s += 1.0
+            pane = int(self.now_s // PANE_S)
+            for n, desk in enumerate(self.sites):
+                is_time = self.now_s % PANE_S == 5.0 and pane < panes and (n, pane) not in QUIET
+                records = {pane: [self.record(n, pane)]} if is_time else None
+                desk.commit(records, now_s=self.now_s, read_through_s=self.now_s)
+            self.step()
+
+    def step(self) -> None:
+        said: dict[tuple[int, Lane], list[Summary]] = {}
+        for n, desk in enumerate(self.sites):
+            desk.work(now_s=self.now_s)
+            for summary in desk.take_said():
+                if n not in self.silent:
+                    said.setdefault((summary.pane, summary.lane), []).append(summary)
+            states = desk.take_told()
+            if n not in self.silent:
+                self.root.hear(*states, now_s=self.now_s)
+        for (_, lane), summaries in said.items():
+            for one in self.carried(lane, summaries):
+                self.root.receive(one, now_s=self.now_s)
+        self.root.work(now_s=self.now_s)
+        for ack in self.root.take_acks():
+            for n, desk in enumerate(self.sites):
+                if n not in self.silent:
+                    desk.hear(ack, now_s=self.now_s)
+
+    def carried(self, lane: Lane, summaries: list[Summary]) -> list[Summary]:
+        if lane is Lane.SPARE or not self.is_merging or len(summaries) < 2:
+            return summaries
+        rows = [one.rows for one in summaries if one.rows is not None]
+        merged = msgspec.structs.replace(
+            summaries[0],
+            coverage=reduce(Coverage.merge, (one.coverage for one in summaries)),
+            rows=BagMerger().merge(rows) if rows else None,
+        )
+        told = self.lie(merged)
+        return [] if told is None else [told]
+
+    def truth(self, pane: int) -> set[int]:
+        return {self.record(n, pane) for n in range(SITES) if (n, pane) not in QUIET}
+
+    def newest(self, pane: int) -> root_out.Envelope:
+        return self.root.newest(pane).envelope
+
+    def rows(self, pane: int) -> set[int]:
+        rows = self.root.newest(pane).rows
+        assert len(rows) == len(set(rows)), "a record is counted twice"
+        return set(rows)
+
+    def disputed(self, pane: int) -> list[bool]:
+        return [bool(one.envelope.disputed) for one in self.root.published[pane]]
+
+    def count(self, kind: str) -> int:
+        return self.root.root.counters[kind]
+
+    def check_right_in_the_end(self, panes: int) -> None:
+        for pane in range(panes):
+            assert self.rows(pane) == self.truth(pane), pane
+            assert self.newest(pane).exact, self.newest(pane)
+            assert self.newest(pane).final, self.root.root.why(pane).text()
+
+
+def claim(pane: int, site: int, part: SitePart) -> Lie:
+    """The relay says this of the site's pane, and drops its rows."""
+
+    def lie(merged: Summary) -> Summary:
+        bit = 1 << site
+        if merged.pane != pane or not merged.coverage.sites & bit:
+            return merged
+        honest = merged.coverage
+        parts = tuple(p for p in honest.parts if p.ordinal != site)
+        if not honest.parts:  # all in the short form: spelled out, so that the tag may be left
+            members = [n for n in range(SITES) if (honest.whole | honest.empty) >> n & 1]
+            parts = tuple(
+                SitePart(
+                    n, 1000 + n, ((1, 1),) if honest.whole >> n & 1 else (), honest.whole >> n & 1
+                )
+                for n in members
+                if n != site
+            )
+        told = tuple(sorted((*parts, part), key=lambda one: one.ordinal))
+        rows = tuple(r for r in merged.rows or () if r % 100 != site)
+        return msgspec.structs.replace(merged, coverage=Coverage(parts=told), rows=rows or None)
+
+    return lie
+
+
+def part_of(site: int, updates: tuple[tuple[int, int], ...], closed_at: int) -> SitePart:
+    return SitePart(site, 1000 + site, updates, closed_at)
+
+
+LIES = {
+    "rows told as an empty close": (2, 2, part_of(2, (), 0)),
+    "an empty close told as rows": (3, 2, part_of(2, ((1, 1),), 1)),
+    "an update that was never cut": (2, 1, part_of(1, ((1, 2),), 2)),
+    "a close of more updates than there are": (2, 1, part_of(1, ((1, 1),), 3)),
+}
+
+
+def test_in_calm_all_becomes_final_and_nothing_is_asked():
+    world = Federation()
+    world.run(200.0, panes=6)
+    world.check_right_in_the_end(6)
+    assert world.count("disputed") == 0
+    assert not any(ack.ack.asked or ack.ack.wanted for ack in acks(world))
+
+
+def acks(world: Federation) -> list[root_out.Acknowledge]:
+    return [one for one in world.root.outputs if isinstance(one, root_out.Acknowledge)]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+def test_what_a_site_has_signed_otherwise_is_disputed_and_then_replaced(lie):
+    pane, site, part = LIES[lie]
+    world = Federation()
+    world.lie = claim(pane, site, part)
+    world.run(300.0, panes=6)
+    assert any(world.disputed(pane)), "an answer says so"
+    for one in world.root.published[pane]:
+        assert not (one.envelope.disputed and (one.envelope.exact or one.envelope.final))
+    assert world.count("disputed") == 1
+    assert world.count("replaced") == 1
+    world.check_right_in_the_end(6)
+
+
+def test_no_answer_loses_anything_while_a_pane_is_disputed():
+    pane, site, part = LIES["rows told as an empty close"]
+    world = Federation()
+    world.lie = claim(pane, site, part)
+    world.run(300.0, panes=6)
+    seen: set[int] = set()
+    for one in world.root.published[pane]:
+        assert set(one.rows) >= seen
+        seen = set(one.rows)
+
+
+def test_what_is_disputed_goes_on_counting_while_a_site_of_its_piece_is_away():
+    pane, site, part = LIES["rows told as an empty close"]
+    world = Federation()
+    world.lie = claim(pane, site, part)
+    world.run(32.0, panes=6)
+    world.silent = {0}
+    world.run(200.0, panes=6)
+    assert world.newest(pane).disputed
+    assert world.rows(pane) == {world.record(0, pane), world.record(1, pane)}
+    world.silent = set()
+    world.run(200.0, panes=6)
+    world.check_right_in_the_end(6)
+
+
+def test_a_dispute_outlives_the_root():
+    pane, site, part = LIES["an update that was never cut"]
+    world = Federation()
+    world.lie = claim(pane, site, part)
+    world.run(32.0, panes=6)
+    world.silent = {0}
+    world.run(60.0, panes=6)
+    assert world.newest(pane).disputed
+    before = world.root.root.scoreboard.disputed
+    world.root.start(now_s=world.now_s)
+    assert world.root.root.scoreboard.disputed == before
+    assert not world.root.root.answers.assess(pane).is_exact
+    world.silent = set()
+    world.run(300.0, panes=6)
+    world.check_right_in_the_end(6)
+
+
+def test_agreement_outlives_root_and_sites():
+    world = Federation()
+    world.run(100.0, panes=6)
+    through = world.root.root.scoreboard.agreed_through
+    assert through > 5
+    world.root.start(now_s=world.now_s)
+    assert world.root.root.scoreboard.agreed_through == through
+    for desk in world.sites:
+        desk.start(now_s=world.now_s)
+    world.run(200.0, panes=6)
+    world.check_right_in_the_end(6)
+    assert world.count("disputed") == 0
+
+
+def test_nothing_is_final_by_its_seal_before_its_sites_have_agreed(monkeypatch):
+    world = Federation()
+    world.run(30.0, panes=6)
+    monkeypatch.setattr(CloseWords, "digests", lambda *_: ())
+    world.run(200.0, panes=6)
+    assert world.root.root.table.sealed_through > 6
+    assert world.newest(5).exact
+    assert not world.newest(5).final
+
+
+def test_what_carriers_bring_after_a_pane_was_compared_is_asked_about():
+    """A forged late update of two sites, long after their digests were agreed to."""
+    world = Federation()
+    world.run(50.0, panes=3)
+    assert world.root.root.scoreboard.agreed_through >= 2
+    parts = tuple(part_of(n, ((2, 2),), 2) for n in (0, 1))
+    forged = Summary(str(world.query.id), 1, Coverage(parts=parts), (9_901,), Lane.BACKLOG)
+    world.root.receive(forged, now_s=world.now_s)
+    assert not world.root.root.answers.assess(1).is_final
+    world.run(200.0, panes=3)
+    assert world.count("disputed") > 0
+    assert any(world.disputed(1))
+    assert world.rows(1) == world.truth(1)
+    assert world.newest(1).final
+
+
+def test_a_late_update_that_its_site_tells_of_is_no_dispute():
+    world = Federation()
+    world.run(48.0, panes=3)
+    late = 9_777
+    world.sites[0].commit({1: [late]}, now_s=world.now_s, read_through_s=world.now_s)
+    world.run(200.0, panes=3)
+    assert world.rows(1) == world.truth(1) | {late}
+    assert world.newest(1).final
+    assert world.count("disputed") == 0
+
+
+def test_why_names_what_is_disputed():
+    pane, site, part = LIES["rows told as an empty close"]
+    world = Federation()
+    world.lie = claim(pane, site, part)
+    world.run(32.0, panes=6)
+    world.silent = {0}
+    world.run(60.0, panes=6)
+    text = world.root.root.why(pane).text()
+    assert "disputed" in text
+    assert "s2" in text
+
+
+def test_beyond_the_limit_of_disputes_nothing_becomes_final_by_its_seal():
+    world = Federation(disputes_max=1)
+    first = claim(*LIES["rows told as an empty close"])
+    second = claim(*LIES["an update that was never cut"][:1], 1, part_of(1, ((1, 2),), 2))
+    world.lie = lambda merged: second(first(merged)) if merged.pane == 2 else merged
+    world.run(300.0, panes=6)
+    for pane in range(6):
+        for one in world.root.published[pane]:
+            if one.envelope.final:
+                assert set(one.rows) == world.truth(pane)
