@@ -46,16 +46,18 @@ class CloseWords:
         """Where the ranges begin that were told last, and where they end all together."""
         self._told_through = -FOREVER
 
-    def close(self, *, closed_through: int, sealed_through: int, cut_through: int) -> bool:
+    def close(
+        self, lowest: int, *, closed_through: int, sealed_through: int, cut_through: int
+    ) -> bool:
         """How far the site has closed and sealed, and how far it knows the updates of what it
-        closed; whether there is more to tell than before."""
+        closed; whether there is more to tell than before, from ``lowest`` on."""
         panes = self._config.digest_panes
         whole = -FOREVER if self._is_finite else closed_through // panes * panes
         through = min(max(whole, sealed_through), closed_through, cut_through)
         if through <= self.closed_through:
             return False
         self.closed_through = through
-        return through > self.agreed_through
+        return through > max(lowest, self.agreed_through)
 
     def numbered(self, number: int) -> None:
         """The state has this number from now on."""

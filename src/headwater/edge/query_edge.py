@@ -423,6 +423,7 @@ class QueryEdge:
         """Of panes that are being cut for the first time the updates are not known yet."""
         uncut = (pane for pane in self.cutting if not self.book.updates_of(pane))
         is_more = self.closes.close(
+            self.lowest(),
             closed_through=self.closed_through,
             sealed_through=self.word.sealed_through,
             cut_through=min(uncut, default=FOREVER),

@@ -139,8 +139,8 @@ class Agreements:
         """The site's newest state, which the scoreboard has heard."""
         ordinal, life = state.ordinal, self._life_of(state)
         pending = tuple(one for one in state.digests if one.last >= life.through)
-        if pending[:1] != life.pending[:1]:
-            life.pending_s = now_s
+        if not life.pending or not pending or pending[0].first != life.pending[0].first:
+            life.pending_s = now_s  # a range that grows with each seal has waited all the same
         life.pending = pending
         if state.digests and state.digests[0].first < life.through:
             self._tell[ordinal] = AGREED_TOLD_TIMES
@@ -260,7 +260,7 @@ class Agreements:
             updates = 1
             if not board.whole & bit:
                 share = board.shares.get(ordinal)
-                if share is None or share.incarnation != life.incarnation or not share.is_bound:
+                if share is None or share.incarnation != life.incarnation:
                     continue
                 updates = (
                     -1 if share.closed_at is None or not share.is_complete else share.closed_at
@@ -329,8 +329,10 @@ class Agreements:
             return True
         board = self._scoreboard.open(pane)
         share = board.share_of(ordinal, life.incarnation)
-        if share is not None and share.is_bound and share.incarnation != life.incarnation:
-            return True
+        if share is not None and share.incarnation != life.incarnation:
+            if share.is_bound:
+                return True
+            share = None
         match = _matched(share, updates)
         if match is _Match.DIFFERS:
             return _held(share) == ask.held.get(pane) and self._dispute(ordinal, board, updates)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from headwater.algebra import ranges
 from headwater.algebra.site_state import PaneState
 from headwater.plan.query import Query
@@ -11,6 +9,7 @@ from headwater.plan.roster import Roster
 from headwater.root.envelope import Envelope
 from headwater.root.outputs import WindowAnswer
 from headwater.sim.bag import Bag, numbers_text
+from headwater.sim.check_ledger import LedgerCheck
 from headwater.sim.outcome import Violation
 from headwater.sim.truth import Truth
 
@@ -38,12 +37,11 @@ def expected_sites(query: Query, roster: Roster) -> list[int]:
 class AnswerCheck:
     """The answers of one query by one root in one life of its disk."""
 
-    def __init__(
-        self, query: Query, roster: Roster, truth: Truth, *, has_word: Callable[[int, int], bool]
-    ) -> None:
-        """``has_word``: whether the ledger holds anything of this (pane, ordinal)."""
+    def __init__(self, query: Query, roster: Roster, truth: Truth, *, ledger: LedgerCheck) -> None:
+        """``ledger`` is that of the query's root."""
         self.query = query
-        self._has_word = has_word
+        self._ledger = ledger
+        self._has_word = ledger.has_word
         self.newest: dict[int, Published] = {}
         self._truth = truth
         self._names = {site.ordinal: site.name for site in roster.sites}
@@ -53,13 +51,39 @@ class AnswerCheck:
         envelope = request.envelope
         before = self.newest.get(request.window)
         where = f"{envelope.query} window {request.window} revision {request.revision}"
-        self._check_content(where, request, bag)
-        self._check_coverage(where, envelope, bag)
+        panes = self.query.window.panes_of(request.window)
+        is_forged = self._truth.is_forged(envelope.query, panes)
+        if envelope.disputed and (envelope.exact or envelope.final):
+            raise Violation("disputed is neither exact nor final", f"{where}: {envelope.disputed}")
+        if is_forged:
+            self._check_presence(where, envelope)
+        else:
+            self._check_content(where, request, bag)
+            self._check_coverage(where, envelope, bag)
         if before is not None:
-            _check_revision(where, before, envelope, bag)
+            _check_revision(where, before, envelope, bag, is_forged=is_forged)
         elif envelope.revision != 1:
             raise Violation("revisions rise", f"{where}: the first one is {envelope.revision}")
         self.newest[request.window] = Published(envelope, bag, at_s)
+
+    def _check_presence(self, where: str, envelope: Envelope) -> None:
+        """Of what a liar has said something nothing is final of which a site has closed another
+        number of updates than the root holds."""
+        if not envelope.final:
+            return
+        states = _states(self.query, envelope)
+        for ordinal in self.expected:
+            for pane in self.query.window.panes_of(envelope.window):
+                life, held = self._ledger.presence(pane, ordinal)
+                if (self._names[ordinal], pane) in states or life is None:
+                    continue
+                cut = self._truth.update_count(envelope.query, pane, ordinal, life)
+                if held != set(range(1, cut + 1)):
+                    raise Violation(
+                        "final presence is true",
+                        f"{where}: of {self._names[ordinal]} pane {pane} updates {sorted(held)} "
+                        f"are held, and it has cut {cut}",
+                    )
 
     def _check_content(self, where: str, request: WindowAnswer, bag: Bag) -> None:
         if bag.twice:
@@ -135,12 +159,14 @@ def _states(query: Query, envelope: Envelope) -> dict[tuple[str, int], PaneState
     }
 
 
-def _check_revision(where: str, before: Published, envelope: Envelope, bag: Bag) -> None:
+def _check_revision(
+    where: str, before: Published, envelope: Envelope, bag: Bag, *, is_forged: bool
+) -> None:
     if before.envelope.final:
         raise Violation("final is final", f"{where}: revision {before.envelope.revision} was final")
     if envelope.revision != before.envelope.revision + 1:
         raise Violation("revisions rise", f"{where}: came after {before.envelope.revision}")
-    if before.bag.once & ~bag.once:
+    if before.bag.once & ~bag.once and not is_forged:
         raise Violation(
             "revisions never lower coverage",
             f"{where}: lost {numbers_text(before.bag.once & ~bag.once)}",

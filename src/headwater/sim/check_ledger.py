@@ -11,7 +11,7 @@ from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.edge.outputs import MarkAcked
 from headwater.node.effects import Keep, Trim
 from headwater.plan.query import Query
-from headwater.root.outputs import KeptSummary
+from headwater.root.outputs import KeptSummary, Replace
 from headwater.sim.disk import CubeDisk, LedgerDisk
 from headwater.sim.outcome import Violation
 from headwater.sim.truth import Truth, check_rows
@@ -59,6 +59,25 @@ class LedgerCheck:
             is_late = is_late or update > 1
             held.add(update)
         return is_late
+
+    def replace(self, replace: Replace, disk: LedgerDisk) -> None:
+        """Others take the place of some summaries of a pane: it is held as if they had been the
+        only ones."""
+        gone = set(replace.numbers)
+        left = [kept for kept in disk.by_pane.get(replace.pane, ()) if kept.number not in gone]
+        for known in (self._lives, self._held):
+            for key in [key for key in known if key[0] == replace.pane]:
+                del known[key]
+        for kept in (*left, *replace.kept):
+            self.keep(Keep(replace.query, kept))
+
+    def presence(self, pane: int, ordinal: int) -> tuple[int | None, set[int]]:
+        """(life, updates) that are held of this site's pane."""
+        held = self._held.get((pane, ordinal), set()) - {0}
+        return self._lives.get((pane, ordinal)), held
+
+    def is_forged(self, query: str, pane: int) -> bool:
+        return self._truth.is_forged(query, (pane,))
 
     def has_word(self, pane: int, ordinal: int) -> bool:
         """Whether anything is held of this site's pane, if only a close."""
@@ -147,6 +166,8 @@ def check_marked(
         if pane < done_through or not ranges.contains(acked.panes, pane):
             continue
         if root.is_counted_from_another(pane, ordinal, incarnation):
+            continue
+        if root.is_forged(acked.query, pane):
             continue
         if not root.holds(pane, ordinal, incarnation, range(1, len(at.updates) + 1)):
             raise Violation(

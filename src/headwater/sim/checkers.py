@@ -69,7 +69,7 @@ class Checkers:
         self._ordinals: dict[int, SimulatedSite] = {}
         self._queue = queue
         self.roster = roster
-        self._truth = truth
+        self.truth = truth
         self._transcript = transcript
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
@@ -88,6 +88,7 @@ class Checkers:
             do.Installed: self._installed,
             do.Expire: self._expire,
             do.KeepState: self._keep_state,
+            do.Replace: self._replace,
             do.Notice: self._notice,
             do.Dial: storm.dialled,
             do.Hangup: storm.hung_up,
@@ -119,11 +120,11 @@ class Checkers:
         if send.more:
             self._transcript.count("a state was sent for several panes")
         for pane in send.panes:
-            check_rows(send.query, pane, send.coverage, rows, self._truth)
+            check_rows(send.query, pane, send.coverage, rows, self.truth)
             self._check_sent(site, send, pane)
 
     def _check_sent(self, site: SimulatedSite, send: do.LoadAndSend, pane: int) -> None:
-        for update in self._truth.updates_of(send.query, pane, send.coverage):
+        for update in self.truth.updates_of(send.query, pane, send.coverage):
             key = (send.query, pane, *update)
             if key in self._sent and send.lane is not Lane.SPARE:
                 raise Violation(
@@ -141,7 +142,7 @@ class Checkers:
         if check is None:
             ledger = self._ledger(site, answer.query)
             query = self.queries[answer.query]
-            check = AnswerCheck(query, self.roster, self._truth, has_word=ledger.has_word)
+            check = AnswerCheck(query, self.roster, self.truth, ledger=ledger)
             self.answers[key] = check
         self._time.published(check.query, answer)
         for request in answer.requests:
@@ -196,6 +197,11 @@ class Checkers:
             self._spares.remove(key)
             self._transcript.count("a spare was used")
 
+    def _replace(self, site: SimulatedSite, replace: do.Replace) -> None:
+        self._transcript.count("a disputed piece was replaced")
+        ledger = site.disk.ledgers[replace.query]
+        self._ledger(site, replace.query).replace(replace, ledger)
+
     def _keep_state(self, site: SimulatedSite, kept: do.KeepState) -> None:
         if kept.state.empty:
             self._transcript.count("empty panes were told in bulk")
@@ -231,7 +237,7 @@ class Checkers:
         if isinstance(message, SummaryMessage):
             summary = message.summary
             for one in summary.by_pane():
-                check_rows(one.query, one.pane, one.coverage, one.rows, self._truth)
+                check_rows(one.query, one.pane, one.coverage, one.rows, self.truth)
                 self._check_closes(one.query, one.pane, one.coverage)
             if self.queries[summary.query].holds_states:
                 self._count_states(summary)
@@ -245,7 +251,7 @@ class Checkers:
     def _count_states(self, summary: Summary) -> None:
         if summary.more and summary.coverage.sites.bit_count() > 1:
             self._transcript.count("states of several panes were merged on the way")
-        updates = self._truth.updates_of(summary.query, summary.pane, summary.coverage)
+        updates = self.truth.updates_of(summary.query, summary.pane, summary.coverage)
         spans = (self._sent[summary.query, summary.pane, *update] for update in updates)
         if summary.lane is not Lane.SPARE and any(len(panes) > summary.more + 1 for panes in spans):
             self._transcript.count("a state was split on the way")
@@ -286,7 +292,7 @@ class Checkers:
 
     def _notice(self, site: SimulatedSite, notice: do.Notice) -> None:
         self._transcript.count(f"notice: {notice.part} {notice.kind}")
-        if notice.kind == "alarm":
+        if notice.kind in ("alarm", "disputed") and not self.truth.forged:
             raise Violation("no false alarm", f"{site.name}: {notice.text}")
 
     def _command(self, site: SimulatedSite, effect: do.KeepCommand) -> None:
@@ -305,11 +311,13 @@ class Checkers:
     # ---- details
 
     def _ledger(self, site: SimulatedSite, query: str) -> LedgerCheck:
-        return self._ledgers.setdefault((query, site.disk.number), LedgerCheck(self._truth))
+        return self._ledgers.setdefault((query, site.disk.number), LedgerCheck(self.truth))
 
     def _check_closes(self, query: str, pane: int, coverage: Coverage) -> None:
         """Where a coverage says that a site has closed a pane, it has read all that it had to."""
-        lives = self._truth.lives_of(coverage)
+        if self.truth.is_forged(query, (pane,)):
+            return
+        lives = self.truth.lives_of(coverage)
         closes = [(o, life, coverage.whole >> o & 1) for o, life in lives.items()]
         closes += [
             (part.ordinal, part.incarnation, part.closed_at)
@@ -332,7 +340,7 @@ class Checkers:
             return
         if any(declined.first <= pane <= declined.last for declined in record.declined):
             return
-        cut = self._truth.records_cut(query, pane, ordinal, incarnation, closed_at)
+        cut = self.truth.records_cut(query, pane, ordinal, incarnation, closed_at)
         lack = site.truth.lack_closed(self.queries[query], pane, incarnation, cut)
         if lack:
             raise Violation(
@@ -356,6 +364,8 @@ class Checkers:
                 count("an incomplete answer became exact")
         if before is not None and before.envelope.exact:
             count("an exact answer was revised")
+        if envelope.disputed:
+            count("an answer was disputed")
         if envelope.final:
             count("an answer was final" if envelope.exact else "an answer was final, not exact")
         for missing in envelope.missing:

@@ -4,8 +4,9 @@ It has heard what others said, and can repeat that, put their proofs beside othe
 what it likes with its own key. What it can't do is sign for others: a key is an object that only
 its owner has (``keys.py``). Of the acknowledgements that it hands on it changes leaves or leaves
 some out. It bends what it says in its heartbeats and hands on with installs of the clocks of roots,
-each time or by the same amount. It forges no summaries and no ways to a root: what was merged on
-the way is its carriers' word, and so is the way itself.
+each time or by the same amount. It forges updates of others, which nobody believes, and summaries
+of several sites that nobody has merged: closes and updates that were never cut, or true ones
+without their rows. It forges no ways to a root: the way is its carriers' word.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from headwater.algebra.acknowledgement import (
 )
 from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState
+from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -37,6 +40,7 @@ from headwater.overlay.messages import (
     Message,
     Placed,
     StatesMessage,
+    SummaryMessage,
 )
 from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
@@ -64,6 +68,8 @@ LIES = (
     "a state of another", "an old state", "an acknowledgement", "an old acknowledgement",
     "leaves", "a count of another", "a leap of its own count", "an install", "a removal",
     "new trees", "hints", "questions", "places of others",
+    "empty panes of others", "updates never cut", "closes never said", "rows left out",
+    "an update of another", "an old update",
 )  # fmt: skip
 """All that it tells, by name."""
 BENT = ("the clock of a root", "a spread of a root's clock", "an age of a root's clock",
@@ -95,10 +101,15 @@ class Liar:
         self._states: deque[SiteState] = deque(maxlen=HEARD_MAX)
         self._acks: deque[Acknowledgement] = deque(maxlen=HEARD_MAX)
         self._counts: deque[Count] = deque(maxlen=HEARD_MAX)
+        self._summaries: deque[Summary] = deque(maxlen=HEARD_MAX)
+        self._lives: dict[tuple[str, int], int] = {}
+        """(query, site) -> incarnation, as states and greetings tell it."""
         tells: tuple[Lie, ...] = (
             self._state, self._old_state, self._ack, self._old_ack,
             self._leaves, self._count, self._leap, self._install, self._removal, self._plan,
             self._hints, self._questions, self._places,
+            self._empty, self._never_cut, self._never_closed, self._left_out,
+            self._update, self._old_update,
         )  # fmt: skip
         self._lies = dict(zip(LIES, tells, strict=True))
         self._clock_lie = self._draw_clock_lie()
@@ -108,13 +119,20 @@ class Liar:
         """What passes it by."""
         match message:
             case StatesMessage(states):
+                self._learn((one.query, one.ordinal, one.incarnation) for one in states)
                 self._states.extend(one for one in states if self._is_others(one))
             case AckMessage(ack) if self._is_others(ack):
+                self._learn((ack.query, one.ordinal, one.incarnation) for one in ack.greetings)
                 self._acks.append(ack)
+            case SummaryMessage(summary) if not summary.more:
+                self._summaries.append(summary)
             case CommandsKnown(counts):
                 self._counts.extend(counts)
             case CommandMessage(_, count) if count is not None:
                 self._counts.append(count)
+
+    def _learn(self, lives: Iterable[tuple[str, int, int]]) -> None:
+        self._lives.update(((query, ordinal), life) for query, ordinal, life in lives)
 
     def _is_others(self, word: SiteState | Acknowledgement) -> bool:
         """Of itself, and of queries that it answers, it may say what it likes."""
@@ -257,6 +275,98 @@ class Liar:
             ({"panes": every}, {"panes": ()}, {"extra": extra}, {"greetings": (hail,)})
         )
         return msgspec.structs.replace(leaf, **change)
+
+    # Of panes of others: what has several sites in it is its carriers' word
+
+    def _empty(self) -> Message | None:
+        """Sites have closed a pane with nothing, be it that they have rows or have not come."""
+        return self._forged(lambda: ((), 0))
+
+    def _never_cut(self) -> Message | None:
+        def claim() -> tuple[tuple[tuple[int, int], ...], int]:
+            first = self._random.choice((1, 1, 2, 3))
+            last = first + self._random.choice((0, 0, 1))
+            return ((first, last),), last
+
+        return self._forged(claim)
+
+    def _never_closed(self) -> Message | None:
+        """A close without its updates, which others wait for in vain."""
+        return self._forged(lambda: ((), self._random.choice((1, 2, 5))))
+
+    def _forged(
+        self, claim: Callable[[], tuple[tuple[tuple[int, int], ...], int]]
+    ) -> Message | None:
+        """Of some sites of a query, in their true lives, as if it had merged it."""
+        live = [one for one in self._installs() if not one.query.holds_states]
+        install = self._random.choice(live) if live else None
+        query_id = "" if install is None else str(install.query.id)
+        lives = {site: life for (query, site), life in self._lives.items() if query == query_id}
+        panes = self._panes(query_id)
+        if install is None or len(lives) < 2 or not panes:
+            return None
+        chosen = self._random.sample(sorted(lives), min(len(lives), self._random.choice((2, 2, 3))))
+        parts = (SitePart(ordinal, lives[ordinal], *claim()) for ordinal in sorted(chosen))
+        return SummaryMessage(
+            Summary(
+                query_id,
+                self._random.choice(panes) + self._random.choice((0, 0, 0, 1)),
+                Coverage(parts=tuple(parts)),
+                lane=self._random.choice((Lane.LIVE, Lane.BACKLOG)),
+                roster_version=install.roster_version,
+                plan_version=install.plan_version,
+            )
+        )
+
+    def _panes(self, query_id: str) -> list[int]:
+        """Those that are spoken of at present."""
+        found = {one.pane for one in self._summaries if one.query == query_id}
+        for ack in self._acks:
+            if ack.query == query_id:
+                found.update(held.pane for held in ack.panes)
+                found.update(last + 1 for _, last in ack.held[-1:])
+        return sorted(found)[-8:]
+
+    def _left_out(self) -> Message | None:
+        """What was merged, without the rows."""
+        merged = [one for one in self._of_records() if one.coverage.sites.bit_count() > 1]
+        if not merged:
+            return None
+        return SummaryMessage(msgspec.structs.replace(self._random.choice(merged), rows=None))
+
+    def _of_records(self) -> list[Summary]:
+        """Summaries of queries that hold records, and not states."""
+        ids = {str(one.query.id) for one in self._installs() if not one.query.holds_states}
+        return [one for one in self._summaries if one.query in ids]
+
+    def _update(self) -> Message | None:
+        """One site's pane, in its own name, with another's proof, or signed by the wrong one."""
+        alone = [one for one in self._summaries if one.proof is not None]
+        if not alone:
+            return None
+        true = self._random.choice(alone)
+        lie = msgspec.structs.replace(
+            true,
+            **self._random.choice(
+                (
+                    {"pane": true.pane + 1},
+                    {"rows": None},
+                    {"coverage": Coverage.of_empty(true.coverage.sites.bit_length() - 1, 1)},
+                )
+            ),
+        )
+        signed = (lie, self._signatures.sign_update(lie), msgspec.structs.replace(lie, proof=None))
+        return SummaryMessage(self._random.choice(signed))
+
+    def _old_update(self) -> Message | None:
+        """A true one, again: it is held, and changes nothing."""
+        alone = [one for one in self._summaries if one.proof is not None]
+        if not alone:
+            return None
+        lane = self._random.choice((Lane.SPARE, Lane.BACKLOG))
+        return SummaryMessage(
+            msgspec.structs.replace(self._random.choice(alone), lane=lane, age_s=0.0)
+        )
 
     # Of commands
 

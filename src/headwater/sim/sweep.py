@@ -20,6 +20,7 @@ from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world import World
 
 SOMETIMES = (
+    "a disputed piece was replaced",
     "a late update was kept",
     "a message came twice",
     "a message was lost on a link",
@@ -65,6 +66,8 @@ SOMETIMES = (
     "root: answer failed",
     "root: contained",
     "root: mistagged",
+    "notice: overlay unproven",
+    "root: disputed",
     "root: parked",
     "the root crashed in the midst of an answer",
     "unread input was lost",

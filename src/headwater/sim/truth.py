@@ -17,6 +17,7 @@ from typing import Any
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.panes import MICROS
+from headwater.algebra.summary import Summary
 from headwater.edge.root_time import STEP_S
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.admits import admits
@@ -273,6 +274,9 @@ class Truth:
     """The federation's logs and every update that was ever cut."""
 
     def __init__(self) -> None:
+        self.forged: dict[tuple[str, int], set[tuple[int, int, int]]] = {}
+        """(query, pane) -> (ordinal, incarnation, update) that a liar claimed in what it merged of
+        nothing."""
         self.sites: dict[int, SiteTruth] = {}
         self._updates: dict[UpdateId, Any] = {}
         self._counts: dict[tuple[str, int, int, int], int] = {}
@@ -301,6 +305,22 @@ class Truth:
         site.states.lives_anew(former, incarnation)
         for placements in site.all_placements():
             placements.lives_anew(former, incarnation)
+
+    def forge(self, summary: Summary) -> None:
+        """A liar has made this of nothing. What it claims is not true of the pane's answers until
+        sites' own words have replaced it."""
+        for one in summary.by_pane():
+            claims = self.forged.setdefault((one.query, one.pane), set())
+            claims.update(self.updates_of(one.query, one.pane, one.coverage))
+
+    def is_forged(self, query: str, panes: Iterable[int]) -> bool:
+        return bool(self.forged) and any((query, pane) in self.forged for pane in panes)
+
+    def has_false_values(self, query: str, pane: int) -> bool:
+        """Whether a liar has claimed an update that its site did cut: its presence is true, and its
+        rows are the carriers' word."""
+        claims = self.forged.get((query, pane), ())
+        return any(self.update(query, pane, *claim) is not None for claim in claims)
 
     def update(self, query: str, pane: int, ordinal: int, incarnation: int, number: int) -> Any:
         """What that update holds; None: it was never cut."""
@@ -365,10 +385,13 @@ class Truth:
 
 
 def check_rows(query: str, pane: int, coverage: Coverage, rows: Bag | None, truth: Truth) -> None:
-    """A summary holds exactly what its coverage says, and nothing twice."""
+    """A summary holds exactly what its coverage says, and nothing twice; but for panes of which a
+    liar has said something."""
     bag = rows or Bag()
     if bag.twice:
         raise Violation("no double counting", f"{query} pane {pane}: {numbers_text(bag.twice)}")
+    if truth.is_forged(query, (pane,)):
+        return
     stated = truth.content(query, pane, coverage)
     if stated.once != bag.once:
         raise Violation(

@@ -95,9 +95,9 @@ def draw_budgets(random: Random, limits: Limits) -> Limits:
 
 
 def draw_digests(random: Random, limits: Limits) -> Limits:
-    """Drawn apart as well. Runs are short, so most blocks are; in one world of four limits
-    matter."""
-    limits = msgspec.structs.replace(limits, digest_panes=random.choice((2, 8, 64)))
+    """Drawn apart as well. Runs and retention are short, so blocks are; in one world of four the
+    limits matter."""
+    limits = msgspec.structs.replace(limits, digest_panes=random.choice((2, 4, 8)))
     if random.random() >= 0.25:
         return limits
     return msgspec.structs.replace(

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from random import Random
 
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
+from headwater.algebra.summary import Summary
 from headwater.node.node import Node
+from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.duty import Duty
 from headwater.plan.query import Query
@@ -175,6 +177,8 @@ class World:
             near = [name for name in self._places if self.network.is_linked(site, name)]
             if told is not None and near:
                 what, message = told
+                if isinstance(message, SummaryMessage) and message.summary.proof is None:
+                    self._forge(message.summary)
                 self.transcript.count(f"a lie was told: {what}")
                 self.network.send(site, random.choice(near), message, CONTROL)
             if self.queue.now_s + every_s < until_s:
@@ -183,6 +187,11 @@ class World:
                 self._ends.liars.pop(site, None)
 
         self.queue.after(every_s, speak)
+
+    def _forge(self, summary: Summary) -> None:
+        """What has one site in it is refused without its proof, and needs no excuse."""
+        if summary.coverage.sites.bit_count() > 1:
+            self.truth.forge(summary)
 
     def _merger_at(self, name: str, query: Query) -> BagMerger | TallyMerger:
         if not self.scenario.merges and name != query.root:
