@@ -219,7 +219,10 @@ class Agreements:
 
     def _is_said(self, ordinal: int, life: _Life, pane: int) -> bool:
         """Whether what is held now is what the site has said: it closed the pane with no update,
-        as its digest did not name it, or it has told how many it has."""
+        as its digest did not name it, or it has told how many it has. Of what it has declined it
+        says nothing more, and nobody claims that it is exact."""
+        if pane in self._table.views[ordinal].declined:
+            return True
         share = self._scoreboard.open(pane).share_of(ordinal, life.incarnation)
         if share is None or (share.closed_at == 0 and not share.updates):
             return True
@@ -361,7 +364,9 @@ class Agreements:
 
     def _settle_doubted(self, ordinal: int, life: _Life) -> None:
         """The site's state tells how many updates some panes have, which is its own word."""
-        counts = self._table.views[ordinal].counts
+        counts, declined = self._table.views[ordinal].counts, self._table.views[ordinal].declined
+        for pane in [pane for pane in life.doubted if pane in declined]:
+            self._undoubt(ordinal, life, pane)
         for pane in [pane for pane in life.doubted if pane in counts]:
             board = self._scoreboard.boards.get(pane)
             share = None if board is None else board.share_of(ordinal, life.incarnation)

@@ -3,8 +3,9 @@
 A kept summary (a *piece*) can't be taken apart: if one site in it is disputed, the whole of it is
 its carriers' word. It goes on counting until the own updates of all its sites are in, alone and
 signed, and is then replaced by them in one step; so no answer loses anything meanwhile, and a site
-that has gone for good takes nothing with it. Pieces of one pane that have a site in common are
-replaced together.
+that is away takes nothing with it. Only of a site that has declined the pane itself (its disk was
+lost, say) nothing is awaited: what a liar has spoilt by naming it can't come again. Pieces of one
+pane that have a site in common are replaced together.
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ class Replacing:
         return chosen
 
     def _own(self, pane: int, ordinal: int, bench: Bench) -> list[Summary] | None:
-        """What the site's present life has for the pane, wholly."""
+        """What the site's present life has for the pane, wholly; nothing, if it has declined it:
+        what carriers brought of it can't be told from what they made up."""
         view = self._scoreboard.table.views.get(ordinal)
         if view is None:
             return None
@@ -145,7 +147,7 @@ class Replacing:
             for first, last in updates:
                 found.update(dict.fromkeys(range(first, last + 1), summary))
         if count < 0 or any(n not in found for n in range(1, count + 1)):
-            return None
+            return [] if pane in view.declined else None
         if not count:
             return [] if close is None else [close]
         return list({id(found[n]): found[n] for n in range(1, count + 1)}.values())

@@ -162,12 +162,13 @@ class Scoreboard:
             self._add(board, part.ordinal, part)
 
     def make_anew(self, pane: int) -> PaneBoard:
-        """The board of the pane without any summary, to enter those that are left."""
+        """The board of the pane without any summary, to enter those that are left. What was
+        covered stays so, if only as declined."""
         former = self.boards.pop(pane, None)
         if former is None:
             return self.open(pane)
         board = self.boards[pane] = self.peek(pane)
-        board.is_settled = former.is_settled
+        board.is_settled, board.covered = former.is_settled, board.covered | former.covered
         return board
 
     def owe(self, pane: int, coverage: Coverage) -> PaneBoard:
