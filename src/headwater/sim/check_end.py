@@ -177,6 +177,8 @@ class EndCheck:
         now_s = root.clock.now_s() - (0.0 if at is None else at.windows.lag_s)
         if not envelope.final and (horizon_s <= now_s or self._is_unsealed(query, window)):
             return
+        if not envelope.final and self._awaits_own_word(query, window, newest):
+            return
         if not envelope.final:
             raise Violation("convergence", f"{where}: not final; missing {envelope.missing}")
         excused = {
@@ -198,6 +200,18 @@ class EndCheck:
                         "convergence",
                         f"{where}: final, but {site.name} pane {pane}: {lack}",
                     )
+
+    def _awaits_own_word(self, query: Query, window: int, newest: Published) -> bool:
+        """A liar has named a site that has not closed the pane yet, because its clock is behind:
+        what is disputed counts on until that site speaks for itself."""
+        panes = query.window.panes_of(window)
+        return bool(newest.envelope.disputed) and any(
+            record is None or record.closed_through <= panes[-1]
+            for record in (
+                self._by_ordinal[ordinal].disk.cube.records.get(str(query.id))
+                for ordinal in self._expected(query)
+            )
+        )
 
     def _is_excused(self, query: Query, pane: int, missing: MissingSite, where: str) -> bool:
         if missing.state is not PaneState.DECLINED:
