@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from pane_kit import PANE_S, BagMerger, RootDesk, SiteDesk, SiteDisk, make_query, make_roster
 
+from headwater.algebra.alarm import AlarmKind
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge.close_words import CloseWords
@@ -113,11 +114,14 @@ class Federation:
     def count(self, kind: str) -> int:
         return self.root.root.counters[kind]
 
-    def check_right_in_the_end(self, panes: int) -> None:
+    def check_right_in_the_end(self, panes: int, lied_about: int | None = None) -> None:
+        """The alarm stands, so what was lied about is right and final and not called exact."""
         for pane in range(panes):
             assert self.rows(pane) == self.truth(pane), pane
-            assert self.newest(pane).exact, self.newest(pane)
+            assert self.newest(pane).exact == (pane != lied_about), self.newest(pane)
             assert self.newest(pane).final, self.root.root.why(pane).text()
+            kinds = {alarm.kind for alarm in self.newest(pane).alarms}
+            assert (AlarmKind.DISPUTED in kinds) == (pane == lied_about)
 
 
 def claim(pane: int, site: int, part: SitePart) -> Lie:
@@ -180,7 +184,7 @@ def test_what_a_site_has_signed_otherwise_is_disputed_and_then_replaced(lie):
         assert not (one.envelope.disputed and (one.envelope.exact or one.envelope.final))
     assert world.count("disputed") == 1
     assert world.count("replaced") == 1
-    world.check_right_in_the_end(6)
+    world.check_right_in_the_end(6, lied_about=pane)
 
 
 def test_no_answer_loses_anything_while_a_pane_is_disputed():
@@ -205,7 +209,7 @@ def test_what_is_disputed_goes_on_counting_while_a_site_of_its_piece_is_away():
     assert world.rows(pane) == {world.record(0, pane), world.record(1, pane)}
     world.silent = set()
     world.run(200.0, panes=6)
-    world.check_right_in_the_end(6)
+    world.check_right_in_the_end(6, lied_about=pane)
 
 
 def test_a_dispute_outlives_the_root():
@@ -222,7 +226,8 @@ def test_a_dispute_outlives_the_root():
     assert not world.root.root.answers.assess(pane).is_exact
     world.silent = set()
     world.run(300.0, panes=6)
-    world.check_right_in_the_end(6)
+    assert world.count("disputed") == 0, "the alarm is not raised again by a restart"
+    world.check_right_in_the_end(6, lied_about=pane)
 
 
 def test_agreement_outlives_root_and_sites():

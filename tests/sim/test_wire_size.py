@@ -11,6 +11,7 @@ from headwater.algebra.acknowledgement import (
     PaneHeld,
     with_leaves,
 )
+from headwater.algebra.close_digest import BlockDigest
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
@@ -44,6 +45,9 @@ from headwater.sim.wire_size import PACKET_BYTES, wire_bytes
 SCHEMA = pa.schema([("count", pa.int64()), ("sum", pa.float64())])
 ROWS = pa.table({"count": [680], "sum": [1234.5]}, schema=SCHEMA)
 QUERY = "simulated@s0#1"
+DIGESTS = tuple(
+    BlockDigest(n, n + 63, bytes(range(n % 64, n % 64 + 16))) for n in (10**6, 10**6 + 64)
+)
 
 
 def summary(sites: int) -> Message:
@@ -111,13 +115,14 @@ def signed(message: Message) -> Message:
         acknowledgement(64, 0, bitmaps=64),
         install(),
         StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012),)),
+        StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012, digests=DIGESTS),)),
         Heartbeat(
             1e6, 1e6, 0.33, 2**63 + 1, (RootSign(0, 1.2, 1e6, 0.05),), Coordinate(1, 2, 3, 4, 0.5)
         ),
     ],
     ids=[
         "summary 1", "summary 680", "ack", "ack 5", "ack greets", "ack 64", "ack 64 by 3",
-        "ack 64 by 64", "install", "state", "heartbeat",
+        "ack 64 by 64", "install", "state", "state with digests", "heartbeat",
     ],
 )  # fmt: skip
 def test_an_estimate_is_within_a_fifth_of_what_the_codec_makes(message: Message) -> None:

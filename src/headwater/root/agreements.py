@@ -94,8 +94,8 @@ class Agreements:
         """Sites that are asked something."""
         self._tell: dict[int, int] = {}
         self.changed: dict[int, None] = {}
-        self.disputed_now: dict[int, None] = {}
-        """Panes that have become disputed since they were last taken."""
+        self.disputed_now: dict[tuple[int, int], None] = {}
+        """(pane, site) that have become disputed since they were last taken."""
         self.touched: dict[int, PaneBoard] = {}
         """Boards that a site's closes have changed."""
 
@@ -358,7 +358,7 @@ class Agreements:
             return False
         disputed.setdefault(board.pane, {})[ordinal] = updates
         self.changed[ordinal] = None
-        self.disputed_now[board.pane] = None
+        self.disputed_now[board.pane, ordinal] = None
         self.touched[board.pane] = board
         return True
 

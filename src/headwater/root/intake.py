@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from headwater.algebra.alarm import Alarm
+from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, SiteState
@@ -145,6 +145,7 @@ class Intake:
             agreed, disputed = one.agreed_through, one.disputed
             self.agreements.restore(one.state, agreed, disputed, now_s=now_s)
             self.agreements.hear(one.state, now_s=now_s)
+        self.agreements.disputed_now.clear()  # the alarms of these stand in the book
 
     def await_again(self, lost: Sequence[KeptSummary], *, now_s: float) -> None:
         """These were held and are gone: they are let in again, also where a window that has the
@@ -402,8 +403,8 @@ class Intake:
         """Hold digests against what is held, and do what follows."""
         agreements = self.agreements
         agreements.compare(done_through=self.windows.done_through, now_s=now_s)
-        for pane in agreements.disputed_now:
-            self._dispute(pane)
+        for pane, ordinal in agreements.disputed_now:
+            self._dispute(pane, ordinal, now_s=now_s)
         for board in list(agreements.touched.values()):
             self.touch(board, now_s=now_s)
         for ordinal in agreements.changed:
@@ -415,15 +416,15 @@ class Intake:
         if is_changed:
             self._hear_sums(now_s=now_s)
 
-    def _dispute(self, pane: int) -> None:
-        sites = [self.table.names[ordinal] for ordinal in self.scoreboard.disputed.get(pane, ())]
-        text = (
-            f"pane {pane}: {', '.join(sites[:8])} signed another close than the one that is held; "
-            "a relay on the way is wrong or hostile"
-        )
+    def _dispute(self, pane: int, ordinal: int, *, now_s: float) -> None:
+        """The alarm stands, also when the sites' own updates have taken the place of what relays
+        brought: somebody lied, and people must hear of it."""
+        text = "it has signed another close than the one that relays brought"
         if not self.replacing.begin(pane):
             text += "; what is held of the pane is no longer known piece by piece, and stays"
-        self.notice("disputed", text)
+        self.notice("disputed", f"pane {pane} of {self.table.names[ordinal]}: {text}")
+        alarm = Alarm.of(AlarmKind.DISPUTED, self.id, ordinal, (pane, pane), text, ())
+        self.raise_alarm(alarm, now_s=now_s)
 
     def _is_own_word(self, summary: Summary, *, now_s: float) -> bool:
         """Whether a disputed pane waits for this update of one site."""

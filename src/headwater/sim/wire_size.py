@@ -33,6 +33,10 @@ SIGNATURE_BYTES = 78
 UPDATE_PROOF_BYTES = 78
 """The same beside an update, which is the word itself."""
 STATE_BYTES = 63 + SIGNATURE_BYTES
+DIGEST_BYTES = 29
+"""A digest of a range of closes, and the range."""
+AGREED_BYTES = 8
+"""How far the root has agreed with sites, beside their bitmap."""
 COMPRESSED_FROM_BYTES = 512
 ACK_BYTES = 54 + SIGNATURE_BYTES
 """The head of an acknowledgement beside its digests."""
@@ -52,9 +56,11 @@ def wire_bytes(message: Any) -> int:
     if isinstance(message, Heartbeat):
         return HEARTBEAT_BYTES
     if isinstance(message, StatesMessage):
-        return PACKET_BYTES + 8 + STATE_BYTES * len(message.states)
+        digests = sum(len(state.digests) for state in message.states)
+        return PACKET_BYTES + 8 + STATE_BYTES * len(message.states) + DIGEST_BYTES * digests
     if isinstance(message, AckMessage):
-        return PACKET_BYTES + _ack_bytes(message.ack)
+        told = sum(AGREED_BYTES + one.sites.bit_length() // 8 for one in message.ack.agreed)
+        return PACKET_BYTES + _ack_bytes(message.ack) + told
     if isinstance(message, CommandMessage) and isinstance(message.command, Install):
         links = sum(len(tree.parents) for tree in message.command.trees)
         return PACKET_BYTES + INSTALL_BYTES + round(TREE_LINK_BYTES * links)
