@@ -259,6 +259,9 @@ FULL = [
         (Declined(9, 10, Reason.SHED),), ((11, 12),), ((13, 2),), Tally(1, 2, 3, 4, 5, 6, 7), 1.5,
         8, Unread.of(1, [("a.zip", "why")]),
         (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),), True,
+        (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),),
+        (BlockDigest(100, 127, b"d" * 16), BlockDigest(128, FOREVER - 1, b"e" * 16)),
+        (Closes(128, 140, 77, ((128, 1), (131, 3))),),
     ),
     Heartbeat(
         1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),
@@ -290,15 +293,6 @@ def _signed(said: Acknowledgement | SiteState) -> Acknowledgement | SiteState:
     if isinstance(said, SiteState):
         return signatures.sign_state(said)
     return signatures.sign_ack(said)
-
-
-def test_digests_and_closes_come_back_in_a_states_bytes() -> None:
-    state = SiteState(
-        "q@a#1", 2, 9, 4, 100,
-        digests=(BlockDigest(100, 127, b"d" * 16), BlockDigest(128, FOREVER - 1, b"e" * 16)),
-        closes=(Closes(128, 140, 77, ((128, 1), (131, 3))),),
-    )  # fmt: skip
-    assert codec.decode(codec.encode(StatesMessage((state,)))) == StatesMessage((state,))
 
 
 def test_ages_grow_by_what_the_transport_knows_of_the_way() -> None:

@@ -42,7 +42,7 @@ def update(world, site, pane=5, *, rows=(1, 2), lane=Lane.LIVE, closed_at=1):
 
 
 def refused(world, name):
-    return world.peers[name].counts().get("unproven", 0)
+    return world.peers[name].counts().get("refused", 0)
 
 
 def test_updates_of_all_sites_arrive_merged_and_alone(world):

@@ -119,7 +119,7 @@ class Carrier:
         if sender != self._site:
             problem = problem_with_update(summary, self._roster, self._signatures)
         if problem is not None:
-            self._tray.note("unproven", f"{sender}: {problem}")
+            self._tray.refuse(sender, problem)
             return
         if query is not None and sender != self._site:
             self._came(query.id, summary.route.tree, sender, summary.coverage.sites)

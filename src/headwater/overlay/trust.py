@@ -94,7 +94,7 @@ def problem_with_update(
     if signatures.is_update_of(site, summary):
         return None
     text = f"update of {site}, pane {summary.pane} of {summary.query[:80]}"
-    return f"{text}: it is not signed by {site}"
+    return Untrue.of(LieKind.UNSIGNED, f"{text}: it is not signed by {site}")
 
 
 def _problem_with_panes(summary: Summary, query: LiveQuery | None) -> str | None:

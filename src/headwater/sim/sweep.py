@@ -66,7 +66,6 @@ SOMETIMES = (
     "root: answer failed",
     "root: contained",
     "root: mistagged",
-    "notice: overlay unproven",
     "root: disputed",
     "root: parked",
     "the root crashed in the midst of an answer",
