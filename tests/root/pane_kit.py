@@ -391,12 +391,15 @@ class RootDisk:
             case root_out.KeepState(_, state, _):
                 known = self.states.get((state.ordinal, state.incarnation), write)
                 self.states[state.ordinal, state.incarnation] = msgspec.structs.replace(
-                    write, agreed_through=known.agreed_through, disputed=known.disputed
+                    write,
+                    agreed_through=known.agreed_through,
+                    disputed=known.disputed,
+                    sure_number=known.sure_number,
                 )
-            case root_out.KeepAgreement(_, ordinal, incarnation, through, disputed):
+            case root_out.KeepAgreement(_, ordinal, incarnation, through, disputed, number):
                 known = self.states[ordinal, incarnation]
                 self.states[ordinal, incarnation] = msgspec.structs.replace(
-                    known, agreed_through=through, disputed=disputed
+                    known, agreed_through=through, disputed=disputed, sure_number=number
                 )
             case root_out.Replace(_, _, numbers, kept):
                 for number in numbers:

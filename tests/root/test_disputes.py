@@ -270,6 +270,21 @@ def test_what_carriers_bring_after_a_pane_was_compared_is_asked_about():
     assert world.newest(1).final
 
 
+def test_what_is_doubted_is_doubted_also_by_the_next_process_of_the_root():
+    world = Federation()
+    world.run(50.0, panes=3)
+    parts = tuple(part_of(n, ((2, 2),), 2) for n in (0, 1))
+    forged = Summary(str(world.query.id), 1, Coverage(parts=parts), (9_901,), Lane.BACKLOG)
+    world.root.receive(forged, now_s=world.now_s)
+    before = dict(world.root.root.scoreboard.doubted)
+    assert before == {1: 0b011}
+    world.root.start(now_s=world.now_s)
+    assert world.root.root.scoreboard.doubted == before
+    world.run(200.0, panes=3)
+    assert any(world.disputed(1))
+    assert world.rows(1) == world.truth(1)
+
+
 def test_a_late_update_that_its_site_tells_of_is_no_dispute():
     world = Federation()
     world.run(48.0, panes=3)

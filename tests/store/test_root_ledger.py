@@ -472,10 +472,11 @@ def test_how_far_a_life_is_compared_comes_back_whatever_its_state_says_next(
     open_ledger: Open,
 ) -> None:
     ledger = open_ledger()
-    ledger.write([KeepState(ID, state(0, 7, 1), 3), KeepAgreement(ID, 0, 7, 64, ((5, 2), (9, 1)))])
+    agreement = KeepAgreement(ID, 0, 7, 64, ((5, 2), (9, 1)), 12)
+    ledger.write([KeepState(ID, state(0, 7, 1), 3), agreement])
     ledger.write([KeepState(ID, state(0, 7, 2), 3), KeepState(ID, state(0, 8, 1), 4)])
     assert open_ledger().restore(ID).states == (
-        KeepState(ID, state(0, 7, 2), 3, 64, ((5, 2), (9, 1))),
+        KeepState(ID, state(0, 7, 2), 3, 64, ((5, 2), (9, 1)), 12),
         KeepState(ID, state(0, 8, 1), 4),
     )
 

@@ -50,7 +50,9 @@ class _Match(Enum):
 class _Life:
     """What is compared of one life of a site."""
 
-    __slots__ = ("ask", "doubted", "incarnation", "pending", "pending_s", "through")
+    __slots__ = (
+        "ask", "doubted", "incarnation", "pending", "pending_s", "sure_number", "through",
+    )  # fmt: skip
 
     def __init__(self, incarnation: int, through: int) -> None:
         self.incarnation = incarnation
@@ -60,6 +62,8 @@ class _Life:
         """Since when the first of them waits."""
         self.doubted: dict[int, float] = {}
         """Panes that carriers changed after they were compared, and since when."""
+        self.sure_number = 0
+        """While there are such: the number below that of the first summary that did it."""
         self.ask: _Ask | None = None
 
 
@@ -93,6 +97,8 @@ class Agreements:
         self._asking = 0
         """Sites that are asked something."""
         self._tell: dict[int, int] = {}
+        self._number = 0
+        """Of the newest kept summary."""
         self.changed: dict[int, None] = {}
         self.disputed_now: dict[tuple[int, int], None] = {}
         """(pane, site) that have become disputed since they were last taken."""
@@ -112,12 +118,14 @@ class Agreements:
     def is_due(self) -> bool:
         return bool(self._due)
 
-    def kept(self, ordinal: int) -> tuple[int, int, tuple[Close, ...]]:
-        """(incarnation, through, disputed closes) of the site's present life, for the ledger."""
+    def kept(self, ordinal: int) -> tuple[int, int, tuple[Close, ...], int]:
+        """(incarnation, through, disputed closes, sure number) of the site's present life, for the
+        ledger."""
         life = self._lives[ordinal]
         books = (self._scoreboard.disputed, self._scoreboard.lacked)
         mine = {pane: of[ordinal] for book in books for pane, of in book.items() if ordinal in of}
-        return life.incarnation, life.through, tuple(sorted(mine.items()))
+        sure_number = life.sure_number if life.doubted else self._number
+        return life.incarnation, life.through, tuple(sorted(mine.items())), sure_number
 
     def restore(
         self, state: SiteState, through: int, disputed: tuple[Close, ...], *, now_s: float
@@ -134,6 +142,16 @@ class Agreements:
                 self._await(state.ordinal, life, board, updates)
 
     # States
+
+    def restore_doubts(
+        self, pane: int, coverage: Coverage, *, number: int, sure: dict[int, int], now_s: float
+    ) -> None:
+        """A summary that a former process had let in; ``sure`` are the sites' sure numbers."""
+        self._number = max(self._number, number)
+        sites = coverage.sites
+        if sites & (sites - 1):
+            later = bitset.of(o for o in bitset.members(sites) if number > sure.get(o, number))
+            self._doubt(pane, later, number=number, now_s=now_s)
 
     def hear(self, state: SiteState, *, now_s: float) -> None:
         """The site's newest state, which the scoreboard has heard."""
@@ -196,20 +214,23 @@ class Agreements:
 
     # Digests
 
-    def held_changed(self, pane: int, coverage: Coverage, *, now_s: float) -> None:
-        """A summary was let in. Of several sites it is its carriers' word."""
+    def held_changed(self, pane: int, coverage: Coverage, *, number: int, now_s: float) -> None:
+        """A summary was let in, with this number. Of several sites it is its carriers' word."""
         sites = coverage.sites
+        self._number = max(self._number, number)
         for ordinal in bitset.members(sites & self._waiting):
             pending = self._lives[ordinal].pending
             if pending and pending[0].first <= pane <= pending[0].last:
                 self._due[ordinal] = None
         if sites & (sites - 1) and pane < max(self._throughs, default=-FOREVER):
-            self._doubt(pane, sites, now_s=now_s)
+            self._doubt(pane, sites, number=number, now_s=now_s)
 
-    def _doubt(self, pane: int, sites: int, *, now_s: float) -> None:
+    def _doubt(self, pane: int, sites: int, *, number: int, now_s: float) -> None:
         for ordinal in bitset.members(sites):
             life = self._lives.get(ordinal)
             if life is not None and pane < life.through and not self._is_said(ordinal, life, pane):
+                if not life.doubted:
+                    life.sure_number = number - 1
                 life.doubted.setdefault(pane, now_s)
                 self._doubting |= 1 << ordinal
                 self._scoreboard.doubted[pane] = (

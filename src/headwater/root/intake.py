@@ -146,6 +146,11 @@ class Intake:
             self.agreements.restore(one.state, agreed, disputed, now_s=now_s)
             self.agreements.hear(one.state, now_s=now_s)
         self.agreements.disputed_now.clear()  # the alarms of these stand in the book
+        sure = {one.state.ordinal: one.sure_number for one in newest_states(kept)}
+        for summary in kept.summaries:
+            self.agreements.restore_doubts(
+                summary.pane, summary.coverage, number=summary.number, sure=sure, now_s=now_s
+            )
 
     def await_again(self, lost: Sequence[KeptSummary], *, now_s: float) -> None:
         """These were held and are gone: they are let in again, also where a window that has the
@@ -256,7 +261,7 @@ class Intake:
             self._refuse(summary, verdict, now_s=now_s)
             return
         self.counters[verdict] += 1
-        self.agreements.held_changed(summary.pane, summary.coverage, now_s=now_s)
+        self.agreements.held_changed(summary.pane, summary.coverage, number=self.kept, now_s=now_s)
         self._open_for(summary, now_s=now_s)
         self.touch(self.scoreboard.open(summary.pane), now_s=now_s)
 
@@ -408,8 +413,7 @@ class Intake:
         for board in list(agreements.touched.values()):
             self.touch(board, now_s=now_s)
         for ordinal in agreements.changed:
-            incarnation, through, disputed = agreements.kept(ordinal)
-            self.outputs.append(KeepAgreement(self.id, ordinal, incarnation, through, disputed))
+            self.outputs.append(KeepAgreement(self.id, ordinal, *agreements.kept(ordinal)))
         is_changed = bool(agreements.changed)
         for news in (agreements.disputed_now, agreements.touched, agreements.changed):
             news.clear()

@@ -48,8 +48,9 @@ class KeepState(msgspec.Struct, frozen=True):
     state: SiteState
     since: int
     agreed_through: int = -FOREVER
-    """On restoring: as the newest ``KeepAgreement`` of the life says."""
+    """On restoring: as the newest ``KeepAgreement`` of the life says, as the next two."""
     disputed: tuple[Close, ...] = ()
+    sure_number: int = 0
 
 
 class KeepAgreement(msgspec.Struct, frozen=True):
@@ -61,6 +62,8 @@ class KeepAgreement(msgspec.Struct, frozen=True):
     incarnation: int
     through: int
     disputed: tuple[Close, ...]
+    sure_number: int
+    """What carriers brought for compared panes in summaries above this number is in doubt."""
 
 
 class Replace(msgspec.Struct, frozen=True):

@@ -335,14 +335,20 @@ class LedgerDisk:
         known = self.states.get(key)
         if known is not None:
             state = msgspec.structs.replace(
-                state, agreed_through=known.agreed_through, disputed=known.disputed
+                state,
+                agreed_through=known.agreed_through,
+                disputed=known.disputed,
+                sure_number=known.sure_number,
             )
         self.states[key] = state
 
     def keep_agreement(self, keep: KeepAgreement) -> None:
         known = self.states[keep.ordinal, keep.incarnation]
         self.states[keep.ordinal, keep.incarnation] = msgspec.structs.replace(
-            known, agreed_through=keep.through, disputed=keep.disputed
+            known,
+            agreed_through=keep.through,
+            disputed=keep.disputed,
+            sure_number=keep.sure_number,
         )
 
     def replace(self, replace: Replace) -> None:

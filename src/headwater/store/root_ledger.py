@@ -74,7 +74,7 @@ ENDED_MAX = 10_000
 """Removed queries that are remembered until the process ends: an answer that was under way when its
 query was removed may still ask for rows. Answers last minutes at most."""
 
-_agreed = msgspec.msgpack.Decoder(tuple[int, tuple[Close, ...]])
+_agreed = msgspec.msgpack.Decoder(tuple[int, tuple[Close, ...], int])
 
 LedgerWrite = Keep | KeepState | KeepAgreement | KeepAlarm | Replace | Trim
 
@@ -209,7 +209,7 @@ class RootLedger:
         )
 
     def _keep_agreement(self, keep: KeepAgreement) -> None:
-        agreed = msgspec.msgpack.encode((keep.through, keep.disputed))
+        agreed = msgspec.msgpack.encode((keep.through, keep.disputed, keep.sure_number))
         self._manifest.run(
             "UPDATE states SET agreed = ? WHERE query = ? AND ordinal = ? AND incarnation = ?",
             (agreed, keep.query, keep.ordinal, keep.incarnation),
@@ -578,8 +578,10 @@ def _kept_state(
     query: str, content: bytes, since: int, agreed: bytes | None, *, where: str
 ) -> KeepState:
     state = row_value(content, SiteState, where=where)
-    through, disputed = (-FOREVER, ()) if agreed is None else _agreed.decode(agreed)
-    return KeepState(query, state, since, through, disputed)
+    known = (-FOREVER, (), 0)
+    if agreed is not None:
+        known = read_row(lambda: _agreed.decode(agreed), where=where)
+    return KeepState(query, state, since, *known)
 
 
 def _encoded(keep: Keep) -> tuple[object, ...]:
