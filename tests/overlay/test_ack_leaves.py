@@ -153,7 +153,7 @@ def test_a_head_whose_leaves_are_all_empty_goes_alone(world):
 
 def test_a_guest_gets_all_leaves_that_its_host_has(chain):
     chain.connect("e", "root")
-    summary = chain.summary("e", 3, query=chain.query)
+    summary = chain.signatures["e"].sign_update(chain.summary("e", 3, query=chain.query))
     chain.hand("e", "root", SummaryMessage(summary))
     acknowledge(chain)
     assert handed(chain, "root", "e") == [{"root", "a", "b", "c", "d", "e"}]
