@@ -32,13 +32,13 @@ Lie = Callable[[Summary], Summary | None]
 class Federation:
     """Everything that sites say goes through one relay, in the order in which it was said."""
 
-    def __init__(self, **config: int) -> None:
+    def __init__(self, digest_panes: int = 2, **config: int) -> None:
         self.query = make_query(
             panes=1, slide=1, begin_pane=0, lateness_s=LATENESS_S, revise_for_s=10_000.0,
             deadline_s=5.0,
         )  # fmt: skip
         edge = EdgeConfig(
-            summary_life_s=LIFE_S, state_every_s=3.0, seal_every_s=1.0, digest_panes=2
+            summary_life_s=LIFE_S, state_every_s=3.0, seal_every_s=1.0, digest_panes=digest_panes
         )
         self.sites = [
             SiteDesk(n, [self.query], disk=SiteDisk(1000 + n), config=edge) for n in range(SITES)
@@ -158,6 +158,7 @@ LIES = {
     "an empty close told as rows": (3, 2, part_of(2, ((1, 1),), 1)),
     "an update that was never cut": (2, 1, part_of(1, ((1, 2),), 2)),
     "a close of more updates than there are": (2, 1, part_of(1, ((1, 1),), 3)),
+    "a close of updates where there are none": (3, 2, part_of(2, (), 2)),
 }
 
 
@@ -185,6 +186,27 @@ def test_what_a_site_has_signed_otherwise_is_disputed_and_then_replaced(lie):
     assert world.count("disputed") == 1
     assert world.count("replaced") == 1
     world.check_right_in_the_end(6, lied_about=pane)
+
+
+def test_a_range_that_grows_with_each_seal_is_asked_about_as_well():
+    pane, site, part = LIES["rows told as an empty close"]
+    world = Federation(digest_panes=64)
+    world.lie = claim(pane, site, part)
+    world.run(500.0, panes=6)
+    assert world.count("replaced") == 1
+    world.check_right_in_the_end(6, lied_about=pane)
+
+
+def test_a_close_that_is_claimed_before_the_pane_is_over_is_found_by_the_digest():
+    """Two sites are said to have closed it with updates, of which none is there."""
+    world = Federation()
+    world.run(43.0, panes=6)
+    parts = (part_of(0, (), 1), part_of(2, (), 2))
+    forged = Summary(str(world.query.id), 4, Coverage(parts=parts), None)
+    world.root.receive(forged, now_s=world.now_s)
+    world.run(300.0, panes=6)
+    assert world.count("disputed") == 1
+    world.check_right_in_the_end(6, lied_about=4)
 
 
 def test_no_answer_loses_anything_while_a_pane_is_disputed():
@@ -252,6 +274,7 @@ def test_nothing_is_final_by_its_seal_before_its_sites_have_agreed(monkeypatch):
     assert world.root.root.table.sealed_through > 6
     assert world.newest(5).exact
     assert not world.newest(5).final
+    assert not world.root.root.answers.assess(5).is_final
 
 
 def test_what_carriers_bring_after_a_pane_was_compared_is_asked_about():
