@@ -259,7 +259,6 @@ FULL = [
         (Declined(9, 10, Reason.SHED),), ((11, 12),), ((13, 2),), Tally(1, 2, 3, 4, 5, 6, 7), 1.5,
         8, Unread.of(1, [("a.zip", "why")]),
         (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),), True,
-        (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),),
         (BlockDigest(100, 127, b"d" * 16), BlockDigest(128, FOREVER - 1, b"e" * 16)),
         (Closes(128, 140, 77, ((128, 1), (131, 3))),),
     ),
