@@ -578,7 +578,7 @@ def _kept_state(
     query: str, content: bytes, since: int, agreed: bytes | None, *, where: str
 ) -> KeepState:
     state = row_value(content, SiteState, where=where)
-    known = (-FOREVER, (), 0)
+    known: tuple[int, tuple[Close, ...], int] = (-FOREVER, (), 0)
     if agreed is not None:
         known = read_row(lambda: _agreed.decode(agreed), where=where)
     return KeepState(query, state, since, *known)
