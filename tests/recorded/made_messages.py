@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
+from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld
 from headwater.algebra.alarm import Alarm, AlarmKind
+from headwater.algebra.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.site_state import Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.summary import Lane, Summary
 from headwater.net.control import Cancel, End, Event, Failure
 from headwater.net.hello import Channel, Hello, RosterHeld
-from headwater.overlay.messages import Message, StatesMessage, SummaryMessage
+from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage
 from headwater.overlay.signatures import Signatures
 
 QUERY = "volume@home#1"
@@ -22,6 +24,7 @@ QUERY = "volume@home#1"
 def made_messages(signatures: Signatures) -> Iterator[Message]:
     """Of north, which signs them."""
     yield StatesMessage((signatures.sign_state(_full_state()),))
+    yield AckMessage(signatures.sign_ack(_full_ack()))
     part = SitePart(2, 1 << 60, ((1, 2), (4, 4)), 2)
     coverage = Coverage(whole=1 << 4, empty=0, tag=7, parts=(part,))
     yield SummaryMessage(Summary(QUERY, 448_726_501, coverage, None, Lane.BACKLOG, 1.5, 7, 0))
@@ -43,6 +46,20 @@ def _full_state() -> SiteState:
         damaged=((448_726_508, 448_726_508),), counts=((448_726_501, 2),),
         tally=Tally(1, 2, 3, 4, 5, 6, 7), offset_s=-0.5, root_incarnation=1 << 59,
         unread=Unread(1, (("secret.log", "Permission denied"),)), alarms=(alarm,),
+        is_clock_unconfirmed=True,
+        digests=(BlockDigest(448_726_501, 448_726_509, b"sixteen bytes..."),),
+        closes=(Closes(448_726_501, 448_726_505, 7, ((448_726_501, 2), (448_726_502, 1))),),
+    )  # fmt: skip
+
+
+def _full_ack() -> Acknowledgement:
+    """One that disputes and asks."""
+    first = 448_726_501
+    return Acknowledgement(
+        QUERY, 1 << 60, 9, done_through=first, held=((first, first + 1),),
+        listed=((first, first + 8),), sites_clock_s=1.5, late_s=0.25, clock_s=2.5,
+        agreed=(PaneHeld(first + 2, 1 << 2),), asked=(Asked(2, first + 3, first + 4),),
+        wanted=(PaneHeld(first + 3, 1 << 2),),
     )  # fmt: skip
 
 
