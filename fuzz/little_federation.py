@@ -80,7 +80,14 @@ class Keys:
         self.own[OPERATOR] = self.public.make_operator(OPERATOR)
 
     def signatures(self, name: str) -> KeySignatures:
-        return KeySignatures(FEDERATION, own=lambda: self.own[name], others=self.public)
+        return KeySignatures(
+            FEDERATION, own=lambda: self.own[name], others=self.public, pack=_packed
+        )
+
+
+def _packed(query: str, rows: Any) -> bytes:
+    """A function, since a copy of the federation must not copy the codec."""
+    return codec.rows.encode(query, rows)
 
 
 @cache
