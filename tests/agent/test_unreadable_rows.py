@@ -193,7 +193,7 @@ def test_what_was_removed_while_its_agent_could_not_read_it_goes_at_the_next_sta
 
     bench.live(remove)
     bench.damage(CUBE, "INSERT INTO queries (name, record) VALUES (?, ?)", str(BAD.id), b"\xc1")
-    bench.damage(LEDGER, "INSERT INTO states VALUES (?, 0, 7, 1, ?)", str(BAD.id), b"\xc1")
+    bench.damage(LEDGER, "INSERT INTO states VALUES (?, 0, 7, 1, ?, NULL)", str(BAD.id), b"\xc1")
 
     async def look(runtime: SiteRuntime) -> None:
         await until(lambda: str(BAD.id) not in runtime.stores.ledger.queries())

@@ -34,6 +34,8 @@ At = Annotated[
 ]
 File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
 Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
+TROUBLES = frozenset(("part", "trouble", "spark_deaths", "unread", "alarms", "clocks"))
+"""Of a stream, what a table shows only where there is some."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -83,7 +85,8 @@ def streams(federation: Federation = None, at: At = None, output: ListingOutput 
 
     reply = ask(federation, at, api.STREAMS, None, api.StreamsReply)
     none = "no streams; install some with: headwater run FILE"
-    print_listing(_listing(api.StreamLine, reply.streams, none=none), output)
+    listing = _listing(api.StreamLine, reply.streams, none=none, seldom=TROUBLES)
+    print_listing(listing, output)
 
 
 def sites(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
@@ -202,10 +205,11 @@ def read_sql(file: Path) -> str:
 
 def _listing(
     kind: type[msgspec.Struct], values: tuple[Any, ...], *, title: str = "",
-    none: str = "nothing to show",
+    none: str = "nothing to show", seldom: frozenset[str] = frozenset(),
 ) -> Listing:  # fmt: skip
     columns = tuple(field.name for field in msgspec.structs.fields(kind))
-    return Listing(columns, [msgspec.structs.astuple(value) for value in values], title, none)
+    rows = [msgspec.structs.astuple(value) for value in values]
+    return Listing(columns, rows, title, none, seldom)
 
 
 def _show_answer(

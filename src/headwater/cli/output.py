@@ -72,6 +72,8 @@ class Listing(msgspec.Struct, frozen=True):
     title: str = ""
     none: str = "nothing to show"
     """What a person reads when there are no rows."""
+    seldom: frozenset[str] = frozenset()
+    """Columns that a table leaves out while nothing stands in them; programs always have them."""
 
 
 def chosen(wanted: OutputFormat | None, out: IO[str] | None = None) -> OutputFormat:
@@ -144,13 +146,18 @@ def print_table(listing: Listing, out: IO[str] | None = None) -> None:
     table = Table(
         title=shown_line(listing.title) or None, title_justify="left", header_style="bold"
     )
-    for number, name in enumerate(listing.columns):
+    shown_columns = [
+        (number, name)
+        for number, name in enumerate(listing.columns)
+        if name not in listing.seldom or any(row[number] for row in listing.rows)
+    ]
+    for number, name in shown_columns:
         is_number = all(isinstance(row[number], int | float | Decimal) for row in listing.rows)
         table.add_column(
             Text(shown_line(name)), justify="right" if is_number else "left", overflow="fold"
         )
     for row in listing.rows:
-        table.add_row(*(_cell(value) for value in row))
+        table.add_row(*(_cell(row[number]) for number, _ in shown_columns))
     console.print(table)
 
 

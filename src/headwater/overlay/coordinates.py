@@ -105,24 +105,24 @@ class Coordinates:
         """What is new is told on at the next turn, up and down."""
         problems = []
         for ordinal, place in ((one.ordinal, one.coordinate) for one in message.placed):
-            problem = self._problem_with(sender, ordinal, place)
+            problem = self._problem_with(ordinal, place)
             if problem is not None:
                 problems.append(problem)
-            elif ordinal != self._own and self._is_news(sender, ordinal, place, now_s=now_s):
+            elif ordinal == self._own or self._towards(ordinal) not in (None, sender):
+                continue  # honest neighbours tell of what they hear on links of other trees, too
+            elif self._is_news(sender, ordinal, place, now_s=now_s):
                 self._known[ordinal] = _stepped(self._known.get(ordinal), place)
                 self._changed.add(ordinal)
         if problems:
             more = f"; and {len(problems) - 1} more" if problems[1:] else ""
             self._tray.note("refused", f"{sender}: {problems[0]}{more}")
 
-    def _problem_with(self, sender: str, ordinal: int, place: Coordinate) -> str | None:
+    def _problem_with(self, ordinal: int, place: Coordinate) -> str | None:
         problem = problem_with_coordinate(place)
         if problem is not None or ordinal not in self._roster.name_of:
             return problem or "an ordinal beyond the roster"
         if hypot(place.x, place.y, place.z) + place.height > RADIUS_MS_MAX:
             return f"coordinate: a site farther away than {RADIUS_MS_MAX:.0f} ms"
-        if ordinal != self._own and self._towards(ordinal) not in (None, sender):
-            return f"coordinate of {self._roster.name_of[ordinal]}: it does not come that way"
         return None
 
     def _towards(self, ordinal: int) -> str | None:
