@@ -24,7 +24,12 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
     ("text", "wanted"),
     [
         ("", "missing required field `site`"),
-        ('site = "a"\nsitte = 1', "unknown field `sitte`"),
+        ('site = "a"\nsitte = 1', "unknown field `sitte`; keys at the top: site, directory"),
+        ('site = "a"\n[listen]\nprot = 1', "`prot` - at `$.listen`; keys there: host, port"),
+        (
+            'site = "a"\n[[policy.operators]]\nname = "b"\nmay = ["reed"]',
+            "operators[0].may[0]`; wanted one of: install, remove, read",
+        ),
         ('site = "a"\n[overlay]\nheartbeat_every_s = -1.0', "heartbeat_every_s > 0"),
         ('site = "a"\nreplan_every_s = 0', "replan_every_s > 0, got 0"),
         ('site = "a"\n[spark]\nmode = "cloud"', 'wanted "local" or "none"'),

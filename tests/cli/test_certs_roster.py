@@ -155,3 +155,10 @@ def test_mistakes_in_a_roster_are_found_before_it_is_signed(place: Place) -> Non
         assert wanted in place.refused("certs", "roster", "roster.toml")
     assert not (place.directory / "roster.signed").exists()
     assert "can't be read" in place.refused("certs", "roster", "none.toml")
+
+
+def test_the_wrong_file_is_answered_with_the_right_one(place: Place) -> None:
+    said = place.refused("certs", "show", "roster.toml")
+    assert "signed with: headwater certs roster roster.toml --operator DIR" in said
+    said = place.refused("certs", "roster", "roster.toml", "--operator", "certs/alice.pem")
+    assert "certs/alice.pem: wanted the directory that it lies in, got a file" in said

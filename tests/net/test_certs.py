@@ -130,6 +130,12 @@ def test_a_certificate_and_the_key_of_another_are_refused(authority: Authority) 
         Credentials(CertFiles(at / "ca.pem", at / "alpha.pem", at / "bravo.key"))
 
 
+def test_a_ca_that_nobody_copied_is_named(authority: Authority) -> None:
+    at = authority.directory
+    with pytest.raises(ConfigurationError, match=r"got: no file .*nowhere\.pem$"):
+        Credentials(CertFiles(at / "nowhere.pem", at / "alpha.pem", at / "alpha.key"))
+
+
 def test_a_reload_that_fails_leaves_the_old_certificates_in_use(
     authority: Authority, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from headwater.agent.rights import OperatorRights
 from headwater.edge.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
+from headwater.net.toml_hint import hint
 from headwater.overlay.config import OverlayConfig
 from headwater.root.config import RootConfig
 from headwater.store.owner_alone import Readers
@@ -227,5 +228,5 @@ def _decode(path: Path, kind: type[T]) -> T:
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        keys = ", ".join(field.name for field in msgspec.structs.fields(kind))
-        raise ConfigurationError(f"{path}: {error}; keys at the top: {keys}") from error
+        wanted = "; ".join(filter(None, (str(error), hint(kind, str(error)))))
+        raise ConfigurationError(f"{path}: {wanted}") from error

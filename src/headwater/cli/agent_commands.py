@@ -189,6 +189,11 @@ def show(
     if _is_roster(file):
         _show_roster(file, ca, output)
         return
+    if file.suffix == ".toml":
+        raise ConfigurationError(
+            f"{file}: wanted a certificate or a signed roster; a roster is signed with: "
+            f"headwater certs roster {file} --operator DIR"
+        )
     who = identity_in(file)
     row = (
         str(who.role),

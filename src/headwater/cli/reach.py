@@ -63,6 +63,8 @@ def operator_files(directory: Path) -> CertFiles:
             key = cert.with_suffix(".key")
             if key.exists() and identity_in(cert).role is role:
                 return CertFiles(directory / "ca.pem", cert, key)
+    if directory.is_file():
+        raise ConfigurationError(f"{directory}: wanted the directory that it lies in, got a file")
     raise ConfigurationError(
         f"{directory}: no operator's certificate there; make one with: "
         f"headwater certs operator CA NAME --into {directory}"

@@ -17,6 +17,7 @@ from msgspec import Meta
 from headwater.errors import ConfigurationError
 from headwater.net.certs import NAME_RULE
 from headwater.net.identity import is_name
+from headwater.net.toml_hint import hint
 from headwater.net.wire import ORDINALS_MAX
 from headwater.plan.roster import Roster, Site
 
@@ -69,8 +70,8 @@ def read_roster_text(text: bytes) -> RosterText:
     try:
         found = msgspec.toml.decode(text, type=RosterText)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        keys = ", ".join(field.name for field in msgspec.structs.fields(RosterText))
-        raise ConfigurationError(f"roster: {str(error)[:200]}; keys at the top: {keys}") from None
+        wanted = "; ".join(filter(None, (str(error)[:200], hint(RosterText, str(error)))))
+        raise ConfigurationError(f"roster: {wanted}") from None
     _check(found)
     return found
 

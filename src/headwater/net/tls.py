@@ -121,9 +121,11 @@ def _context(files: CertFiles, protocol: int) -> ssl.SSLContext:
         context.load_verify_locations(files.ca)
         context.load_cert_chain(files.cert, files.key)
     except (OSError, ssl.SSLError) as error:
+        three = (files.ca, files.cert, files.key)
+        missing = [str(file) for file in three if not file.exists()]
         raise ConfigurationError(
-            f"certificates {files.ca}, {files.cert}, {files.key}: wanted a CA, a certificate and "
-            f"its key as PEM, got: {error}"
+            f"certificates {', '.join(map(str, three))}: wanted a CA, a certificate and its key as "
+            f"PEM, got: {f'no file {missing[0]}' if missing else error}"
         ) from None
     require_verifying(context)
     return context

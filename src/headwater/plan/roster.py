@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
 import msgspec
@@ -35,8 +36,12 @@ class Roster(msgspec.Struct, frozen=True, dict=True):
     def __post_init__(self) -> None:
         names = [site.name for site in self.sites]
         ordinals = [site.ordinal for site in self.sites]
-        if len(set(names)) != len(names) or len(set(ordinals)) != len(ordinals):
-            raise ConfigurationError("roster: wanted each name and ordinal once; one occurs twice")
+        for what, found in (("name", names), ("ordinal", ordinals)):
+            if len(set(found)) != len(found):
+                twice = next(one for one, times in Counter(found).items() if times > 1)
+                raise ConfigurationError(
+                    f"roster: wanted each name and ordinal once; {what} {twice!r:.80} occurs twice"
+                )
         if self.home not in names:
             raise ConfigurationError(
                 f"roster: home {self.home!r} is not a site; sites: {names[:20]}"
