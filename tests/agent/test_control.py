@@ -102,3 +102,9 @@ def test_why_of_a_window_that_the_root_no_longer_keeps_says_since_when_it_is_fin
     assert (kept["value"]["status"], kept["value"]["revision"]) == ("final", 3)
     assert "no answer of it is kept" in lost["text"]
     assert "its first window is 4" in begin["text"]
+
+
+def test_a_relay_without_spark_that_was_named_as_root_says_so(tmp_path: Path) -> None:
+    """The roster does not tell who has Spark, so the install is taken; it would wait for ever."""
+    (why,) = asked_why(tmp_path, query_of(), 7, done_through=0)
+    assert "it is not answered here: this agent has no Spark" in why["text"]

@@ -57,6 +57,7 @@ class Bench:
             stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
             now_s=time.time, admit=lambda query, duty, operator: None,
         )  # fmt: skip
+        runtime.can_answer = True  # or its having no Spark would be shown as well
         await runtime.start()
         try:
             await work(runtime)

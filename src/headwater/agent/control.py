@@ -49,6 +49,10 @@ UNREAD_SITES_SHOWN = 3
 WINDOW_DIGITS_MAX = 20
 YEARS_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
 """From the beginning of year 1 to the end of year 9999: beyond, there are no dates to show."""
+NO_SPARK = (
+    'this agent has no Spark (mode = "none" under [spark]), and only Spark answers; '
+    "name a root that has one, and run the stream again"
+)
 WATCH_QUEUE_MAX = 1_000
 """Publications that wait for a slow watcher; beyond, it is told to begin anew."""
 
@@ -201,13 +205,16 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
 def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     """What keeps this site from its part in the query."""
     concern = ("refused", "part", "writing", "reading rows", f"source {query.source.name}")
-    found = runtime.troubles() | _part_troubles(runtime, str(query.id))
+    found = runtime.troubles() | _part_troubles(runtime, query)
     return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
 
 
-def _part_troubles(runtime: SiteRuntime, query_id: str) -> dict[str, str]:
-    """Why this agent does not do its part, as root or as site: refused, or suspended."""
+def _part_troubles(runtime: SiteRuntime, query: Query) -> dict[str, str]:
+    """Why this agent does not do its part, as root or as site: refused, suspended, or no Spark."""
+    query_id = str(query.id)
     refused = runtime.node.refusals().get(query_id)
+    if refused is None and query.root == runtime.site and not runtime.can_answer:
+        refused = NO_SPARK
     found = {} if refused is None else {"refused": f"it is not answered here: {refused}"}
     if query_id in runtime.node.unread_records():
         found["part"] = f"set aside at {runtime.site}: {runtime.node.unread_records()[query_id]}"

@@ -154,6 +154,8 @@ class SiteRuntime:
             if root_spark is not None
             else None
         )  # fmt: skip
+        self.can_answer = self._answers is not None
+        """False: a relay without Spark, which may have been named as a root all the same."""
         self._to_mend: set[str] = set()
         """Queries whose ledger lost something."""
         self._unrestored: set[str] = set()
