@@ -19,8 +19,8 @@ UNCONFIRMED_NAMED_MAX = 3
 BEFORE_BEGIN = "before the begin"
 OVER = "over"
 NO_ANSWER_KEPT = (
-    "The window is over, and no answer of it is kept: it had no records, or its answer was among "
-    "the oldest, which are removed."
+    "Nothing is awaited of it, and no answer of it is kept: it had no records, all sites have "
+    "declined it, or its answer was among the oldest, which are removed."
 )
 
 
