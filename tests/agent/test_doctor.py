@@ -272,6 +272,19 @@ def test_the_command_ends_with_one_when_something_is_wrong(
     assert not is_well(found(federation))
 
 
+def test_a_table_has_the_end_of_a_long_finding(
+    federation: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = federation / "site1" / "agent.toml"
+    config.write_text(f"rooster = 1\n{config.read_text()}")
+    with pytest.raises(SystemExit):
+        main.main(["doctor", "--config", str(config), "-o", "table"])
+    out = capsys.readouterr().out
+    assert "`rooster`" in out
+    assert "metrics_port" in out, "the last of the keys that there are"
+    assert "…" not in out
+
+
 def test_audit_prints_what_was_written(
     federation: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

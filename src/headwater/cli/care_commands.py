@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 from headwater.cli import current
-from headwater.cli.output import Listing, ListingOutput, print_listing
+from headwater.cli.output import (
+    SENTENCE_CHARACTERS_MAX,
+    Listing,
+    ListingOutput,
+    print_listing,
+)
 from headwater.errors import ConfigurationError
 
 EXIT_WRONG = 1
@@ -44,7 +49,8 @@ def doctor(
         wrong = wrong or not is_well(found)
         name = path.parent.name
         rows += [(name, one.check, str(one.state), one.found, one.to_do) for one in found]
-    print_listing(Listing(("agent", "check", "state", "found", "to do"), rows), output)
+    columns = ("agent", "check", "state", "found", "to do")
+    print_listing(Listing(columns, rows, cell_characters_max=SENTENCE_CHARACTERS_MAX), output)
     if wrong:
         raise typer.Exit(EXIT_WRONG)
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CELL_CHARACTERS_MAX = 200
 """A cell longer than this is cut on a terminal; JSON and files have all of it."""
+SENTENCE_CHARACTERS_MAX = 1_000
+"""The same where cells are sentences, which say at their end what to do."""
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -74,6 +76,7 @@ class Listing(msgspec.Struct, frozen=True):
     """What a person reads when there are no rows."""
     seldom: frozenset[str] = frozenset()
     """Columns that a table leaves out while nothing stands in them; programs always have them."""
+    cell_characters_max: int = CELL_CHARACTERS_MAX
 
 
 def chosen(wanted: OutputFormat | None, out: IO[str] | None = None) -> OutputFormat:
@@ -157,7 +160,8 @@ def print_table(listing: Listing, out: IO[str] | None = None) -> None:
             Text(shown_line(name)), justify="right" if is_number else "left", overflow="fold"
         )
     for row in listing.rows:
-        table.add_row(*(_cell(row[number]) for number, _ in shown_columns))
+        cells = (_cell(row[at], listing.cell_characters_max) for at, _ in shown_columns)
+        table.add_row(*cells)
     console.print(table)
 
 
@@ -178,7 +182,7 @@ def _seen(value: Any) -> Any:
     return shown_line(value) if isinstance(value, str) else value
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any, characters_max: int) -> Any:
     from rich.text import Text
 
     if isinstance(value, bool):
@@ -194,5 +198,5 @@ def _cell(value: Any) -> Any:
     else:
         text = str(value)
     text = shown_line(text)
-    cut = text if len(text) <= CELL_CHARACTERS_MAX else text[: CELL_CHARACTERS_MAX - 1] + "…"
+    cut = text if len(text) <= characters_max else text[: characters_max - 1] + "…"
     return Text(cut)
