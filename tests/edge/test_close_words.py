@@ -85,6 +85,7 @@ def test_no_more_blocks_are_told_than_the_limit_and_the_others_follow(site):
     site.closes = dict.fromkeys(range(40), 1)
     site.close(20)
     assert site.told() == [(0, 3), (4, 7), (8, 11)]
+    assert site.words.agree(8), "what is left was told, and there is more"
     assert site.words.agree(12), "there is more to tell"
     assert site.told() == [(12, 15), (16, 19)]
 
@@ -131,6 +132,27 @@ def test_closes_are_told_one_by_one_until_the_root_has_them(site):
     assert site.words.ask(0, 3, number=72)
 
 
+def test_a_question_that_comes_later_is_not_answered_by_what_was_told_before(site):
+    site.close(8)
+    site.words.ask(0, 3, number=70)
+    first = site.tell()
+    site.words.ask(4, 7, number=71)
+    second = site.tell()
+    site.words.greeted(first)
+    assert [one.first for one in site.words.answers(0, site.of)] == [0, 4]
+    site.words.greeted(second)
+    assert not site.words.answers(0, site.of)
+
+
+def test_nothing_is_answered_of_panes_that_are_not_closed(site):
+    site.closes = {2: 1, 4: 1}
+    site.close(4)
+    site.words.ask(2, 9, number=70)
+    site.words.ask(4, 9, number=71)
+    (answer,) = site.words.answers(0, site.of)
+    assert (answer.first, answer.last, answer.closes) == (2, 3, ((2, 1),))
+
+
 def test_an_answer_that_is_too_long_ends_before_the_first_close_that_it_leaves_out(site):
     site.closes = {0: 1, 1: 1, 2: 1, 3: 1}
     site.close(4)
@@ -146,9 +168,15 @@ def test_no_more_questions_are_remembered_than_the_limit(site):
     assert [one.first for one in site.words.answers(0, site.of)] == [3, 4]
 
 
-def test_another_root_has_agreed_to_nothing(site):
+def test_another_root_has_agreed_to_nothing_and_asked_nothing(site):
     site.closes = dict.fromkeys(range(8), 1)
+    site.tell()
     site.close(8)
+    site.tell()
     site.words.agree(8)
+    site.words.ask(0, 3, number=70)
     site.words.forget_agreement()
     assert site.told() == [(0, 3), (4, 7)]
+    assert not site.words.answers(0, site.of)
+    site.words.agree(8)
+    assert site.words.heard_number() == 0, "it was told to the former one"

@@ -10,9 +10,19 @@ from functools import reduce
 
 import msgspec
 import pytest
-from pane_kit import PANE_S, BagMerger, RootDesk, SiteDesk, SiteDisk, make_query, make_roster
+from pane_kit import (
+    PANE_S,
+    BagMerger,
+    RootDesk,
+    SiteDesk,
+    SiteDisk,
+    make_query,
+    make_roster,
+    state,
+)
 
 from headwater.algebra.alarm import AlarmKind
+from headwater.algebra.close_digest import BlockDigest, Closes, digest_of
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge.close_words import CloseWords
@@ -234,6 +244,24 @@ def test_what_is_disputed_goes_on_counting_while_a_site_of_its_piece_is_away():
     world.check_right_in_the_end(6, lied_about=pane)
 
 
+def test_nothing_is_replaced_while_an_answer_is_made_of_it():
+    pane, site, part = LIES["rows told as an empty close"]
+    world = Federation()
+    world.lie = claim(pane, site, part)
+    world.run(32.0, panes=6)
+    world.silent = {0}
+    world.run(60.0, panes=6)
+    world.root.is_slow, world.silent = True, set()
+    world.run(100.0, panes=6)
+    assert world.root.under_way is not None
+    assert world.count("own word") >= SITES
+    assert world.count("replaced") == 0
+    world.root.is_slow = False
+    world.root.finish(now_s=world.now_s)
+    world.run(200.0, panes=6)
+    world.check_right_in_the_end(6, lied_about=pane)
+
+
 def test_a_dispute_outlives_the_root():
     pane, site, part = LIES["an update that was never cut"]
     world = Federation()
@@ -275,6 +303,19 @@ def test_nothing_is_final_by_its_seal_before_its_sites_have_agreed(monkeypatch):
     assert world.newest(5).exact
     assert not world.newest(5).final
     assert not world.root.root.answers.assess(5).is_final
+
+
+def test_a_state_that_tells_digests_alone_is_not_greeted_and_one_that_answers_is():
+    query = make_query()
+    root = RootDesk(query, make_roster(1), compares=True)
+    blank = (BlockDigest(0, 3, digest_of(1000, ())),)
+    told = ({}, {"digests": blank}, {"digests": blank, "closes": (Closes(0, 3, 1),)})
+    greeted = []
+    for number, fields in enumerate(told, start=1):
+        root.hear(state(query, 0, of=1000, number=number, **fields), now_s=10.0 * number)
+        root.work(now_s=10.0 * number + 5.0)
+        greeted += [hail.number for ack in root.take_acks() for hail in ack.greetings]
+    assert greeted == [1, 3]
 
 
 def test_what_carriers_bring_after_a_pane_was_compared_is_asked_about():

@@ -17,6 +17,7 @@ have cut since. So an ask remembers what was held.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from enum import Enum, auto
@@ -96,6 +97,8 @@ class Agreements:
         """Sites with panes in doubt."""
         self._asking = 0
         """Sites that are asked something."""
+        self._asked_last = -1
+        """The site that was asked last: those after it come first in the next acknowledgement."""
         self._tell: dict[int, int] = {}
         self._number = 0
         """Of the newest kept summary."""
@@ -295,9 +298,12 @@ class Agreements:
     # Asking
 
     def asked(self, *, number: int, done_through: int, now_s: float) -> tuple[Asked, ...]:
-        """The questions of the acknowledgement with this number."""
+        """The questions of the acknowledgement with this number, in turn: sites that do not answer
+        keep nobody else from being asked."""
         found: list[Asked] = []
-        for ordinal in bitset.members(self._waiting | self._doubting | self._asking):
+        sites = list(bitset.members(self._waiting | self._doubting | self._asking))
+        start = bisect_right(sites, self._asked_last)
+        for ordinal in sites[start:] + sites[:start]:
             if len(found) == self._config.asks_per_ack_max:
                 break
             life = self._lives[ordinal]
@@ -305,6 +311,7 @@ class Agreements:
                 self._put(ordinal, life, number=number, done_through=done_through, now_s=now_s)
             if life.ask is not None:
                 found.append(Asked(ordinal, life.ask.first, life.ask.last))
+                self._asked_last = ordinal
         return tuple(found)
 
     def _put(

@@ -55,7 +55,7 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far sites are agreed with differs little; of more than so many values those that most
     sites have are told first."""
     asks_per_ack_max: int = 64
-    """Sites that one acknowledgement asks for their closes one by one."""
+    """Sites that one acknowledgement asks for their closes one by one; of more, in turn."""
     disputes_max: int = 1_024
     """Panes that are disputed at a time; beyond, the site whose word differs stays uncompared, and
     so nothing of it becomes final by its seal."""

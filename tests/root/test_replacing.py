@@ -1,0 +1,116 @@
+"""What takes the place of a disputed piece: whose updates are awaited, which count, how many."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import pytest
+from pane_kit import BagMerger, make_query, make_roster, part, state
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.site_state import Declined, Reason
+from headwater.root.config import RootConfig
+from headwater.root.replacing import Piece, Pieces, Replacing
+from headwater.root.scoreboard import Scoreboard
+from headwater.root.site_table import SiteTable
+
+SITES = 5
+LIFE = 7
+QUERY = make_query()
+
+
+class Desk:
+    def __init__(self, **config: int) -> None:
+        self.board = Scoreboard(SiteTable(QUERY, make_roster(SITES)))
+        self.replacing = Replacing(self.board, RootConfig(**config), BagMerger())
+        for site in range(SITES):
+            self.board.hear(state(QUERY, site, of=LIFE), since=1)
+
+    def dispute(self, pane: int, *pieces: tuple[int, ...], site: int = 0) -> None:
+        """These sites are in one piece each, and the site's part of one is disputed."""
+        for number, sites in enumerate(pieces, start=1):
+            self.replacing.pieces.add(pane, Piece(number, covering(*sites), has_rows=True))
+        self.board.disputed[pane] = {site: 2}
+        self.replacing.begin(pane)
+
+    def take(self, pane: int, site: int, *rows: int, of: int = LIFE) -> bool:
+        return self.replacing.take(part(QUERY, pane, site, rows, of=of))
+
+    def wanted(self) -> list[tuple[int, int]]:
+        return [(one.pane, one.sites) for one in self.replacing.wanted()]
+
+    def size_bytes(self, pane: int) -> int:
+        return self.replacing._benches[pane].size_bytes
+
+
+def covering(*sites: int) -> Coverage:
+    parts = (Coverage.of_part(n, LIFE, updates=((1, 1),), closed_at=1) for n in sites)
+    return reduce(Coverage.merge, parts)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    desk.dispute(3, (0, 1))
+    return desk
+
+
+def test_pieces_that_have_a_site_in_common_are_replaced_together(desk):
+    desk.dispute(5, (3, 4), (1, 2), (0, 1))
+    assert desk.wanted() == [(3, 0b00011), (5, 0b00111)]
+    for site in (0, 1):
+        desk.take(5, site, site)
+    assert desk.replacing.complete(5) is None
+    desk.take(5, 2, 2)
+    assert [one.rows for one in desk.replacing.complete(5) or ()] == [(0,), (1,), (2,)]
+    numbers, left = desk.replacing.swap(5)
+    assert (numbers, [piece.number for piece in left]) == ({2, 3}, [1])
+
+
+def test_updates_of_a_former_life_are_not_the_sites_own_word(desk):
+    desk.take(3, 0, 1)
+    desk.take(3, 1, 2, of=LIFE - 1)
+    assert desk.replacing.complete(3) is None
+    assert desk.wanted() == [(3, 0b10)]
+
+
+def test_of_who_has_declined_the_pane_nothing_is_awaited(desk):
+    desk.take(3, 0, 1)
+    lost = state(QUERY, 1, of=LIFE, number=2, declined=(Declined(3, 3, Reason.LOST),))
+    desk.board.hear(lost, since=1)
+    assert [one.rows for one in desk.replacing.complete(3) or ()] == [(1,)]
+
+
+def test_an_update_that_comes_twice_is_taken_once(desk):
+    assert desk.take(3, 0, 1)
+    assert desk.take(3, 0, 1)
+    assert desk.size_bytes(3) == 8
+
+
+def test_what_is_laid_by_has_a_limit():
+    desk = Desk(bench_bytes_max=20)
+    desk.dispute(3, (0, 1))
+    desk.dispute(5, (0, 1))
+    desk.take(3, 0, 1)
+    desk.take(5, 0, 1)
+    assert desk.take(5, 1, 2), "it is not let in beside what it would replace"
+    assert desk.size_bytes(3) + desk.size_bytes(5) == 16
+
+
+def test_panes_are_asked_for_in_turn():
+    desk = Desk(wanted_per_ack_max=2)
+    for pane in range(3, 6):
+        desk.dispute(pane, (0, 1))
+    asked = [desk.wanted() for _ in range(3)]
+    assert [len(one) for one in asked] == [2, 2, 2]
+    assert {pane for one in asked for pane, _ in one} == {3, 4, 5}
+
+
+def test_pieces_have_a_limit_and_a_dispute_without_any_is_told_apart():
+    kept = Pieces(RootConfig(pieces_max=3))
+    for pane in range(5):
+        kept.add(pane, Piece(pane, covering(0, 1), has_rows=True))
+    assert [len(kept.of(pane)) for pane in range(5)] == [0, 0, 1, 1, 1]
+    desk = Desk()
+    desk.board.disputed[9] = {0: 1}
+    assert not desk.replacing.begin(9)
