@@ -62,7 +62,7 @@ def test_and_by_what_it_signed_less_when_the_state_was_sent_that_it_greets_at_mo
 def test_a_greeting_of_another_or_of_a_former_life_proves_nothing_of_when():
     proofs = ClockProofs(ORDINAL)
     proofs.sent(state(4), now_s=8.0)
-    proofs.sent(state(9, ordinal=ORDINAL + 1), now_s=8.0)
+    proofs.sent(state(3, ordinal=ORDINAL + 1), now_s=8.0)
     assert proven(proofs, ack(1_000.0, greets=4, incarnation=LIFE - 1), 10.0).high_s == float("inf")
     assert proven(proofs, ack(1_000.0, greets=3), 10.0).high_s == float("inf")
 
@@ -102,6 +102,22 @@ def test_a_clock_that_stood_still_is_followed():
     proofs.sent(state(1), now_s=3_680.0)
     proven(proofs, ack(1_071.0, number=3, greets=1), 3_681.0)
     assert proven(proofs, ack(4_680.0, number=4), 3_690.0).low_s == 990.0
+
+
+def test_a_clock_that_stood_still_for_less_than_acknowledgements_are_late_is_followed():
+    """The root's machine was suspended for forty seconds: both bounds can't be true."""
+    proofs = ClockProofs(ORDINAL)
+    proven(proofs, ack(1_000.0), 10.0)
+    proofs.sent(state(1), now_s=50.0)
+    bounds = proven(proofs, ack(1_000.0, number=2, greets=1), 60.0)
+    assert (bounds.low_s, bounds.high_s) == (940.0, 950.0)
+
+
+def test_what_was_proven_gets_weaker_by_what_clocks_may_drift():
+    bounds = ClockBounds((5, 1), 990.0, 10.0, 992.0, 10.0)
+    for offset_s in (989.0, 993.0):
+        assert bounds.contradicts(offset_s, within_s=0.0, now_s=10.0)
+        assert not bounds.contradicts(offset_s, within_s=0.0, now_s=10_010.0)
 
 
 def test_states_are_remembered_within_a_limit():

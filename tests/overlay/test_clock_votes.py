@@ -64,6 +64,20 @@ def test_three_who_agree_confirm_it_and_two_do_not():
     assert not counted(outvoted).is_confirmed
 
 
+def test_three_of_seven_who_agree_confirm_nothing():
+    found = votes(*"abcdefg")
+    for n, offset_s in enumerate((10.0, 10.0, 10.0, -200.0, -100.0, 100.0, 200.0)):
+        found.hear("abcdefg"[n], says(offset_s))
+    clock = counted(found)
+    assert (clock.offset_s, clock.is_confirmed) == (10.0, False)
+
+
+def test_who_is_right_and_claims_to_be_sure_makes_nobody_surer():
+    found = agreed(0.0, "a", "b", "lie")
+    found.hear("lie", says(10.0, spread_s=0.0))
+    assert counted(found).spread_s == pytest.approx(0.02)
+
+
 def test_what_the_root_says_on_its_own_link_needs_no_vote():
     found = votes("root", "a", "b", "c")
     for parent in "abc":
@@ -220,6 +234,8 @@ def test_of_one_neighbour_the_sample_with_the_smallest_spread_counts():
     assert counted(found, 2.0).offset_s == 10.0
     found.hear("a", says(10.001, now_s=4.0, spread_s=0.002))
     assert counted(found, 4.0).offset_s == 10.001
+    found.hear("a", says(10.2, now_s=10_000.0, spread_s=0.5))
+    assert counted(found, 10_000.0).offset_s == 10.2, "by then the other may have drifted further"
 
 
 def test_votes_are_bounded():
@@ -240,6 +256,17 @@ def test_who_is_far_off_for_long_is_told_apart_from_who_has_news():
         assert set(found.aside) == {"lie"}
         is_long = second >= ASIDE_MIN_S
         assert (set(found.long_aside(now_s=float(second))) == {"lie"}) == is_long
+
+
+def test_who_was_far_off_and_came_back_begins_anew():
+    found = agreed(0.0, "a", "b", "c", "lie")
+    for second, offset_s in ((0.0, 70.0), (2.0, 10.0), (ASIDE_MIN_S, 70.0)):
+        for parent in "abc":
+            found.hear(parent, says(10.0, now_s=second))
+        found.hear("lie", says(offset_s, now_s=second))
+        counted(found, second)
+    assert set(found.aside) == {"lie"}
+    assert not found.long_aside(now_s=ASIDE_MIN_S)
 
 
 # What the root has signed
@@ -273,7 +300,7 @@ def test_a_clock_that_can_not_be_true_any_more_is_given_up_at_once():
     found = agreed()
     assert counted(found).is_confirmed
     found.prove(proof(10.0 - DAY_S, 12.0 - DAY_S, now_s=1.0))
-    clock = counted(found, 1.0)
+    clock = counted(found, 0.5)
     assert clock.offset_s == pytest.approx(12.0 - DAY_S, abs=0.01)
     assert not clock.is_confirmed
     found.hear("b", says(11.0 - DAY_S, now_s=2.0, age_s=0.0))

@@ -142,12 +142,16 @@ def test_without_any_other_word_it_is_better_than_nothing(overlay):
 # What the root has signed
 
 
-def test_an_acknowledgement_bounds_what_all_parents_say(world):
+@pytest.mark.parametrize("is_leaf_late", [False, True])
+def test_an_acknowledgement_bounds_what_all_parents_say(world, is_leaf_late):
     state = SiteState(world.query, world.ordinal["x"], 7, 1, 0)
     world.peers["x"].report([state], now_s=world.clock_s("x"))
     world.run(1.0)
     head = Acknowledgement(world.query, 1, 1 << LIFE_BITS, 0, clock_s=world.clock_s("root"))
     ack = with_leaves(head, greetings=(Greeting(world.ordinal["x"], 7, 1),))
+    if is_leaf_late:
+        world.hand("a", "x", AckMessage(msgspec.structs.replace(ack, leaves=())))
+        assert world.peers["x"].clock_bounds("root").high_s == float("inf")
     world.hand("a", "x", AckMessage(ack))
     bounds = world.peers["x"].clock_bounds("root")
     assert (bounds.low_s, bounds.high_s) == (pytest.approx(500.0), pytest.approx(501.0))

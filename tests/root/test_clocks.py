@@ -63,6 +63,10 @@ def test_a_root_that_is_told_of_a_higher_life_of_its_own_asks_for_one_above():
     told = state(root.query, 0, of=A, number=2, root_incarnation=70)
     root.hear(told, now_s=1.0)
     assert Outdated(70) in root.outputs
+    for number in range(3, 9):
+        told = state(root.query, 0, of=A, number=number, root_incarnation=70)
+        root.hear(told, now_s=float(number))
+    assert root.outputs.count(Outdated(70)) == 7, "it is told until the root has risen"
     root.root.rise(71)
     root.work(now_s=5.0)
     assert root.acks[-1].root_incarnation == 71
