@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import (
     decode_dss_signature,
     encode_dss_signature,
@@ -134,6 +135,38 @@ def test_who_is_not_in_the_roster_is_refused(bench: Bench) -> None:
     assert refusal(bench, bench.certificate("stranger")) is Refusal.NOT_IN_ROSTER
 
 
+def test_a_member_of_another_federation_of_the_same_authority_is_refused(bench: Bench) -> None:
+    other = Keyring(
+        "otherland",
+        {"alpha"},
+        authorities=lambda: (bench.authority.certificate,),
+        denied=frozenset,
+        wall_s=lambda: bench.wall_s,
+    )
+    for role in (Role.SITE, Role.OPERATOR):
+        with pytest.raises(Refused) as refused:
+            other.learn(bench.certificate("alpha", role=role))
+        assert refused.value.reason is Refusal.NOT_IN_ROSTER
+
+
+def test_a_key_of_another_curve_is_refused(bench: Bench) -> None:
+    """Signatures have the size of P-256's wherever they are kept."""
+    usual = x509.load_der_x509_certificate(bench.certificate("alpha"))
+    builder = x509.CertificateBuilder(
+        usual.issuer,
+        usual.subject,
+        ec.generate_private_key(ec.SECP384R1()).public_key(),
+        usual.serial_number,
+        usual.not_valid_before_utc,
+        usual.not_valid_after_utc,
+        list(usual.extensions),
+    )
+    der = builder.sign(bench.authority.key, hashes.SHA256()).public_bytes(
+        serialization.Encoding.DER
+    )
+    assert refusal(bench, der) is Refusal.FOREIGN_CERTIFICATE
+
+
 def test_an_operator_with_a_sites_name_does_not_speak_for_the_site(bench: Bench) -> None:
     key = bench.keyring.learn(bench.certificate("alpha", role=Role.OPERATOR))
     assert bench.keyring.of("alpha", by(key)) is None
@@ -161,6 +194,15 @@ def test_a_certificate_that_has_ended_proves_nothing(bench: Bench) -> None:
     key = bench.keyring.learn(bench.certificate("alpha", days=2))
     bench.wall_s += timedelta(days=3).total_seconds()
     assert bench.keyring.of("alpha", by(key)) is None
+
+
+def test_an_operators_certificate_that_has_ended_proves_only_what_was_counted_before(
+    bench: Bench,
+) -> None:
+    key = bench.keyring.learn(bench.certificate("olga", role=Role.OPERATOR, days=2))
+    bench.wall_s += timedelta(days=3).total_seconds()
+    assert bench.keyring.of_operator("olga", by(key), is_counted=False) is None
+    assert bench.keyring.of_operator("olga", by(key), is_counted=True) is not None
 
 
 def test_a_denied_certificate_proves_nothing_from_then_on(bench: Bench) -> None:

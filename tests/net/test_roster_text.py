@@ -125,3 +125,14 @@ def test_a_version_rises(version: int) -> None:
     new = msgspec.structs.replace(ROSTER, version=version)
     with pytest.raises(ConfigurationError, match=f"version 3 is signed already, got {version}"):
         require_successor(new, ROSTER, given_out=8)
+
+
+@pytest.mark.parametrize("at", ["2026-01-01T00:00:00", "1969-12-31T23:59:59Z"])
+def test_a_time_without_a_zone_is_another_one_at_each_agent(at: str) -> None:
+    """So it is none; nor is one that no clock has shown."""
+    for key in ("at", "holds_from"):
+        times = {"at": "2026-01-01T00:00:00Z", "holds_from": "2026-01-01T00:00:00Z", key: at}
+        lines = "".join(f"{name} = {time}\n" for name, time in times.items())
+        signed = f'\n[signed]\nby = "olga"\n{lines}ordinals = 8\n'
+        with pytest.raises(ConfigurationError, match="wanted a time with its zone"):
+            read_roster_text((TEXT + signed).encode())

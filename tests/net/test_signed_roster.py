@@ -78,6 +78,17 @@ def test_a_signed_roster_says_what_was_written_and_by_whom(
     assert (found.signed_at_s, found.holds_from_s) == (NOW_S, NOW_S)
 
 
+def test_one_word_is_one_roster_however_often_it_is_signed(
+    alice: CertFiles, trust: RosterTrust
+) -> None:
+    """Signatures differ each time; agents that have the same word must not call it two."""
+    one, other = signed(alice), signed(alice)
+    assert one != other
+    assert read_signed_roster(one, trust).digest == read_signed_roster(other, trust).digest
+    later = read_signed_roster(signed(alice, at_s=NOW_S + 1.0), trust)
+    assert later.digest != read_signed_roster(one, trust).digest
+
+
 def test_the_time_from_which_it_holds_is_signed_with_it(
     alice: CertFiles, trust: RosterTrust
 ) -> None:
@@ -295,6 +306,18 @@ def test_the_version_before_may_lie_elsewhere(place: Path, alice: CertFiles) -> 
     assert not into.exists()
     write(place, 2, oslo=0)
     assert issue_at(place, alice, into=into, former=place / "roster.signed").given_out == 6
+
+
+def test_what_is_replaced_and_what_lies_elsewhere_are_both_asked(
+    place: Path, alice: CertFiles
+) -> None:
+    into = place / "new" / "roster.signed"
+    write(place, 1, oslo=0)
+    issue_at(place, alice, into=into)
+    write(place, 2, oslo=0, bern=3)
+    with pytest.raises(ConfigurationError, match="site bern: ordinal 3 has been given out before"):
+        issue_at(place, alice, into=into, former=place / "roster.signed")
+    assert issue_at(place, alice, into=into).given_out == 4
 
 
 def test_what_is_no_version_before_is_replaced_only_by_force(place: Path, alice: CertFiles) -> None:

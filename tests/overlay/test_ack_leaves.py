@@ -200,6 +200,7 @@ def test_who_is_lost_is_no_guest_until_it_comes_again():
     assert bringers.on_tree("q", 1, now_s=1.0) == ["a"]
     assert bringers.on_tree("q", 0, now_s=1.0) == []
     assert bringers.on_tree("q", 1, now_s=11.0) == []
+    assert bringers.on_tree("q", 1, now_s=-11.0) == [], "the clock was set back"
     bringers.link_down("a")
     assert bringers.on_tree("q", 1, now_s=1.0) == []
     assert bringers.sites_of("q", "a", now_s=1.0) == 0b01, "but what it carries, it carries"
@@ -331,6 +332,28 @@ def test_leaves_that_were_withheld_are_taken_from_another_and_handed_on_alone(ch
     assert handed(chain, "b", "c") == [set(), {"c"}]
     assert has_own(chain, "a") == has_own(chain, "b") == has_own(chain, "c") == [1]
     assert chain.acks("c")[-1].age_s > 1.0, "it is as old as its head"
+
+
+def test_leaves_are_not_handed_back_to_who_brought_them(world):
+    """e is b's child on the first tree, and b's parent on the second."""
+    true = whole(world, ON_FIRST)
+    world.hand("root", "b", AckMessage(only(true, world)))
+    world.hand("e", "b", AckMessage(true))
+    assert handed(world, "b", "e") == [set()]
+    assert handed(world, "b", "f")[-1] == {"f", "c", "x"}
+
+
+def test_nothing_of_a_removed_query_is_remembered(chain):
+    chain.originate("c", 3, query=chain.query)
+    chain.run(5.0)
+    acknowledge(chain)
+    relay = chain.peers["a"]._acks
+    assert relay._below
+    assert relay._bringers._found
+    chain.remove(chain.query)
+    chain.run(5.0)
+    assert not relay._below
+    assert not relay._bringers._found
 
 
 def test_leaves_come_to_the_newest_head_only(chain):

@@ -53,6 +53,7 @@ def test_updates_of_all_sites_arrive_merged_and_alone(world):
     arrived = [one for one in world.delivered() if one.pane == 5]
     assert sum(len(one.rows) for one in arrived) == len(NAMES)
     assert [one.rows for one in world.delivered() if one.pane == 6] == [spare.rows]
+    assert all(one.proof is None for one in world.delivered()), "looked at, and not kept"
     assert not any(refused(world, name) for name in NAMES)
 
 
@@ -120,3 +121,15 @@ def test_a_relay_that_does_not_know_the_query_looks_at_what_it_hands_on(overlay)
     lie = Summary("none@b#1", 5, Coverage.of_whole(world.ordinal["c"], LIFE), b"rows")
     world.hand("d", "a", SummaryMessage(lie))
     assert refused(world, "a") == 1
+
+
+def test_an_update_of_a_query_that_is_not_known_yet_is_signed_as_well(world):
+    lone = update(world, "c", rows=b"rows")
+    world.peers["c"].originate(msgspec.structs.replace(lone, query="q@b#1"), now_s=world.now_s)
+    world.collect("c")
+    handed = [
+        output.message.summary
+        for output in world.of("c", Transmit)
+        if isinstance(output.message, SummaryMessage)
+    ]
+    assert [one.proof is not None for one in handed] == [True]

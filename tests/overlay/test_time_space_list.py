@@ -10,6 +10,7 @@ from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.update_proof import UpdateProof
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.live_query import LiveQuery, Plan
 from headwater.overlay.staged_policy import Hop
@@ -66,6 +67,14 @@ def test_rows_are_merged_once_when_the_entry_leaves(make_bench):
     assert bench.calls == [100]
     assert summary.rows == tuple(range(100))
     assert (len(bench.list), bench.list.size_bytes) == (0, 0)
+
+
+def test_the_bytes_that_a_site_has_signed_are_counted_beside_its_rows(make_bench):
+    bench = make_bench()
+    proof = UpdateProof(b"", b"", 0, 0, packed=b"x" * 1_000)
+    summary = Summary("q@a#1", 0, Coverage.of_whole(1, 7), (1,), proof=proof)
+    bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0, note=bench.note)
+    assert bench.list.size_bytes > 1_000
 
 
 def test_many_parts_are_merged_on_the_way_to_bound_what_is_kept(make_bench):
