@@ -208,6 +208,24 @@ def test_of_a_full_book_the_oldest_gives_way_whose_windows_are_over():
     assert full.gave_way == 1
 
 
+def test_what_was_raised_again_is_as_young_as_that():
+    full = book()
+    add(full, 10, 20, 30)
+    again = add(full, 10, wall_s=50.0)
+    assert (again.count, again.first_s, again.last_s) == (2, 0.0, 50.0)
+    add(full, 40, done_through=99, wall_s=60.0)
+    assert sorted(one.first for one in full.of(0, 99)) == [10, 30, 40]
+    full.drop_old(done_through=99, wall_s=ALARM_KEPT_S + 40.0)
+    assert sorted(one.first for one in full.of(0, 99)) == [10, 40]
+
+
+def test_what_is_not_named_stands_for_all_its_windows():
+    full = book()
+    add(full, 10, 20, 30)
+    full.add(alarm((50, 60)), done_through=-FOREVER, wall_s=0.0)
+    assert [one.kind for one in full.of(60, 60)] == [AlarmKind.UNNAMED]
+
+
 def test_where_none_is_over_one_stands_for_all_that_find_no_room():
     full = book()
     add(full, 10, 20, 30)
