@@ -133,13 +133,15 @@ def test_a_path_without_end_is_refused_before_it_is_compared(
     assert "is not admitted" in str(said)
 
 
-def read(sources: SourcesConfig, query: Query) -> tuple[list[str], list[str]]:
+def read(
+    sources: SourcesConfig, query: Query, *, compressed: bool = False
+) -> tuple[list[str], list[str]]:
     """(what is read, what is left alone) by a query that was admitted."""
     assert reason(sources, query) is None
     made = SiteSources(sources)
     directory, pattern = made.place(query.source)
     closed = made.closed_to(query.source)
-    listing = Glob(directory, pattern, disk=Disk(), compressed=False, closed=closed).look()
+    listing = Glob(directory, pattern, disk=Disk(), compressed=compressed, closed=closed).look()
     found = sorted(Path(one.path).name for one in listing.matching.values())
     return found, sorted(Path(path).name for path in listing.refused)
 
@@ -178,6 +180,14 @@ def test_a_link_above_a_declared_folder_is_seen_through(data: Path, tmp_path: Pa
     assert read(sources, asking(f"{tmp_path}/second/web/*"))[1] == ["access.log"]
 
 
+def test_a_data_directory_that_is_a_link_may_be_named_by_it(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "second").symlink_to(data)
+    sources = config(str(tmp_path / "second"))
+    path = f"{tmp_path}/second/web/access.log"
+    assert "declares as source" in str(reason(sources, asking(path)))
+    assert read(sources, asking(path, columns=COLUMNS, by="domain")) == (["access.log"], [])
+
+
 def test_a_declared_path_that_is_a_link_closes_what_it_leads_to(data: Path, tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "b.log").write_text("2026-01-01,a,10.0.0.1\n")
@@ -188,6 +198,15 @@ def test_a_declared_path_that_is_a_link_closes_what_it_leads_to(data: Path, tmp_
     assert read(sources, asking(f"{tmp_path}/far/*.log")) == (["c.log"], ["b.log"])
     own = asking("linked/*", columns=COLUMNS, by="domain")
     assert read(sources, own) == (["a.txt"], [])
+
+
+def test_a_declared_link_closes_a_compressed_file_as_well(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "b.gz").write_bytes(b"")
+    (data / "linked").mkdir()
+    (data / "linked" / "a.gz").symlink_to(tmp_path / "far" / "b.gz")
+    sources = config(str(data), "linked/*", open=(str(tmp_path / "far"),))
+    assert read(sources, asking(f"{tmp_path}/far/*.gz"), compressed=True) == ([], ["b.gz"])
 
 
 def test_a_declared_folder_that_is_a_link_closes_the_true_one(data: Path, tmp_path: Path) -> None:
@@ -243,9 +262,11 @@ def test_a_rotation_between_two_looks_opens_nothing(
     assert read(sources, asking("free/*.log")) == (["own.log"], ["link.log"])
 
 
-def test_a_file_does_not_become_a_neighbour_by_being_declared(data: Path) -> None:
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_file_does_not_become_a_neighbour_by_being_declared(data: Path, is_there: bool) -> None:
     """A log that is rotated to a declared name is not followed there."""
-    (data / "web" / "mine.txt").write_text("x\n")
+    if is_there:
+        (data / "web" / "mine.txt").write_text("x\n")
     query = asking("web/mine.txt")
     made = SiteSources(config(str(data)))
     directory, pattern = made.place(query.source)

@@ -90,6 +90,19 @@ def test_what_holds_anyway_may_be_said() -> None:
     check_query(plain, Policy(declared=(declared(options),)))
 
 
+def test_what_is_declared_has_to_be_said_where_it_does_not_hold_anyway() -> None:
+    own = declared(CSV + ", timestamp_format = 'epoch_s'")
+    assert "its option timestamp_format is not set, not 'epoch_s'" in refusal(asking()[0], own)
+
+
+def test_in_a_tsv_file_nothing_is_quoted_unless_it_is_said() -> None:
+    tsv = CSV.replace("csv", "tsv")
+    (query,) = asking(options=tsv + ", quote = '', escape = ''")
+    check_query(query, Policy(declared=(declared(tsv),)))
+    (quoted,) = asking(options=tsv + ", quote = '\"'")
+    assert "its option escape is '\"', not ''" in refusal(quoted, declared(tsv))
+
+
 def test_another_time_column_is_refused() -> None:
     columns = COLUMNS + ", seen TIMESTAMP"
     options = CSV.replace("'ts'", "'seen'")
@@ -215,6 +228,20 @@ def test_the_time_places_records_in_panes_where_it_may_not_leave_as_it_is() -> N
     assert "has it in MAX(ts)" in refusal(query, own)
     (query,) = asking(f"count(*) AS n FROM s WHERE ts IS NOT NULL GROUP BY {WINDOW}")
     assert "has it in WHERE" in refusal(query, own)
+
+
+def test_a_sum_of_decimals_is_a_sum_though_its_type_is_widened() -> None:
+    columns = COLUMNS + ", price DECIMAL(10, 2)"
+    own = declared(columns=columns, price="aggregated")
+    (query,) = asking(f"sum(price) AS n FROM s GROUP BY {WINDOW}", columns=columns)
+    assert "CAST(SUM(price)" in query.site_sql
+    check_query(query, Policy(declared=(own,)))
+
+
+def test_levels_hold_for_every_column_of_an_expression() -> None:
+    own = declared(client="free", site="aggregated")
+    (query,) = asking(f"concat(client, site) AS k, count(*) AS n FROM s GROUP BY {WINDOW}, k")
+    assert "column 'site' of source hits has level aggregated" in refusal(query, own)
 
 
 def test_levels_hold_for_every_part_of_a_stream() -> None:
