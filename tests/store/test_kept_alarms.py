@@ -9,6 +9,7 @@ import pytest
 from store_kit import MERGER, query_of
 
 from headwater.algebra.alarm import Alarm, AlarmKind
+from headwater.errors import UnreadableRow
 from headwater.root.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import KeepAlarm, Trim
 from headwater.store import root_ledger
@@ -58,6 +59,20 @@ def test_a_query_that_is_removed_leaves_its_alarms(open_ledger: Open) -> None:
     ledger = open_ledger()
     assert {one.alarm.query for one in ledger.alarms()} == {ID, "other@home#2"}
     assert ledger.queries() == ("other@home#2",)
+
+
+def test_one_that_can_not_be_read_hides_no_other(open_ledger: Open) -> None:
+    ledger = open_ledger()
+    ledger.write([keep(0), keep(1, pane=7, at_s=1_001.0), keep(2, at_s=1_002.0)])
+    with ledger._manifest.transaction():
+        ledger._manifest.run("UPDATE alarms SET content = x'c1' WHERE number = 1")
+    first, unread, last = ledger.alarms()
+    assert (first, last) == (keep(0).standing, keep(2, at_s=1_002.0).standing)
+    assert (unread.alarm.kind, unread.alarm.last, unread.last_s) == (AlarmKind.UNNAMED, 7, 1_001.0)
+    assert f"alarm 1 of {ID}" in unread.alarm.text
+    assert "can't be read" in unread.alarm.text
+    with pytest.raises(UnreadableRow, match="an alarm of"):
+        ledger.restore(ID)
 
 
 def test_of_those_of_removed_queries_the_newest_stay(

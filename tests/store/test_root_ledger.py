@@ -31,6 +31,7 @@ from headwater.errors import (
     SegmentDamaged,
     StoreBroken,
     StoreError,
+    UnreadableRow,
 )
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
@@ -500,6 +501,32 @@ def test_summaries_are_replaced_in_one_step_and_no_merge_has_the_former_rows(
         assert rows is not None
         assert counts_of(rows) == {"/a": 1, "/c": 3}
         assert [one.number for one in opened.restore(ID).summaries] == [1, 3, 4]
+
+
+def test_what_is_replaced_while_its_pane_is_merged_is_in_no_later_merge(open_ledger: Open) -> None:
+    ledger = open_ledger()
+    ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/lie", 9))])
+
+    class Meanwhile:
+        def merge(self, parts: Any) -> Any:
+            ledger.write([Replace(ID, 5, (2,), (kept(3, 5, rows_of(("/c", 3))),))])
+            ledger._merger_of = lambda query: MERGER
+            return MERGER.merge(parts)
+
+    ledger._merger_of = lambda query: Meanwhile()  # type: ignore[assignment, return-value]
+    ledger.pane_rows(ID, 5, kept_through=2)
+    rows = ledger.pane_rows(ID, 5, kept_through=3)
+    assert rows is not None
+    assert counts_of(rows) == {"/a": 1, "/c": 3}
+
+
+def test_an_agreement_that_can_not_be_read_is_named(open_ledger: Open) -> None:
+    ledger = open_ledger()
+    ledger.write([KeepState(ID, state(0, 7, 1), 1), KeepAgreement(ID, 0, 7, 64, (), 0)])
+    with ledger._manifest.transaction():
+        ledger._manifest.run("UPDATE states SET agreed = x'c1'")
+    with pytest.raises(UnreadableRow, match=f"a state of {ID}"):
+        ledger.restore(ID)
 
 
 # Each revision once

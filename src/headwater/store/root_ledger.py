@@ -31,6 +31,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.acknowledgement import LIFE_BITS
+from headwater.algebra.alarm import NO_SITE, Alarm, AlarmKind
 from headwater.algebra.close_digest import Close
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
@@ -43,6 +44,7 @@ from headwater.errors import (
     RowsGone,
     SegmentDamaged,
     StoreError,
+    UnreadableRow,
 )
 from headwater.plan.query import Query
 from headwater.root.alarm_book import ALARM_KEPT_S, StandingAlarm
@@ -232,8 +234,20 @@ class RootLedger:
         """Of all queries, removed ones among them, the newest last."""
         if self._manifest.is_untouched:
             return ()
-        found = self._manifest.all("SELECT content FROM alarms ORDER BY last_s, query, number")
-        return tuple(msgspec.msgpack.decode(one, type=StandingAlarm) for (one,) in found)
+        found = self._manifest.all("SELECT * FROM alarms ORDER BY last_s, query, number")
+        return tuple(self._alarm(*row) for row in found)
+
+    def _alarm(
+        self, query: str, number: int, last_pane: int, last_s: float, _: int, content: bytes
+    ) -> StandingAlarm:
+        """One that can't be read hides no other: it is shown as far as its row tells."""
+        try:
+            where = f"alarm {number} of {query}, in {self._manifest.path},"
+            return row_value(content, StandingAlarm, where=where)
+        except UnreadableRow as error:
+            panes = (last_pane, last_pane)
+            alarm = Alarm.of(AlarmKind.UNNAMED, query, NO_SITE, panes, str(error))
+            return StandingAlarm(number, alarm, 1, last_s, last_s)
 
     def _trim(self, trim: Trim) -> None:
         done = (trim.query, trim.done_through)
