@@ -45,6 +45,17 @@ def agreed(now_s: float = 0.0, *parents: str) -> ClockVotes:
 # The middle
 
 
+def test_of_two_in_the_middle_that_agree_the_one_counts_that_knows_it_better():
+    found = votes()
+    found.hear("vague", says(10.50, spread_s=0.55))
+    found.hear("a", says(10.00, spread_s=0.14))
+    assert counted(found).offset_s == 10.00
+    found.hear("b", says(10.45, spread_s=0.54))
+    assert counted(found).offset_s == 10.45, "of three it is the one in the middle"
+    found.hear("former", says(9.97, spread_s=0.36))
+    assert counted(found).offset_s == 10.00
+
+
 @pytest.mark.parametrize("lie_s", [1.0, -1.0, DAY_S, -DAY_S, 1e9])
 @pytest.mark.parametrize("spread_s", [0.0, 1e9])
 def test_one_of_three_who_lies_is_outvoted_and_named(lie_s, spread_s):

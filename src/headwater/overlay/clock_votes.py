@@ -147,9 +147,10 @@ class ClockVotes:
         return elected
 
     def _middle(self, votes: Votes, now_s: float) -> RootClock:
-        """Of an even number, that of the two which is nearer to what is known."""
+        """Of an even number, where the two disagree, that which is nearer to what is known; else
+        that which knows it better: a vague one that is taken once would be nearer ever after."""
         lower, upper = votes[(len(votes) - 1) // 2][1], votes[len(votes) // 2][1]
-        if self._known is not None:
+        if self._known is not None and not self._is_near(lower, upper, now_s):
             known_s = self._known.offset_s
             return min(lower, upper, key=lambda one: abs(one.offset_s - known_s))
         return min(lower, upper, key=lambda one: one.spread_at(now_s))
