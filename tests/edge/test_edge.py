@@ -242,6 +242,16 @@ def test_rows_before_the_first_pane_are_not_too_late_but_none_of_the_query_s():
     assert site.told[-1].tally == Tally(before_begin=6)
 
 
+def test_of_malformed_lines_a_query_tells_its_own_and_those_that_nobody_read():
+    """Not those that another query of the source can't use."""
+    site = desk(make_query())
+    batch = QueryBatch(ID, malformed=2)
+    site.report(BatchReport("hits", (batch,), unparsed=9, skipped_lines=1), now_s=1.0)
+    site.report(BatchReport("hits", (), unparsed=5), now_s=2.0)
+    site.work(now_s=20.0)
+    assert site.told[-1].tally == Tally(unparsed=3)
+
+
 def test_rows_that_were_committed_just_before_a_seal_are_never_cut():
     site = desk(make_query(lateness_s=30.0))
     site.commit(now_s=51.0, read_through_s=51.0)

@@ -14,11 +14,15 @@ from spark_kit import HITS, ListInbox, compiled, inverse, per_domain, rows, stre
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.equality import difference
 from headwater.plan.query import Query
-from headwater.spark import collect
+from headwater.spark import collect, joint_run, parse
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.central import central_answers
+from headwater.spark.fence import Fence
+from headwater.spark.lines import SITE
+from headwater.spark.parse import Parser
 from headwater.spark.root_part import RootSpark
 from headwater.spark.site_sql import with_high_time, with_site
+from headwater.spark.tally import tallies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,6 +113,58 @@ def test_a_malformed_line_at_one_site_alone_is_counted_too(
     (outcome,) = runner.run([site("x", inbox, query)])
     assert (outcome.records, outcome.unparsed) == (7, 2)
     assert sorted(outcome.samples) == sorted([LINES[5], LINES[7]])
+
+
+@pytest.mark.parametrize("is_joint", [True, False])
+def test_a_line_is_malformed_for_those_queries_alone_that_can_not_use_it(
+    runner: BatchRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_joint: bool
+) -> None:
+    """A field that a query does not read is none of its business; the source counts both."""
+    if not is_joint:
+        monkeypatch.setattr(joint_run, "MASK_NEEDS_MAX", 0)
+    queries = compiled(
+        "CREATE STREAM b AS SELECT sum(bytes) AS b FROM hits GROUP BY window(ts, '1 hour');"
+        "CREATE STREAM m AS SELECT max(ms) AS m FROM hits GROUP BY window(ts, '1 hour');"
+        "CREATE STREAM n AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 hour');"
+    )
+    inbox, clean = (ListInbox(tmp_path / name, queries[0].source) for name in "xy")
+    at = "2026-05-01T12:00:01Z,a"
+    inbox.put(f"{at},1,1", f"{at},x,1", f"{at},x,x", f"{at},1,x", f"{at},2,x", "broken", "")
+    clean.put(f"{at},1,1")
+    found, other = runner.run([site("x", inbox, *queries), site("y", clean, *queries)])
+    assert [one.malformed for one in found.results] == [3, 4, 1]
+    assert (found.lines, found.records, found.unparsed) == (6, 5, 5)
+    assert [one.malformed for one in other.results] == [0, 0, 0]
+    for query, malformed in zip(queries, (3, 4, 1), strict=True):
+        (alone,) = runner.run([site("x", inbox, query)])
+        assert [one.malformed for one in alone.results] == [malformed]
+        assert (alone.lines, alone.unparsed) == (6, malformed)
+
+
+def test_more_needs_than_a_mask_has_bits_are_counted_each_for_itself(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = per_domain()
+    needs = (frozenset({"bytes"}), frozenset({"ms"}), frozenset({"ts"}))
+    (tmp_path / "lines.csv").write_text(f"{LINES[0]}\n2026-05-01T12:00:15Z,b,many,1\nbroken\n")
+    lines = spark.read.text(str(tmp_path / "lines.csv"))
+    lines.selectExpr("*", f"0 AS {SITE}").createOrReplaceTempView("lines")
+    parser = Parser(query.source, needs)
+    typed = f"({parser.typed_sql('lines', keep=[SITE])})"
+    (by_bits,) = tallies(spark, parser, typed, fences=[Fence()])
+    monkeypatch.setattr(parse, "MASK_NEEDS_MAX", 2)
+    (by_digits,) = tallies(spark, parser, typed, fences=[Fence()])
+    assert by_bits == by_digits
+    assert (by_bits.lines, by_bits.records, by_bits.malformed) == (3, 2, (2, 1, 1))
+
+
+def test_a_query_that_fails_still_says_how_many_lines_it_could_not_use(
+    runner: BatchRunner, tmp_path: Path
+) -> None:
+    inbox = ListInbox(tmp_path / "x", per_domain().source)
+    inbox.put("2026-05-01T12:00:01Z,a,0,1", "2026-05-01T12:00:01Z,a,x,1")
+    (outcome,) = runner.run([site("x", inbox, inverse())])
+    assert [(one.failed is None, one.malformed) for one in outcome.results] == [(False, 1)]
 
 
 def test_sums_of_bigints_are_exact_beyond_a_bigint(runner: BatchRunner, tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ def test_together_each_query_gives_the_rows_that_it_gives_alone(
             (o.records, o.unparsed, o.high_time_us, o.fenced, o.refused) for o in (ours, theirs)
         ]
         assert told[0] == told[1]
+        assert [one.malformed for one in ours.results] == [one.malformed for one in theirs.results]
 
 
 @pytest.mark.spark

@@ -112,6 +112,18 @@ def test_a_batch_that_comes_again_changes_nothing(user: CubeUser, restarts: bool
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 2}
 
 
+def test_what_a_query_could_not_use_is_reported_of_it_whether_it_failed_or_not(
+    user: CubeUser,
+) -> None:
+    for number, failed in enumerate((None, "[DIVIDE_BY_ZERO]"), start=1):
+        report = user.cube.commit_batch(
+            source=SOURCE, epoch=1, batch_id=number, through_cut=user.cut_input(),
+            results=[QueryResult(QUERY, failed=failed, malformed=3)], unparsed=5,
+        )  # fmt: skip
+        assert [one.malformed for one in report.queries] == [3]
+        assert report.unparsed == 5
+
+
 def test_a_batch_that_comes_again_counts_nothing_again(user: CubeUser) -> None:
     through = user.cut_input()
     first, again = (

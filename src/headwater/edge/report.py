@@ -23,6 +23,8 @@ class QueryBatch(msgspec.Struct, frozen=True):
     """Rows for panes before the first: counted, not stored."""
     twice_bytes: int = 0
     """Of the batch's input, that may have been read before: the panes of its rows are damaged."""
+    malformed: int = 0
+    """Lines that this query can't use."""
 
 
 class BatchReport(msgspec.Struct, frozen=True):
@@ -47,6 +49,9 @@ class BatchReport(msgspec.Struct, frozen=True):
     ended: bool = False
     """The input is finite and all of it is committed."""
     unparsed: int = 0
+    """The source's own count: lines that some query of it can't use, and those stepped over."""
+    skipped_lines: int = 0
+    """Of these, lines that were stepped over before anybody read them, for all queries."""
     lost_bytes: int = 0
     fenced: int = 0
     """Records from the future: stored in the panes of their time."""

@@ -30,7 +30,8 @@ def take_report(
     word = edge.word
     if word.status != RUNNING:
         return
-    word.add_tally(Tally(unparsed=report.unparsed, fenced=report.fenced, refused=report.refused))
+    skipped = report.skipped_lines
+    word.add_tally(Tally(unparsed=skipped, fenced=report.fenced, refused=report.refused))
     if not 0 < report.loss_through <= edge.loss_heard:
         _take_loss(edge, report, now_s=now_s)
     if batch is not None:
@@ -42,7 +43,9 @@ def take_report(
 
 def take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
     """Also after a restart, for failed batches that no record knew of."""
-    edge.word.add_tally(Tally(too_late=batch.too_late, before_begin=batch.before_begin))
+    edge.word.add_tally(
+        Tally(batch.malformed, too_late=batch.too_late, before_begin=batch.before_begin)
+    )
     if batch.failed is not None:
         _fail(edge, batch, batch.failed, now_s=now_s)
         return

@@ -36,7 +36,7 @@ from headwater.spark.inbox import Chunk, QueryResult
 from headwater.spark.joint_run import JointRun, Results
 from headwater.spark.lines import SITE, linked, read_lines
 from headwater.spark.parse import Parser
-from headwater.spark.query_group import QueryGroup, Settings, groups_of
+from headwater.spark.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.shift import Shift
@@ -73,6 +73,7 @@ class SiteOutcome(msgspec.Struct, frozen=True):
     high_time_us: int | None = None
     fenced: int = 0
     refused: int = 0
+    lines: int = 0
 
     @classmethod
     def of(
@@ -80,7 +81,7 @@ class SiteOutcome(msgspec.Struct, frozen=True):
     ) -> SiteOutcome:
         return cls(
             tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us,
-            tally.fenced, tally.refused,
+            tally.fenced, tally.refused, tally.lines,
         )  # fmt: skip
 
 
@@ -200,11 +201,14 @@ class BatchRunner:
             counts = None if tally is not None else scan_counts(frame)
             if counts is not None:
                 unparsed = counts.candidates - counts.records
-                tally = Tally(counts.records, unparsed, high_time_us=high_us, top_time_us=high_us)
+                tally = Tally(
+                    counts.records, unparsed, high_time_us=high_us, top_time_us=high_us,
+                    lines=counts.candidates, malformed=(unparsed,),
+                )  # fmt: skip
             elif tally is None:
                 (tally,) = self._tallies(session, parser, typed, [fence])
         (samples,) = self._samples.take(session, parser, LINES, [tally])
-        return SiteOutcome.of([found], tally, samples)
+        return SiteOutcome.of([_with_malformed(found, tally, 0)], tally, samples)
 
     def _rows(self, frame: DataFrame, query: Query, *, bytes_in: int) -> Rows:
         with self.jobs.limit(str(query.id)):
@@ -247,9 +251,15 @@ class BatchRunner:
                 session, parser, group, fences, offsets_us, bytes_in=bytes_in
             )
         samples = self._samples.take(session, parser, LINES, counted)
-        results = [by_query[str(query.id)] for query in group.queries]
+        results = [
+            (parser.needs.index(need_of(query)), by_query[str(query.id)]) for query in group.queries
+        ]
         return [
-            SiteOutcome.of([r[n] for r in results if n in r], tally, samples[n])
+            SiteOutcome.of(
+                [_with_malformed(r[n], tally, need) for need, r in results if n in r],
+                tally,
+                samples[n],
+            )
             for n, tally in enumerate(counted)
         ]
 
@@ -327,4 +337,10 @@ def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
         max(times, default=None),
         max(one.fenced for one in outcomes),
         max(one.refused for one in outcomes),
+        max(one.lines for one in outcomes),
     )
+
+
+def _with_malformed(found: QueryResult, tally: Tally, need: int) -> QueryResult:
+    """With the lines that this query can't use."""
+    return msgspec.structs.replace(found, malformed=tally.malformed[need])

@@ -44,6 +44,8 @@ class QueryResult(msgspec.Struct, frozen=True):
     """When it failed: the first and last pane of the batch's records, if that is known."""
     pieces: RowPieces | None = None
     """Rows that are too many for one table, in files that are there until the commit returns."""
+    malformed: int = 0
+    """Lines of the batch that this query can't use, whatever others of the source can."""
 
 
 class Inbox(Protocol):

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from typing import Any
 
+import msgspec
 import pyarrow as pa
 import structlog
 from pyspark.sql import SparkSession
@@ -24,13 +26,13 @@ from headwater.spark.dealing import by_site
 from headwater.spark.fence import Fence
 from headwater.spark.inbox import QueryResult
 from headwater.spark.joint_sql import Joint, joint_statements
-from headwater.spark.parse import Parser
+from headwater.spark.parse import MASK_NEEDS_MAX, Parser
 from headwater.spark.plain_part import part_of
 from headwater.spark.query_group import QueryGroup
 from headwater.spark.site_jobs import SiteJobs
 from headwater.spark.site_part import result
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
-from headwater.spark.tally import Tally
+from headwater.spark.tally import Tally, joined_tallies
 
 log = structlog.get_logger()
 
@@ -92,6 +94,8 @@ class JointRun:
         """Of some queries of the group; None: all are to run by themselves. Raises ``SparkFailed``
         for a cluster."""
         ids = [str(query.id) for query in queries]
+        if len(parser.needs) > MASK_NEEDS_MAX:
+            return None
         if not queries or not self._collector.is_small(*ids, bytes_in=bytes_in):
             return None
         if self._pause:
@@ -102,7 +106,8 @@ class JointRun:
         tables = list(self._pool.map(lambda joint: _table(session, joint, jobs), joints))
         if any(table is None for table in tables):
             return None
-        tallies = _tallies(joints[0], tables[0], len(fences))
+        counted = joints[0].tallies_of(tables[0])
+        tallies = _tallies(counted, site_count=len(fences), needs=len(parser.needs))
         if any(map(_has_beyond, tallies, fences)):
             return None
         self._is_in_vain = False
@@ -134,13 +139,10 @@ def _table(session: SparkSession, joint: Joint, jobs: SiteJobs) -> pa.Table | No
         return None
 
 
-def _tallies(joint: Joint, table: pa.Table, site_count: int) -> list[Tally]:
-    counted = joint.tallies_of(table)
-    found = []
-    for number in range(site_count):
-        records, unparsed, low_us, top_us = counted.get(number, (0, 0, None, None))
-        found.append(Tally(records, unparsed, low_us, high_time_us=top_us, top_time_us=top_us))
-    return found
+def _tallies(counted: list[dict[str, Any]], *, site_count: int, needs: int) -> list[Tally]:
+    """Nothing lies beyond the fence here: the highest time is the highest within it."""
+    found = joined_tallies(counted, site_count=site_count, needs=needs)
+    return [msgspec.structs.replace(one, high_time_us=one.top_time_us) for one in found]
 
 
 def _has_beyond(tally: Tally, fence: Fence) -> bool:

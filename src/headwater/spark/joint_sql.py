@@ -31,6 +31,7 @@ from headwater.spark.lines import SITE
 from headwater.spark.parse import BAD, Parser
 from headwater.spark.plain_part import ROWS, PlainPart, Slot, Value, part_of
 from headwater.spark.query_group import QueryGroup, need_of
+from headwater.spark.tally import MASK
 
 QUERIES_MAX = 8
 """In one statement. Reading the lines again costs less than code that Java does not compile."""
@@ -39,7 +40,7 @@ FIELDS_MAX, QUERY_FIELDS = 90, 12
 GROUP, PANE, KEY, VALUE = "__group", "__pane", "__key_", "__value_"
 IS = "__is_"
 """Followed by the number of the query: whether the record concerns it."""
-TALLY = ("__records", "__unparsed", "__low_us", "__top_us")
+TALLY = ("lines", "low_time_us", "top_time_us")
 
 _Row = dict[str, str]
 """Of the expansion: by the name of the slot, the column that is written there."""
@@ -58,11 +59,14 @@ class Joint(msgspec.Struct, frozen=True):
         names = [*site_schema(self.queries[number]).names, SITE]
         return own.select([*self.places[number], SITE]).rename_columns(names)
 
-    def tallies_of(self, table: pa.Table) -> dict[int, tuple[Any, ...]]:
-        """By site: records, lines that are malformed for a query, lowest and highest time."""
+    def tallies_of(self, table: pa.Table) -> list[dict[str, Any]]:
+        """For each site and each set of needs for which lines are malformed: how many lines, lowest
+        and highest time."""
         own = table.filter(pc.equal(table.column(GROUP), len(self.queries)))
-        rows = own.select([SITE, *TALLY]).to_pylist()
-        return {row[SITE]: tuple(row[name] for name in TALLY) for row in rows}
+        rows: list[dict[str, Any]] = (
+            own.select([SITE, PANE, *TALLY]).rename_columns([SITE, MASK, *TALLY]).to_pylist()
+        )
+        return rows
 
 
 def joint_statements(
@@ -153,18 +157,16 @@ class _Sheet:
         return _select([*keys, *self._finishes.items(), *tally], f"({grouped})")
 
     def _add_tally(self) -> list[str]:
-        """As a query without keys, whose pane is always the same."""
-        flags = [f"{BAD}{number}" for number in range(len(self._parser.needs))]
-        is_good = f"NOT ({' AND '.join(flags)})"
-        time_us = f"if({is_good}, unix_micros({quoted(self._parser.source.time_column)}), NULL)"
+        """As a query without keys. Where others have the pane it has the needs for which a line is
+        malformed: rows are counted anyway, so that to know it of each need takes no slot."""
+        time = quoted(self._parser.source.time_column)
+        time_us = f"if({self._parser.bad_for_all}, NULL, unix_micros({time}))"
         values = [
-            Value(("SUM", "bigint"), f"if({is_good}, 1L, 0L)", is_safe=True),
-            Value(("SUM", "bigint"), f"if({' OR '.join(flags)}, 1L, 0L)", is_safe=True),
             Value(("MIN", "bigint"), time_us, is_safe=True),
             Value(("MAX", "bigint"), time_us, is_safe=True),
         ]
-        names = self._add_row(len(self._flags), "0L", values)
-        return [f"{name} AS {told}" for name, told in zip(names, TALLY, strict=True)]
+        names = self._add_row(len(self._flags), self._parser.bad_mask, values)
+        return [f"{name} AS {told}" for name, told in zip([ROWS, *names], TALLY, strict=True)]
 
     def _add_row(self, number: int, pane: str, values: Sequence[Value]) -> list[str]:
         """A record is written down once more; the names of the slots of these values."""

@@ -51,6 +51,8 @@ EPOCHS = {
     "epoch_us": (0, 1),
 }
 EPOCH_DIGITS = 20
+MASK_NEEDS_MAX = 62
+"""Needs whose flags fit a bigint."""
 
 
 class Parser(msgspec.Struct, frozen=True):
@@ -67,6 +69,21 @@ class Parser(msgspec.Struct, frozen=True):
         """All that are used, in the order of the source."""
         used = frozenset().union(*self.needs) | {self.source.time_column}
         return [column.name for column in self.source.columns if column.name in used]
+
+    @property
+    def bad_mask(self) -> str:
+        """Over what ``typed_sql`` yields: for which needs the line is malformed, as one value whose
+        groups are few. A bigint with a bit for each need; for very many needs, their digits."""
+        flags = [f"{BAD}{number}" for number in range(len(self.needs))]
+        if len(flags) > MASK_NEEDS_MAX:
+            digits = (f"if({flag}, '1', '0')" for flag in reversed(flags))
+            return f"concat({', '.join(digits)})"
+        return " | ".join(f"if({flag}, {1 << n}L, 0L)" for n, flag in enumerate(flags))
+
+    @property
+    def bad_for_all(self) -> str:
+        """Whether no need has a record in the line."""
+        return f"({' AND '.join(f'{BAD}{number}' for number in range(len(self.needs)))})"
 
     def typed_sql(self, lines: str, *, keep: Sequence[str] = ()) -> str:
         """SELECT ``keep``, the used columns in their types, and for each need whether the line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,8 @@ SAMPLES_MAX = 3
 """Malformed lines that are shown, for each site."""
 SAMPLE_CHARACTERS = 200
 NEVER_US = -(1 << 63)
+MASK = "__mask"
+"""Column: for which needs a line is malformed."""
 SAMPLES_EVERY_S = 30.0
 """Finding samples reads lines again, so it is not done for every batch."""
 
@@ -32,6 +34,7 @@ class Tally(msgspec.Struct, frozen=True):
     """One site's lines in a batch."""
 
     records: int = 0
+    """Lines that are records for at least one of the queries."""
     unparsed: int = 0
     """Lines that are malformed for at least one of the queries."""
     low_time_us: int | None = None
@@ -43,6 +46,30 @@ class Tally(msgspec.Struct, frozen=True):
     """Records from the future."""
     refused: int = 0
     """Records from too far in the future."""
+    lines: int = 0
+    """All of them, but for those that are passed over: empty ones, headers."""
+    malformed: tuple[int, ...] = ()
+    """For each need of the parser: lines that are malformed for it."""
+
+    @classmethod
+    def of(cls, parts: Iterable[Tally], masks: Iterable[int | str], *, needs: int) -> Tally:
+        """From lines that are malformed for the same needs, and those needs (``bad_mask``)."""
+        found = cls(malformed=(0,) * needs)
+        for part, mask in zip(parts, masks, strict=True):
+            bits = int(mask, 2) if isinstance(mask, str) else mask
+            is_bad = [bool(bits >> number & 1) for number in range(needs)]
+            found = cls(
+                found.records + (0 if all(is_bad) else part.lines),
+                found.unparsed + (part.lines if any(is_bad) else 0),
+                _extreme(min, found.low_time_us, part.low_time_us),
+                _extreme(max, found.high_time_us, part.high_time_us),
+                _extreme(max, found.top_time_us, part.top_time_us),
+                found.fenced + part.fenced,
+                found.refused + part.refused,
+                found.lines + part.lines,
+                tuple(n + part.lines * bad for n, bad in zip(found.malformed, is_bad, strict=True)),
+            )
+        return found
 
     def panes(self, query: Query, *, offset_us: int = 0) -> tuple[int, int] | None:
         """The first and last pane of the query that these records touch, ``offset_us`` later."""
@@ -71,27 +98,39 @@ def tallies(
 def _counted(
     session: SparkSession, parser: Parser, typed: str, fences: Sequence[Fence]
 ) -> list[Tally]:
-    is_good = f"NOT ({' AND '.join(_flags(parser))})"
-    time_us = f"if({is_good}, unix_micros({quoted(parser.source.time_column)}), NULL)"
+    time_us = f"if({parser.bad_for_all}, NULL, unix_micros({quoted(parser.source.time_column)}))"
     tolerated, refused = tolerated_sql(fences, site=SITE), refused_sql(fences, site=SITE)
-    timed = (
-        f"SELECT {SITE}, {is_good} AS __good, {' OR '.join(_flags(parser))} AS __bad, "
-        f"{time_us} AS __us FROM {typed}"
-    )
+    timed = f"SELECT {SITE}, {parser.bad_mask} AS {MASK}, {time_us} AS __us FROM {typed}"
     sql = (
-        f"SELECT {SITE}, count_if(__good) AS records, count_if(__bad) AS unparsed, "
+        f"SELECT {SITE}, {MASK}, count(*) AS lines, "
         f"min(if(__us < {refused}, __us, NULL)) AS low_time_us, "
         f"max(if(__us <= {tolerated}, __us, NULL)) AS high_time_us, "
         f"max(if(__us < {refused}, __us, NULL)) AS top_time_us, "
         f"count_if(__us > {tolerated} AND __us < {refused}) AS fenced, "
-        f"count_if(__us >= {refused}) AS refused FROM ({timed}) GROUP BY 1"
+        f"count_if(__us >= {refused}) AS refused FROM ({timed}) GROUP BY 1, 2"
     )
     try:
         rows = session.sql(sql).toArrow().to_pylist()
     except SPARK_ERRORS as error:
         raise ReadFailed(reduced(error)) from error
-    found = {row.pop(SITE): Tally(**row) for row in rows}
-    return [found.get(number, Tally()) for number in range(len(fences))]
+    return joined_tallies(rows, site_count=len(fences), needs=len(parser.needs))
+
+
+def joined_tallies(rows: Iterable[dict[str, Any]], *, site_count: int, needs: int) -> list[Tally]:
+    """For each site by its number, from rows with ``SITE``, ``MASK`` and fields of a tally."""
+    parts: list[list[tuple[Tally, int | str]]] = [[] for _ in range(site_count)]
+    for row in rows:
+        number, mask = row.pop(SITE), row.pop(MASK)
+        parts[number].append((Tally(**row), mask))
+    return [
+        Tally.of([part for part, _ in of], [mask for _, mask in of], needs=needs) for of in parts
+    ]
+
+
+def _extreme(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return choose(one, other)
 
 
 class SampleBudget:

@@ -191,7 +191,7 @@ class BatchCommitter:
         """Name the stretches of one query, and take its files out of ``unnamed`` when they are
         named; what was sealed in between is counted as too late."""
         if result.failed is not None:
-            return self._store_failure(result.query, result.failed, result.touched)
+            return self._store_failure(result, result.failed)
         query = self._queries.number(result.query)
         assert query is not None, "only known queries are stored"
         first = self._queries.first_pane(result.query)
@@ -213,6 +213,7 @@ class BatchCommitter:
             panes=tuple(sorted(stored.items())),
             too_late=too_late,
             before_begin=early,
+            malformed=result.malformed,
         )
 
     def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:
@@ -234,13 +235,14 @@ class BatchCommitter:
             ((query, run.pane, number, run.first_row, run.rows) for run in runs),
         )
 
-    def _store_failure(
-        self, query: str, message: str, touched: tuple[int, int] | None
-    ) -> QueryBatch:
+    def _store_failure(self, result: QueryResult, message: str) -> QueryBatch:
         """The cut moves on without these records: that must be as durable as the cut is."""
-        message = message[:MESSAGE_CHARS_MAX]
-        number = self._queries.add_failure(query, message, touched)
-        return QueryBatch(query, failed=message, touched=touched, failure=number)
+        message, touched = message[:MESSAGE_CHARS_MAX], result.touched
+        number = self._queries.add_failure(result.query, message, touched)
+        return QueryBatch(
+            result.query, failed=message, touched=touched, failure=number,
+            malformed=result.malformed,
+        )  # fmt: skip
 
     @contextlib.contextmanager
     def _undone_if_failed(self, names: Sequence[str]) -> Iterator[None]:

@@ -30,6 +30,8 @@ class QueryResult(msgspec.Struct, frozen=True):
     """When it failed: the first and last pane of the batch's records, if that is known."""
     pieces: RowPieces | None = None
     """Rows that are too many for one table."""
+    malformed: int = 0
+    """Lines of the batch that this query can't use."""
 
 
 def tables_of(result: QueryResult) -> Iterable[pa.Table]:

@@ -149,6 +149,7 @@ class SourceState:
             is_caught_up=not self.is_behind and self.committed_cut == self.last_cut,
             ended=self.has_ended,
             unparsed=sum(loss.lines for loss in new),
+            skipped_lines=sum(loss.lines for loss in new),
             lost_bytes=sum(loss.bytes for loss in new),
             loss_through=max(self.losses, default=0) if new else 0,
         )
