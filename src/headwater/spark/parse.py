@@ -1,14 +1,15 @@
 """Lines of text into typed records, in the JVM: the same for sites, the reference and tests.
 
-What a line is: what Spark's text reader yields. Lines without a character, and with ``header`` the
-lines that repeat the column names, are no records and are passed over. Every other line is a
-record or is malformed, and that is decided for each query by the columns that it uses, so that
-only those need to be parsed and one query's columns don't decide what another one counts.
+What a line is: what Spark's text reader yields. Lines without a character, and lines that repeat
+the header of their file, are no records and are passed over. Every other line is a record or is
+malformed, and that is decided for each query by the columns that it uses, so that only those need
+to be parsed and one query's columns don't decide what another one counts.
 
 A line is *malformed* for a query when
 
-- it has not the declared number of fields (csv, tsv), is no JSON object (json), or does not match
-  the pattern from end to end (regex);
+- it has not as many fields as its header, or as are declared (csv, tsv), is no JSON object (json),
+  or does not match the pattern from end to end (regex);
+- the header of its file lacks a declared column, or has it twice;
 - a field that the query uses is not empty and can't be converted to its declared type;
 - its time column is empty or can't be converted.
 
@@ -35,7 +36,8 @@ from collections.abc import Sequence
 import msgspec
 
 from headwater.plan.query import Source
-from headwater.spark.fields import FIELDS, LINE, PARSED, Fields, fields_of, literal, quoted
+from headwater.spark.fields import FIELDS, HEAD, LINE, Fields, literal, quoted
+from headwater.spark.formats import fields_of
 
 BAD = "__bad_"
 """Followed by the number of the need: whether the line is malformed for it."""
@@ -63,6 +65,8 @@ class Parser(msgspec.Struct, frozen=True):
     """For each query, or set of queries alike, the columns that it uses."""
     is_quote_free: bool = False
     """No line has a quote in it, so none needs more than a split."""
+    headers: tuple[str, ...] = ()
+    """The headers of the batch's files, each once; a line has the number of its own in ``HEAD``."""
 
     @property
     def columns(self) -> list[str]:
@@ -88,13 +92,16 @@ class Parser(msgspec.Struct, frozen=True):
     def typed_sql(self, lines: str, *, keep: Sequence[str] = ()) -> str:
         """SELECT ``keep``, the used columns in their types, and for each need whether the line
         is bad, from the view ``lines``."""
-        fields = fields_of(self.source, self.columns, is_quote_free=self.is_quote_free)
-        candidates = f"{lines} WHERE {is_candidate(self.source)}"
+        fields = fields_of(
+            self.source, self.columns, headers=self.headers, is_quote_free=self.is_quote_free
+        )
+        passed = list(dict.fromkeys([*keep, HEAD] if fields.needs_head() else keep))
+        candidates = f"{lines} WHERE {self._is_candidate(fields)}"
         before = fields.before()
-        if before is not None:
-            columns = {LINE: None, **dict.fromkeys(keep)}
-            candidates = f"({_select([*columns, f'{before} AS {PARSED}'], candidates)})"
-        split = _select([*keep, f"{fields.of_line()} AS {FIELDS}"], candidates)
+        if before:
+            columns = dict.fromkeys([LINE, *passed])
+            candidates = f"({_select([*columns, *before], candidates)})"
+        split = _select([*passed, f"{fields.of_line()} AS {FIELDS}"], candidates)
         is_malformed = f"{fields.is_malformed()} AS {MALFORMED}"
         typed = _select([*keep, *self._converted(fields), is_malformed], f"({split})")
         flags = [f"{self._is_bad(need)} AS {BAD}{n}" for n, need in enumerate(self.needs)]
@@ -125,6 +132,16 @@ class Parser(msgspec.Struct, frozen=True):
             condition += f" AND unix_micros({quoted(time)}) < {before_us}"
         return _select([*keep, *columns.values()], f"{typed} WHERE {condition}")
 
+    def _is_candidate(self, fields: Fields) -> str:
+        """Whether a line is a record or malformed: neither empty nor a header."""
+        terms = [f"octet_length({LINE}) > 0"]  # counting characters takes a fifth of the query
+        passed_over = fields.is_passed_over()
+        if not self.headers and dict(self.source.options).get("header") == "true":
+            passed_over = _repeats_names(self.source)
+        if passed_over is not None:
+            terms.append(f"NOT {passed_over}")
+        return " AND ".join(terms)
+
     def _converted(self, fields: Fields) -> list[str]:
         converted = []
         for column in self.source.columns:
@@ -150,20 +167,16 @@ class Parser(msgspec.Struct, frozen=True):
         return f"({' OR '.join([*reasons, IS_NEVER])})"
 
 
-def is_candidate(source: Source) -> str:
-    """Whether a line is a record or malformed: neither empty nor a header."""
+def _repeats_names(source: Source) -> str:
+    """Whether a line has the names of all columns in order, where no headers are known."""
     options = dict(source.options)
-    has_text = f"octet_length({LINE}) > 0"  # counting characters takes a fifth of the whole query
-    if options.get("header") != "true":
-        return has_text
     delimiter = options.get("delimiter", "\t" if source.format == "tsv" else ",")
     header = delimiter.join(column.name for column in source.columns)
     plain = f"lower(replace({LINE}, {literal(options.get('quote') or chr(34))}, ''))"
-    # Most lines are told from a header by their length, which is cheaper.
     longest = len(header) + 2 * len(source.columns)
     length = "octet_length" if header.isascii() else "length"
     has_length = f"{length}({LINE}) BETWEEN {len(header)} AND {longest}"
-    return f"{has_text} AND NOT ({has_length} AND {plain} = {literal(header.lower())})"
+    return f"({has_length} AND {plain} = {literal(header.lower())})"
 
 
 def _conversion(text: str, type_: str, options: dict[str, str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from headwater.plan.query import Query, Source
-from headwater.spark.fields import quote_of
+from headwater.spark.formats import quote_of
 from headwater.spark.inbox import Chunk
 from headwater.spark.lines import has_text
 from headwater.spark.parse import Parser
