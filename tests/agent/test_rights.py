@@ -107,6 +107,9 @@ class Desk:
         self.answered.append(name)
         if name == api.STREAMS:
             return {"streams": [{"id": str(one.id)} for one in self._live]}
+        if name == api.COMPARE:
+            words = {"former_text": "its words", "results": ("its place",)}
+            return {"streams": [{"stream": payload["text"], **words}]}
         if name == api.ALARMS:
             ids = [str(one.id) for one in (*self._live, named("web_old"), named("old"))]
             found = [{"id": one, "stream": one.partition("@")[0], "text": "of it"} for one in ids]
@@ -134,7 +137,7 @@ def test_a_viewer_sees_and_changes_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for name in (api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN, api.ALARMS):
         desk.ask(name, WALTER, stream="hits")
-    for name in (api.PREPARE, api.PREPARE_REMOVAL, "something new"):
+    for name in (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL, "something new"):
         with pytest.raises(NotAuthorised, match="viewer, who changes nothing"):
             desk.ask(name, WALTER, stream="hits", text="hits")
     assert desk.answered == [
@@ -167,6 +170,15 @@ def test_rights_are_those_of_what_was_compiled_and_of_what_lives(tmp_path: Path)
         desk.ask("something new", who("web"))
     (shown,) = desk.ask(api.STREAMS, who("web"))["streams"]
     assert shown["id"] == str(named("web_hits").id)
+
+
+def test_whoever_may_install_and_not_read_is_not_shown_what_runs(tmp_path: Path) -> None:
+    granted = (OperatorRights("ann"), OperatorRights("ben", may=(Right.INSTALL,)))
+    desk = Desk(tmp_path, *granted, live=(named("hits"),))
+    (shown,) = desk.ask(api.COMPARE, who("ann"), text="hits")["streams"]
+    assert (shown["former_text"], shown["results"]) == ("its words", ("its place",))
+    (hidden,) = desk.ask(api.COMPARE, who("ben"), text="hits")["streams"]
+    assert (hidden["former_text"], hidden["results"]) == ("", ())
 
 
 @pytest.mark.parametrize(

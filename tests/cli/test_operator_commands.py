@@ -105,7 +105,7 @@ class Agents:
         return handle
 
     def _answer(self, site: str, name: str) -> Any:
-        if name == api.PREPARE:
+        if name in (api.PREPARE, api.COMPARE):
             raise QueryRefused("line 1: no such column 'colour'; columns: ts, domain")
         if name == api.WATCH:
             event = api.AnswerEvent(HEADER, ({"domain": "a.example", "requests": 7},))

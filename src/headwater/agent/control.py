@@ -1,5 +1,5 @@
-"""What operators ask, answered: prepare, give, explain, streams, statements, sites, watch, why,
-alarms.
+"""What operators ask, answered: compare, prepare, give, explain, streams, statements, sites, watch,
+why, alarms.
 
 The handler runs on the runtime's own event loop, so it may look at the node directly. Questions
 about answers are the root's to answer; any other agent says where the root is.
@@ -17,6 +17,7 @@ import msgspec
 
 from headwater.agent import control_api as api
 from headwater.agent.alarm_lines import alarm_lines, roots_elsewhere
+from headwater.agent.comparing import compared
 from headwater.agent.death_book import Death
 from headwater.agent.explain_trees import trees_text
 from headwater.agent.giving import give, prepared, prepared_removal
@@ -96,6 +97,9 @@ class ControlDesk:
         runtime = self._opened()
         if name == api.PREPARE:
             return _plain(prepared(runtime, _asked(payload, api.PrepareRequest).text))
+        if name == api.COMPARE:
+            text = _asked(payload, api.PrepareRequest).text
+            return _plain(compared(runtime, text, lambda query: _installed(runtime, query)))
         if name == api.PREPARE_REMOVAL:
             return _plain(prepared_removal(runtime, _asked(payload, api.StreamRequest).stream))
         if name == api.GIVE:
@@ -119,7 +123,7 @@ class ControlDesk:
             return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
         known = (
             api.PREPARE, api.PREPARE_REMOVAL, api.GIVE, api.EXPLAIN, api.STREAMS, api.SITES,
-            api.WATCH, api.WHY, api.STATEMENTS, api.ALARMS,
+            api.WATCH, api.WHY, api.STATEMENTS, api.ALARMS, api.COMPARE,
         )  # fmt: skip
         raise ConfigurationError(f"no request {name[:40]!r}; requests: {', '.join(known)}")
 

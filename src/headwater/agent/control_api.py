@@ -20,9 +20,17 @@ WATCH = "watch"
 WHY = "why"
 STATEMENTS = "statements"
 ALARMS = "alarms"
+COMPARE = "compare"
+
+NEW = "new"
+SAME = "same"
+CHANGED = "changed"
+"""What a stream of a file is, beside those that run."""
 
 
 class PrepareRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Also for ``compare``."""
+
     text: str
 
 
@@ -34,6 +42,41 @@ class Prepared(msgspec.Struct, frozen=True):
     installer: str
     home: str
     sites: tuple[str, ...]
+
+
+class Installed(msgspec.Struct, frozen=True):
+    stream: str
+    id: str
+    root: str
+    begin: str
+    """The start of the first window, as text; ``earliest`` where all input is read."""
+    sites: int
+    part: str = ""
+    """Of a stream with several roots: which one, as text."""
+    change: str = "installed"
+    """installed; unchanged: it was there already, and goes on; replaces and the former id."""
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One stream of a file, beside what runs under its name."""
+
+    stream: str
+    state: str
+    """new, same, changed."""
+    text: str
+    """Its source and itself, as the file has them."""
+    former_text: str = ""
+    """As they run; empty where whoever asks may not read them."""
+    running: tuple[Installed, ...] = ()
+    """What runs: one query, or one for each part."""
+    begins: str = ""
+    """If it is replaced: with what the new one begins, as text."""
+    results: tuple[str, ...] = ()
+    """Where the answers so far lie and stay: of each that runs."""
+
+
+class ComparedReply(msgspec.Struct, frozen=True):
+    streams: tuple[Compared, ...]
 
 
 class SignedCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,17 +91,6 @@ class GiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     installs: tuple[SignedCommand, ...] = ()
     removals: tuple[SignedCommand, ...] = ()
-
-
-class Installed(msgspec.Struct, frozen=True):
-    stream: str
-    id: str
-    root: str
-    begin: str
-    """The start of the first window, as text; ``earliest`` where all input is read."""
-    sites: int
-    part: str = ""
-    """Of a stream with several roots: which one, as text."""
 
 
 class RunReply(msgspec.Struct, frozen=True):

@@ -28,7 +28,7 @@ OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
 OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN, api.ALARMS)
 """What is said of streams is left out of the reply where they may not be read."""
 READS = (*OF_A_STREAM, *OF_NO_STREAM)
-PREPARES = (api.PREPARE, api.PREPARE_REMOVAL)
+PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL)
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Compile = Callable[[str], list[Query]]
@@ -67,6 +67,8 @@ class FrontDesk:
         self._note(name, payload, caller, DONE)
         if name == api.STREAMS:
             return self._readable(reply, caller)
+        if name == api.COMPARE:
+            return self._readable_words(reply, caller)
         return self._readable_alarms(reply, caller) if name == api.ALARMS else reply
 
     def _require(self, name: str, payload: dict[str, Any], caller: Caller) -> None:
@@ -87,7 +89,7 @@ class FrontDesk:
             return self._of_live(Right.READ, stream)
         if name == api.PREPARE_REMOVAL:
             return self._of_live(Right.REMOVE, stream)
-        if name == api.PREPARE:
+        if name in (api.PREPARE, api.COMPARE):
             queries = self._compiled(str(payload.get("text", "")))
             return _of(Right.INSTALL, queries) or [Asked(Right.INSTALL)]
         return [Asked(right) for right in (Right.INSTALL, Right.REMOVE)]
@@ -120,6 +122,16 @@ class FrontDesk:
             if self._rights.objection(caller.identity, asked) is not None
         }
         return {**reply, "streams": [one for one in reply["streams"] if one["id"] not in hidden]}
+
+    def _readable_words(self, reply: Any, caller: Caller) -> Any:
+        """Whoever may install a stream may not have the right to read what runs under its name."""
+        shown = []
+        for one in reply["streams"]:
+            may = all(
+                self._may_read(caller, asked) for asked in self._of_live(Right.READ, one["stream"])
+            )
+            shown.append(one if may else {**one, "former_text": "", "results": ()})
+        return {**reply, "streams": shown}
 
     def _readable_alarms(self, reply: Any, caller: Caller) -> Any:
         """Of a stream that is removed the source is not known any more, so that its alarms are for

@@ -87,10 +87,7 @@ def prepare(
 ) -> list[Query]:
     """The queries of a file, checked against what runs, with numbers of their own."""
     draft = compile_here(runtime, text)
-    if not draft:
-        raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
-    _check_sources(runtime, draft)
-    _check_part_names(runtime, draft)
+    check_against_live(runtime, draft)
     first = runtime.next_counter()
     for _ in draft[1:]:
         runtime.next_counter()
@@ -133,9 +130,20 @@ def usable_coordinates(runtime: SiteRuntime) -> Mapping[str, Coordinate] | None:
     return known if len(known) >= KNOWN_SHARE_MIN * len(runtime.roster.sites) else None
 
 
+def check_against_live(runtime: SiteRuntime, queries: list[Query]) -> None:
+    """Raises ``ConfigurationError`` where these can't run beside what runs."""
+    if not queries:
+        raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
+    _check_sources(runtime, queries)
+    _check_part_names(runtime, queries)
+
+
 def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:
-    """One name, one meaning: a source that live streams read can't be defined anew beside them."""
+    """One name, one meaning: a source that live streams read can't be defined anew beside them.
+    Those that the file itself replaces are not beside it."""
+    replaced = {query.stream for query in queries}
     live = [one.query for one in runtime.node.peer.live_queries().values()]
+    live = [query for query in live if query.stream not in replaced]
     defined = {query.source.name: query for query in live}
     for query in queries:
         other = defined.get(query.source.name)

@@ -7,7 +7,7 @@ something else signed than what was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 import msgspec
@@ -36,6 +36,15 @@ async def run_statements(ask: Ask, text: str, signature: OperatorSignature) -> a
     _require_same(text, prepared, [install.query for install in installs])
     signed = tuple(_signed(signature, install) for install in installs)
     return msgspec.convert(await _give(ask, api.GiveRequest(installs=signed)), api.RunReply)
+
+
+def only_streams(text: str, wanted: Collection[str]) -> str:
+    """The file with its sources and these of its streams, to leave alone what runs of it."""
+    return "\n".join(
+        f"{one.text.rstrip().rstrip(';')};"
+        for one in read_statements(text)
+        if not isinstance(one, StreamStatement) or one.name in wanted
+    )
 
 
 async def remove_stream(ask: Ask, stream: str, signature: OperatorSignature) -> api.RemoveReply:

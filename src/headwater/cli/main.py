@@ -20,6 +20,7 @@ from headwater.cli import (
     demo_command,
     local_commands,
     operator_commands,
+    run_command,
     simulate,
 )
 from headwater.cli import try_command as trying
@@ -94,6 +95,7 @@ demo_command.add_to(app)
 trying.add_to(app)
 simulate.add_to(app)
 local_commands.add_to(app)
+run_command.add_to(app)
 operator_commands.add_to(app)
 agent_commands.add_to(app)
 care_commands.add_to(app)

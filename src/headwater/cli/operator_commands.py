@@ -1,5 +1,5 @@
-"""What operators ask a running federation: run, explain, streams, sites, watch, why, alarms, remove
-and resume."""
+"""What operators ask a running federation: explain, streams, sites, watch, why, alarms, remove and
+resume."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ TROUBLES = frozenset(("part", "trouble", "spark_deaths", "unread", "alarms", "cl
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("run")(run)
     app.command("explain")(explain)
     app.command("streams")(streams)
     app.command("sites")(sites)
@@ -48,19 +47,6 @@ def add_to(app: typer.Typer) -> None:
     app.command("alarms")(alarms)
     app.command("remove")(remove)
     app.command("resume")(resume)
-
-
-def run(
-    file: File, federation: Federation = None, at: At = None, output: ListingOutput = None
-) -> None:
-    """Install the streams of a file, all or none."""
-    from headwater.agent import control_api as api
-    from headwater.agent.operator_client import run_statements
-    from headwater.cli.reach import command
-
-    text = read_sql(file)
-    reply = command(federation, at, lambda ask, signature: run_statements(ask, text, signature))
-    print_listing(_listing(api.Installed, reply.installed), output)
 
 
 def explain(
@@ -85,7 +71,7 @@ def streams(federation: Federation = None, at: At = None, output: ListingOutput 
 
     reply = ask(federation, at, api.STREAMS, None, api.StreamsReply)
     none = "no streams; install some with: headwater run FILE"
-    listing = _listing(api.StreamLine, reply.streams, none=none, seldom=TROUBLES)
+    listing = listing_of(api.StreamLine, reply.streams, none=none, seldom=TROUBLES)
     print_listing(listing, output)
 
 
@@ -96,7 +82,7 @@ def sites(federation: Federation = None, at: At = None, output: ListingOutput = 
 
     reply = ask(federation, at, api.SITES, None, api.SitesReply)
     title = f"As seen from {reply.asked}"
-    print_listing(_listing(api.SiteLine, reply.sites, title=title), output)
+    print_listing(listing_of(api.SiteLine, reply.sites, title=title), output)
 
 
 def watch(
@@ -165,7 +151,7 @@ def alarms(
     reply = ask(federation, at, api.ALARMS, None, api.AlarmsReply)
     none = f"no alarms at {reply.asked}"
     title = f"As kept at {reply.asked}"
-    print_listing(_listing(api.AlarmLine, reply.alarms, title=title, none=none), output)
+    print_listing(listing_of(api.AlarmLine, reply.alarms, title=title, none=none), output)
     if reply.elsewhere:
         say(f"other streams are answered at {', '.join(reply.elsewhere)}: ask there with --at")
 
@@ -190,7 +176,7 @@ def resume(
     from headwater.cli.reach import command
 
     reply = command(federation, at, lambda ask, signature: resume_stream(ask, stream, signature))
-    print_listing(_listing(api.Installed, reply.installed), output)
+    print_listing(listing_of(api.Installed, reply.installed), output)
 
 
 def read_sql(file: Path) -> str:
@@ -203,7 +189,7 @@ def read_sql(file: Path) -> str:
         raise ConfigurationError(f"{file}: wanted UTF-8 text: {error}") from error
 
 
-def _listing(
+def listing_of(
     kind: type[msgspec.Struct], values: tuple[Any, ...], *, title: str = "",
     none: str = "nothing to show", seldom: frozenset[str] = frozenset(),
 ) -> Listing:  # fmt: skip

@@ -1,0 +1,139 @@
+"""``headwater run`` of a file that runs already: nothing begins anew unasked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.agent import control_api as api
+from headwater.agent import operator_client
+from headwater.cli import main, reach, run_command
+
+HEAD = "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');\n"
+COUNT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');\n"
+FILE = f"{HEAD}CREATE STREAM a AS\n{COUNT}CREATE STREAM b AS\n{COUNT}"
+
+
+def running(stream: str) -> api.Installed:
+    return api.Installed(stream, f"{stream}@fra#1", "fra", "2026-05-04T12:00:00Z", 2)
+
+
+def compared(stream: str, state: str) -> api.Compared:
+    text = f"CREATE STREAM {stream} AS\n{COUNT}"
+    if state == api.NEW:
+        return api.Compared(stream, state, text)
+    return api.Compared(
+        stream, state, text, text.replace("minute", "hour") if state == api.CHANGED else text,
+        (running(stream),), begins="with the window from 2026-05-04T13:00:00Z",
+        results=(f"/fed/fra/state/results/{stream}",),
+    )  # fmt: skip
+
+
+class Federation:
+    """An agent of which only the answers to ``compare`` and ``run`` are known."""
+
+    def __init__(self, **states: str) -> None:
+        self._states = states
+        self.installed: list[str] = []
+        """The texts that were run."""
+
+    def ask(self, federation: Any, site: Any, name: str, request: Any, reply: Any) -> Any:
+        assert name == api.COMPARE
+        return api.ComparedReply(tuple(compared(*item) for item in self._states.items()))
+
+    def command(self, federation: Any, site: Any, give: Callable[..., Any]) -> Any:
+        return give(None, None)
+
+    def run_statements(self, ask: Any, text: str, signature: Any) -> api.RunReply:
+        self.installed.append(text)
+        found = [name for name in self._states if f"CREATE STREAM {name} " in text]
+        new = [api.Installed(name, f"{name}@fra#9", "fra", "…", 2) for name in found]
+        return api.RunReply(tuple(new))
+
+
+Run = Callable[..., tuple[int, str, str, Federation]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*options: str, **states: str) -> tuple[int, str, str, Federation]:
+        federation = Federation(**states)
+        monkeypatch.setattr(reach, "ask", federation.ask)
+        monkeypatch.setattr(reach, "command", federation.command)
+        monkeypatch.setattr(operator_client, "run_statements", federation.run_statements)
+        file = tmp_path / "queries.sql"
+        file.write_text(FILE)
+        with pytest.raises(SystemExit) as ended:
+            main.main(["run", str(file), *options])
+        return int(ended.value.code or 0), *capsys.readouterr(), federation
+
+    return run
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    """Somebody sits at a terminal."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(run_command.typer, "confirm", lambda *_, **__: answer == "y")
+
+
+def test_a_file_that_runs_as_it_is_changes_nothing(run: Run) -> None:
+    code, out, err, federation = run(a=api.SAME, b=api.SAME)
+    assert (code, federation.installed) == (0, [])
+    assert "a runs as it is written, as a@fra#1, and goes on" in err
+    assert "nothing is changed" in err
+    assert [json.loads(line)["change"] for line in out.splitlines()] == ["unchanged", "unchanged"]
+
+
+def test_what_has_changed_is_refused_where_nobody_can_be_asked(run: Run) -> None:
+    code, out, err, federation = run(a=api.SAME, b=api.CHANGED)
+    assert (code, out, federation.installed) == (main.EXIT_REFUSED, "", [])
+    assert "-SELECT count(*) AS n FROM s GROUP BY window(ts, '1 hour');" in err
+    assert "+SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');" in err
+    assert "b@fra#1 ends now" in err
+    assert "begins with the window from 2026-05-04T13:00:00Z" in err
+    assert "stay in /fed/fra/state/results/b" in err
+    assert "there is no terminal to ask on; nothing is changed" in err
+    assert "headwater run --replace" in err
+
+
+def test_replace_installs_what_has_changed_and_only_that(run: Run) -> None:
+    code, out, err, federation = run("--replace", a=api.SAME, b=api.CHANGED)
+    assert code == 0
+    (text,) = federation.installed
+    assert "CREATE STREAM b" in text
+    assert "CREATE STREAM a" not in text
+    assert "b has changed. If it is replaced" in err, "it is shown all the same"
+    assert [json.loads(line)["change"] for line in out.splitlines()] == [
+        "unchanged",
+        "replaces b@fra#1",
+    ]
+
+
+def test_a_stream_that_was_added_to_a_file_comes_beside_the_others(run: Run) -> None:
+    code, out, err, federation = run(a=api.SAME, b=api.NEW)
+    assert (code, len(federation.installed)) == (0, 1)
+    assert "CREATE STREAM a" not in federation.installed[0]
+    assert "has changed" not in err
+    assert json.loads(out.splitlines()[-1])["change"] == "installed"
+
+
+@pytest.mark.parametrize(("answer", "code", "count"), [("y", 0, 1), ("n", 1, 0)])
+def test_at_a_terminal_it_is_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, count: int
+) -> None:
+    answered(monkeypatch, answer)
+    ended, _, err, federation = run(a=api.CHANGED)
+    assert (ended, len(federation.installed)) == (code, count)
+    assert ("nothing is changed" in err) == (answer == "n")
+
+
+def test_statements_that_may_not_be_read_are_not_shown() -> None:
+    hidden = api.Compared("a", api.CHANGED, "text", "", (running("a"),), begins="with x")
+    text = run_command.difference(hidden, "f.sql")
+    assert "you may not read this stream" in text
+    assert "---" not in text
