@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.agent.control import YEARS_US, ControlDesk, iso, window_named
+from headwater.agent.control import YEARS_US, ControlDesk, window_named
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
+from headwater.agent.time_text import iso
 from headwater.errors import ConfigurationError
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld

@@ -106,7 +106,8 @@ class Desk:
             raise ZeroDivisionError
         self.answered.append(name)
         if name == api.STREAMS:
-            return {"streams": [{"id": str(one.id)} for one in self._live]}
+            former = [{"stream": "web_old"}, {"stream": "old"}]
+            return {"streams": [{"id": str(one.id)} for one in self._live], "former": former}
         if name == api.COMPARE:
             words = {"former_text": "its words", "results": ("its place",)}
             return {"streams": [{"stream": payload["text"], **words}]}
@@ -168,8 +169,9 @@ def test_rights_are_those_of_what_was_compiled_and_of_what_lives(tmp_path: Path)
         desk.ask(api.WATCH, who("web"), stream=str(named("pay").id))
     with pytest.raises(NotAuthorised, match="install all streams"):
         desk.ask("something new", who("web"))
-    (shown,) = desk.ask(api.STREAMS, who("web"))["streams"]
-    assert shown["id"] == str(named("web_hits").id)
+    reply = desk.ask(api.STREAMS, who("web"))
+    assert [one["id"] for one in reply["streams"]] == [str(named("web_hits").id)]
+    assert [one["stream"] for one in reply["former"]] == ["web_old"]
 
 
 def test_whoever_may_install_and_not_read_is_not_shown_what_runs(tmp_path: Path) -> None:

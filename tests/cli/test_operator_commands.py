@@ -112,7 +112,10 @@ class Agents:
             return self._events([msgspec.to_builtins(event)] * 2)
         if name == api.STREAMS:
             line = api.StreamLine("requests", "requests@fra#1", "fra", "10 s", answered=3)
-            return msgspec.to_builtins(api.StreamsReply((line,)))
+            past = api.FormerLine(
+                "requests", "requests@fra#0", "2026-05-04T12:00:00Z", 41, "…", "…", "/fra/results"
+            )
+            return msgspec.to_builtins(api.StreamsReply((line,), site, (past,), ("lhr",)))
         if name == api.SITES:
             return msgspec.to_builtins(api.SitesReply(site, ()))
         if name == api.ALARMS:
@@ -158,6 +161,15 @@ def test_streams_are_listed_as_json_in_a_pipe_and_as_a_table_on_request(headwate
     assert json.loads(out)["stream"] == "requests"
     assert json.loads(out)["answered"] == 3
     assert "│ requests@fra#1 │" in headwater("streams", "-o", "table")[1]
+
+
+def test_former_streams_are_listed_with_where_their_answers_lie(headwater: Command) -> None:
+    code, out, err = headwater("streams", "--former")
+    assert (code, json.loads(out)["id"], json.loads(out)["windows"]) == (0, "requests@fra#0", 41)
+    assert "other streams are answered at lhr" in err
+    table = headwater("streams", "--former", "-o", "table")[1]
+    assert "Ended, with answers at fra" in table
+    assert "/fra/results" in table
 
 
 def test_the_home_is_asked_unless_another_site_is_named(

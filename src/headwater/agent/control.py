@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from textwrap import indent
 from typing import Any, TypeVar
 
@@ -20,6 +19,7 @@ from headwater.agent.alarm_lines import alarm_lines, roots_elsewhere
 from headwater.agent.comparing import compared
 from headwater.agent.death_book import Death
 from headwater.agent.explain_trees import trees_text
+from headwater.agent.former import former_lines
 from headwater.agent.giving import give, prepared, prepared_removal
 from headwater.agent.install import (
     compile_here,
@@ -28,6 +28,7 @@ from headwater.agent.install import (
     usable_coordinates,
 )
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.time_text import iso
 from headwater.algebra.coordinate import Coordinate
 from headwater.edge.record import RUNNING
 from headwater.errors import ConfigurationError, HeadwaterError
@@ -107,7 +108,8 @@ class ControlDesk:
         if name == api.EXPLAIN:
             return _plain(_explain(runtime, _asked(payload, api.ExplainRequest)))
         if name == api.STREAMS:
-            return _plain(await asyncio.to_thread(_streams, runtime))
+            request = _asked(payload, api.StreamsRequest)
+            return _plain(await asyncio.to_thread(_streams, runtime, former=request.former))
         if name == api.SITES:
             return _plain(_sites(runtime))
         if name == api.ALARMS:
@@ -172,10 +174,15 @@ def _explained(runtime: SiteRuntime, query: Query) -> str:
     return text
 
 
-def _streams(runtime: SiteRuntime) -> api.StreamsReply:
+def _streams(runtime: SiteRuntime, *, former: bool) -> api.StreamsReply:
     live = runtime.node.peer.live_queries().values()
     lines = [_stream_line(runtime, one.query) for one in live]
-    return api.StreamsReply(tuple(sorted(lines, key=lambda line: line.id)))
+    return api.StreamsReply(
+        tuple(sorted(lines, key=lambda line: line.id)),
+        asked=runtime.site,
+        former=former_lines(runtime) if former else (),
+        elsewhere=roots_elsewhere(runtime),
+    )
 
 
 def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
@@ -191,7 +198,10 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     )  # fmt: skip
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line
-    envelopes = [e for _, e in _reader(runtime, query).newest() if e.query == str(query.id)]
+    published = [envelope for _, envelope in _reader(runtime, query).newest()]
+    envelopes = [envelope for envelope in published if envelope.query == str(query.id)]
+    others = {envelope.query for envelope in published} - set(runtime.node.peer.live_queries())
+    line = msgspec.structs.replace(line, former=len(others))
     if not envelopes:
         return line
     newest = envelopes[-1]
@@ -466,14 +476,6 @@ def _elsewhere(runtime: SiteRuntime, query: Query) -> api.Elsewhere:
 
 def _reader(runtime: SiteRuntime, query: Query) -> ResultsReader:
     return ResultsReader(runtime.stores.results_directory / query.id.name)
-
-
-def iso(time_us: int) -> str:
-    """A time of microseconds since 1970 as text, without parts that are zero."""
-    at = datetime.fromtimestamp(time_us / 1e6, UTC)
-    return at.isoformat(timespec="milliseconds" if at.microsecond else "seconds").replace(
-        "+00:00", "Z"
-    )
 
 
 def _asked(payload: dict[str, Any], kind: type[T]) -> T:

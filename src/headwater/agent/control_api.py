@@ -132,11 +132,40 @@ class StreamLine(msgspec.Struct, frozen=True):
     """That stand at its root: ``headwater alarms`` there has them."""
     clocks: str = ""
     """By age: where the root's clock is unconfirmed, as the root knows it."""
+    former: int = 0
+    """Former queries of this name of which answers are left: ``headwater streams --former``."""
+
+
+class FormerLine(msgspec.Struct, frozen=True):
+    """A query that was replaced or removed, and of which answers are left."""
+
+    stream: str
+    id: str
+    ended: str
+    """When it last answered, as text."""
+    windows: int
+    """That have an answer."""
+    first: str
+    newest: str
+    """The starts of the first and of the newest of them, as text."""
+    results: str
+    """The directory that they lie in, at the agent that answers."""
+
+
+class StreamsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    former: bool = False
+    """Former queries are wanted, too."""
 
 
 class StreamsReply(msgspec.Struct, frozen=True):
     streams: tuple[StreamLine, ...]
     """Counts are known at the root of a stream; elsewhere they are 0."""
+    asked: str = ""
+    """The agent that answers."""
+    former: tuple[FormerLine, ...] = ()
+    """That were answered there."""
+    elsewhere: tuple[str, ...] = ()
+    """Other agents at which streams are answered."""
 
 
 class SiteLine(msgspec.Struct, frozen=True):

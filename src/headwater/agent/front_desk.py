@@ -115,13 +115,21 @@ class FrontDesk:
         return _of(right, found) or [Asked(right, stream)]
 
     def _readable(self, reply: Any, caller: Caller) -> Any:
+        """Of a former query the source is not known any more: those are for whoever may read every
+        source."""
         hidden = {
             str(query.id)
             for query in self._live()
             for asked in _of(Right.READ, [query])
             if self._rights.objection(caller.identity, asked) is not None
         }
-        return {**reply, "streams": [one for one in reply["streams"] if one["id"] not in hidden]}
+        former = [
+            one
+            for one in reply.get("former", ())
+            if self._may_read(caller, Asked(Right.READ, one["stream"]))
+        ]
+        shown = [one for one in reply["streams"] if one["id"] not in hidden]
+        return {**reply, "streams": shown, "former": former}
 
     def _readable_words(self, reply: Any, caller: Caller) -> Any:
         """Whoever may install a stream may not have the right to read what runs under its name."""

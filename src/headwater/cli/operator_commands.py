@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -25,6 +25,9 @@ from headwater.cli.output import (
 from headwater.errors import ConfigurationError
 from headwater.shown_text import shown_line
 
+if TYPE_CHECKING:
+    from headwater.agent.control_api import StreamsReply
+
 Federation = Annotated[
     Path | None,
     typer.Option("--federation", "-f", help="Its directory; default: the one last brought up."),
@@ -34,7 +37,7 @@ At = Annotated[
 ]
 File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
 Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
-TROUBLES = frozenset(("part", "trouble", "spark_deaths", "unread", "alarms", "clocks"))
+TROUBLES = frozenset(("part", "trouble", "spark_deaths", "unread", "alarms", "clocks", "former"))
 """Of a stream, what a table shows only where there is some."""
 
 
@@ -64,15 +67,39 @@ def explain(
         print_objects({"plan": plan} for plan in reply.plans)
 
 
-def streams(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
-    """List the streams, with what has been answered."""
+def streams(
+    former: Annotated[
+        bool, typer.Option("--former", help="Those that were replaced or removed, instead.")
+    ] = False,
+    federation: Federation = None,
+    at: At = None,
+    output: ListingOutput = None,
+) -> None:
+    """List the streams, with what has been answered.
+
+    With --former those that have ended and of which answers are left: how many windows, and where.
+    """
     from headwater.agent import control_api as api
     from headwater.cli.reach import ask
 
-    reply = ask(federation, at, api.STREAMS, None, api.StreamsReply)
+    request = api.StreamsRequest(former=True) if former else None
+    reply = ask(federation, at, api.STREAMS, request, api.StreamsReply)
+    if former:
+        _print_former(reply, output)
+        return
     none = "no streams; install some with: headwater run FILE"
     listing = listing_of(api.StreamLine, reply.streams, none=none, seldom=TROUBLES)
     print_listing(listing, output)
+
+
+def _print_former(reply: StreamsReply, output: OutputFormat | None) -> None:
+    from headwater.agent.control_api import FormerLine
+
+    title = f"Ended, with answers at {reply.asked}"
+    none = f"no answers of former streams at {reply.asked}"
+    print_listing(listing_of(FormerLine, reply.former, title=title, none=none), output)
+    if reply.elsewhere:
+        say(f"other streams are answered at {', '.join(reply.elsewhere)}: ask there with --at")
 
 
 def sites(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
