@@ -22,6 +22,7 @@ from headwater.plan.roster import Roster, Site
 from headwater.root.envelope import Envelope
 from headwater.spark.central import central_answers
 from headwater.store.results import ResultsReader
+from headwater.store.site_files import paths_below
 
 if TYPE_CHECKING:
     from headwater.spark.session import RunningSpark
@@ -148,7 +149,8 @@ def _check_against_reference(
     spark: RunningSpark, query: Query, logs: Logs, results: Path, answers: dict[int, Envelope]
 ) -> None:
     """When their windows come the records count, and all windows equal plain Spark's."""
-    reference = central_answers(spark.session, query, list(logs.folders.values()))
+    files = paths_below(logs.folders.values(), query.source.path)
+    reference = central_answers(spark.session, query, files)
     reader = ResultsReader(results)
     checked = 0
     for seq, envelope in reader.newest():

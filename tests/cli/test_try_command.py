@@ -307,14 +307,14 @@ def test_one_spark_names_the_files_that_it_left_alone(
 ) -> None:
     (tmp_path / "oslo").mkdir()
     for number in range(7):
-        (tmp_path / "oslo" / f"sales{number}.csv.xz").write_bytes(b"x")
+        (tmp_path / "oslo" / f"sales{number}.csv.zip").write_bytes(b"x")
     monkeypatch.setattr(try_module, "central_finished", lambda *_: Finished())
     file = tmp_path / "sales.sql"
     file.write_text(SALES.replace("'sales.csv'", "'sales*'"))
     code = run_try(monkeypatch, "--central", "--sites", str(tmp_path), file=file)
     said = capsys.readouterr().err
     assert code == 0
-    assert f"revenue: {tmp_path}/oslo/sales0.csv.xz was not read: can't be expanded here" in said
+    assert f"revenue: {tmp_path}/oslo/sales0.csv.zip was not read: can't be expanded here" in said
     assert said.count("was not read") == try_command.LEFT_ALONE_SHOWN
     assert "revenue: 2 files more were not read" in said
 
@@ -342,3 +342,19 @@ def _pieces() -> int:
         for line in file.read_text().splitlines()
     ]
     return sum(int(fields[2]) for fields in lines if len(fields) == 4)
+
+
+def test_a_path_that_no_site_has_below_its_folder_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """By both ways, before a Spark is started."""
+    for name in ("oslo", "rome"):
+        (tmp_path / "sites" / name).mkdir(parents=True)
+    file = tmp_path / "sales.sql"
+    for path in ("/etc/passwd", f"{tmp_path}/sites/oslo/sales.csv"):
+        file.write_text(SALES.replace("'sales.csv'", f"'{path}'"))
+        for way in ((), ("--central",)):
+            code = run_try(monkeypatch, *way, "--sites", str(tmp_path / "sites"), file=file)
+            said = capsys.readouterr().err
+            assert code != 0
+            assert f"{path!r} is not below {tmp_path}/sites/" in said

@@ -23,6 +23,7 @@ from headwater.spark.parse import Parser
 from headwater.spark.root_part import RootSpark
 from headwater.spark.site_sql import with_high_time, with_site
 from headwater.spark.tally import tallies
+from headwater.store.site_files import paths_below
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -303,7 +304,7 @@ def test_site_parts_merged_and_finished_equal_one_plain_spark(
     outcomes = runner.run([site(box.directory.name, box, *queries) for box in boxes])
     for query in queries:
         answers = RootSpark(spark).finish(query, windows_of(query, outcomes))
-        reference = central_answers(spark, query, folders)
+        reference = central_answers(spark, query, paths_below(folders, query.source.path))
         assert answers.keys() == reference.keys()
         for window, answer in answers.items():
             assert difference(answer, reference[window]) is None

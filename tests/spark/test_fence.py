@@ -138,9 +138,9 @@ def test_the_reference_has_the_same_fence(spark: SparkSession, tmp_path: Path) -
     query = per_domain()
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text("".join(f"{line}\n" for line in LINES))
-    folders = [tmp_path / "logs"]
-    found = central_answers(spark, query, folders, before_us=FENCE.refused_us)
-    everything = central_answers(spark, query, folders)
+    files = [tmp_path / "logs" / "a.csv"]
+    found = central_answers(spark, query, files, before_us=FENCE.refused_us)
+    everything = central_answers(spark, query, files)
     refused = everything.keys() - found.keys()
     assert {query.window.window_start_us(window) for window in refused} == {
         us("2026-05-01T13:30:00Z"),

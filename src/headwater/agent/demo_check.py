@@ -15,6 +15,7 @@ from headwater.plan.query import Query
 from headwater.spark.central import central_answers
 from headwater.spark.session import RunningSpark
 from headwater.store.results import ResultsReader
+from headwater.store.site_files import paths_below
 
 
 class DemoRecord(msgspec.Struct, frozen=True):
@@ -41,7 +42,8 @@ def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
 
 
 def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVerdict:
-    reference = central_answers(spark.session, query, list(record.logs.values()))
+    files = paths_below(record.logs.values(), query.source.path)
+    reference = central_answers(spark.session, query, files)
     reader = ResultsReader(record.results / query.id.name)
     newest = {envelope.window: (seq, envelope) for seq, envelope in reader.newest()}
     assert query.begin_pane is not None, "the demo's queries begin at a time"

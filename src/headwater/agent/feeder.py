@@ -373,7 +373,8 @@ class Feeder:
             await self._inputs.forget(key, leaving.input)
             del self._leaving[key]
         closed = self._sources.closed_to(followed.source)
-        opened = await self._inputs.open(followed.first, *followed.place, closed)
+        reach = self._sources.reach_of(followed.source)
+        opened = await self._inputs.open(followed.first, *followed.place, closed, reach)
         if not self._is_current(followed):
             opened.close()
             self._leaving.setdefault(key, Leaving(None))

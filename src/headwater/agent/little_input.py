@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headwater.plan.compressed import is_compressed
 from headwater.plan.query import Query
-from headwater.spark.central import files_of
+from headwater.store.site_files import found_below
 
 LITTLE_BYTES_MAX = 64 << 20
 EXPANDS = 8
@@ -33,6 +33,5 @@ def is_little(queries: Iterable[Query], folders: Sequence[Path]) -> bool:
 def _sizes(queries: Iterable[Query], folders: Sequence[Path]) -> Iterator[int]:
     of_source = {query.source.name: query for query in queries}
     for query in of_source.values():
-        for folder in folders:
-            for path in files_of(query, folder):
-                yield path.stat().st_size * (EXPANDS if is_compressed(path.name) else 1)
+        for found in found_below(folders, query.source.path):
+            yield found.size * (EXPANDS if is_compressed(found.path) else 1)

@@ -19,6 +19,7 @@ from headwater.plan.glob_overlap import Parts, is_within, literal_parts, may_ove
 from headwater.plan.globs import glob_fault, has_magic
 from headwater.plan.query import Source
 from headwater.store.closed_files import ClosedFiles, Place
+from headwater.store.directories import Reach
 
 
 class SiteSources:
@@ -61,8 +62,8 @@ class SiteSources:
     def place(self, source: Source) -> tuple[Path, str]:
         """(directory, glob below it). Raises if it leads outside.
 
-        A relative path lies below the data directory; an absolute one below an open directory, or
-        within a declared path.
+        A relative path lies below the data directory; an absolute one below that or an open
+        directory, or within a declared path.
         """
         fault = glob_fault(source.path)
         if fault is not None:
@@ -70,9 +71,9 @@ class SiteSources:
         path = PurePath(source.path)
         if not path.is_absolute():
             return Path(self._config.data), source.path
-        for directory in self._config.open:
-            if path.is_relative_to(directory):
-                return Path(directory), str(path.relative_to(directory))
+        for directory in map(Path, (*self._config.open, self._config.data)):
+            if path.is_relative_to(directory.absolute()):
+                return directory, str(path.relative_to(directory.absolute()))
         if path.root == "/" and self.declared(source) is not None:
             return self._below(source) or _split(path)
         opened = ", ".join(self._config.open) or "none"
@@ -87,6 +88,13 @@ class SiteSources:
         places = {name: self._place_of(one.source) for name, one in self._declared.items()}
         mine = [] if own is None else [places.pop(own.name)]
         return ClosedFiles(list(places.values()), own=mine) if places else None
+
+    def reach_of(self, source: Source) -> Reach | None:
+        """Where links may lead: to what is open here. A declared source is the site's own word, and
+        so are the links in it: None, anywhere."""
+        if self.declared(source) is not None:
+            return None
+        return Reach([self._config.data, *self._config.open])
 
     def _ways_of(self, source: Source) -> set[Parts]:
         """A declared path as it is written, and by the true path of where its signs begin."""
@@ -111,8 +119,8 @@ class SiteSources:
         if not path.is_absolute():
             return Path(self._config.data), source.path
         for directory in map(Path, (*self._config.open, self._config.data)):
-            if path.is_relative_to(directory):
-                return directory, str(path.relative_to(directory))
+            if path.is_relative_to(directory.absolute()):
+                return directory, str(path.relative_to(directory.absolute()))
         return None
 
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 from headwater.agent.threads import done_by
 from headwater.plan.query import Query
 from headwater.store.cuts import CutLog
+from headwater.store.directories import Reach
 from headwater.store.finite import FiniteInput
 from headwater.store.follow import LogFollower
 from headwater.store.listing import Closed
@@ -40,10 +41,16 @@ class SourceInputs:
         return await done_by(self._poller, work)
 
     async def open(
-        self, query: Query, directory: Path, pattern: str, closed: Closed | None = None
+        self,
+        query: Query,
+        directory: Path,
+        pattern: str,
+        closed: Closed | None = None,
+        reach: Reach | None = None,
     ) -> SourceInput:
-        """``closed``: files that the source does not read though its path names them."""
-        return await self.beside(lambda: self._open(query, directory, pattern, closed))
+        """``closed``: files that the source does not read though its path names them; ``reach``:
+        where links may lead, None: anywhere."""
+        return await self.beside(lambda: self._open(query, directory, pattern, closed, reach))
 
     async def poll(self, source: SourceInput, *, now_s: float) -> Poll:
         return await self.beside(lambda: source.poll(now_s=now_s))
@@ -57,17 +64,23 @@ class SourceInputs:
         self._poller.submit(lambda: None).result()
 
     def _open(
-        self, query: Query, directory: Path, pattern: str, closed: Closed | None
+        self,
+        query: Query,
+        directory: Path,
+        pattern: str,
+        closed: Closed | None,
+        reach: Reach | None,
     ) -> SourceInput:
         name = query.source.name
         if query.ends:
             return FiniteInput(
-                self._cuts, source=name, directory=directory, pattern=pattern, closed=closed
-            )
+                self._cuts, source=name, directory=directory, pattern=pattern, closed=closed,
+                reach=reach,
+            )  # fmt: skip
         start = Start.BEGINNING if query.begin_pane is None else Start.END
         return LogFollower(
             self._cuts, source=name, directory=directory, pattern=pattern, start=start,
-            closed=closed,
+            closed=closed, reach=reach,
         )  # fmt: skip
 
     def _forget(self, name: str, source: SourceInput | None) -> None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from math import isqrt
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import msgspec
 import pyarrow as pa
@@ -35,16 +35,17 @@ from headwater.frontend.compile import compile_statements
 from headwater.net.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
-from headwater.plan.query import Query
+from headwater.plan.query import Query, Source
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
 from headwater.root.envelope import Envelope, LeftOut
 from headwater.spark.bad_groups import Finished
-from headwater.spark.central import central_finished, left_alone
+from headwater.spark.central import central_finished
 from headwater.spark.jvm_end import Cause
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.store.disk import ScratchDisk
 from headwater.store.results import ResultsReader
+from headwater.store.site_files import look_below, paths_below
 
 ROOT = "root"
 """The site that answers; it has no data of its own."""
@@ -91,9 +92,8 @@ class StreamResult(msgspec.Struct, frozen=True):
     """By window, also of those without rows: groups that could not be computed."""
     failed: dict[str, str] = {}
     """By site, where Spark could not run the query on some of its records: Spark's words."""
-    left_alone: tuple[Path, ...] = ()
-    """Files that one plain Spark did not read, since nobody can expand them; sites name theirs in
-    the log."""
+    left_alone: tuple[tuple[str, str], ...] = ()
+    """(path, reason) of files that one plain Spark did not read; sites name theirs in the log."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -157,7 +157,8 @@ def try_central(
                 )
                 for window in sorted(rows)
             )
-            alone = tuple(one for path in folders.values() for one in left_alone(query, path))
+            looks = [look_below(path, query.source.path) for path in folders.values()]
+            alone = tuple(one for look in looks for one in sorted(look.refused.items()))
             results.append(
                 StreamResult(query, windows, left_out=finished.left_out, left_alone=alone)
             )
@@ -166,7 +167,7 @@ def try_central(
 
 def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
     try:
-        return central_finished(spark.session, query, folders)
+        return central_finished(spark.session, query, paths_below(folders, query.source.path))
     except Exception:
         # The sockets of a dying JVM close before the process is gone.
         if spark.ends_within(GONE_S):
@@ -241,7 +242,21 @@ def site_folders(directory: Path) -> dict[str, Path]:
 
 def _compile(text: str, folders: dict[str, Path]) -> list[Query]:
     """Refusals come before Spark is started."""
-    return list(_compiled(text, tuple(folders)))
+    queries = list(_compiled(text, tuple(folders)))
+    for query in queries:
+        _refuse_outside(query.source, folders)
+    return queries
+
+
+def _refuse_outside(source: Source, folders: dict[str, Path]) -> None:
+    """A path that begins at the root of the file system is the same at every site."""
+    path = PurePath(source.path)
+    for folder in folders.values() if path.is_absolute() else ():
+        if not path.is_relative_to(folder.absolute()):
+            raise ConfigurationError(
+                f"source {source.name}: wanted a path below each site's folder, such as "
+                f"{path.name!r}; {source.path!r} is not below {folder.absolute()}"
+            )
 
 
 @lru_cache(maxsize=1)

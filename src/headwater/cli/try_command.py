@@ -103,10 +103,8 @@ def left_out_lines(result: StreamResult) -> list[str]:
 
 def left_alone_lines(result: StreamResult) -> list[str]:
     """What is said of files that were not read, up to a limit."""
-    from headwater.plan.compressed import WHY_LEFT_ALONE
-
     name, alone = result.query.id.name, result.left_alone
-    lines = [f"{name}: {path} was not read: {WHY_LEFT_ALONE}" for path in alone[:LEFT_ALONE_SHOWN]]
+    lines = [f"{name}: {path} was not read: {reason}" for path, reason in alone[:LEFT_ALONE_SHOWN]]
     rest = len(alone) - LEFT_ALONE_SHOWN
     return [*lines, f"{name}: {rest} files more were not read"] if rest > 0 else lines
 

@@ -1,7 +1,8 @@
 """The reference: the same question by one plain Spark over all files of all sites.
 
-It shares with the site part what decides on records, the parser, and nothing else: no panes, no
-partial aggregates, no cubes. ``try --compare`` and the demo hold every answer against it.
+It shares with the site part what decides on records, the parser, and which files they are
+(``store/site_files.py``), and nothing else: no panes, no partial aggregates, no cubes.
+``try --compare`` and the demo hold every answer against it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import question_of
-from headwater.plan.compressed import can_be_read
-from headwater.plan.globs import plain_glob
 from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 from headwater.plan.query import Query
 from headwater.root.envelope import LeftOut
@@ -33,16 +32,16 @@ GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
 
 
 def central_answers(
-    session: SparkSession, query: Query, folders: Sequence[Path], *, before_us: int | None = None
+    session: SparkSession, query: Query, files: Sequence[Path], *, before_us: int | None = None
 ) -> dict[int, pa.Table]:
     """The answer's rows for each window that has any; see ``central_finished``."""
-    return central_finished(session, query, folders, before_us=before_us).rows
+    return central_finished(session, query, files, before_us=before_us).rows
 
 
 def central_finished(
-    session: SparkSession, query: Query, folders: Sequence[Path], *, before_us: int | None = None
+    session: SparkSession, query: Query, files: Sequence[Path], *, before_us: int | None = None
 ) -> Finished:
-    """The answers of all windows; the source's path is below each folder.
+    """The answers of all windows over these files: those that the sites find.
 
     ``before_us`` is the fence of the sites that it is compared with: records from there on are
     refused. A finite input has none.
@@ -52,7 +51,6 @@ def central_finished(
     of a single record can't be computed, and ``SparkFailed`` for anything else.
     """
     own = apply_settings(session, dict(query.settings))
-    files = [path for folder in folders for path in files_of(query, folder)]
     if not files:
         return Finished()
     parser = Parser(query.source, (frozenset(query.columns_used),))
@@ -88,24 +86,3 @@ def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
         if is_of_a_value(error):
             raise GroupFailed(where, message_of(error)) from error
         raise SparkFailed(f"{where}: {message_of(error)}") from error
-
-
-def files_of(query: Query, folder: Path) -> list[Path]:
-    """The files that the source names below this folder, by their names; what sites leave alone
-    because nobody can expand it is left alone here, too."""
-    return [path for path in _named(query, folder) if can_be_read(path.name)]
-
-
-def left_alone(query: Query, folder: Path) -> list[Path]:
-    """Those that it names as well, and nobody can expand: for whoever tells people."""
-    return [path for path in _named(query, folder) if not can_be_read(path.name)]
-
-
-def _named(query: Query, folder: Path) -> list[Path]:
-    path = plain_glob(query.source.path)
-    if Path(path).is_absolute():
-        base = Path(path).anchor
-        found = Path(base).glob(path[len(base) :])
-    else:
-        found = folder.glob(path)
-    return sorted(one for one in found if one.is_file())

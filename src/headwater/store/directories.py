@@ -6,8 +6,9 @@ directory in which the walk begins, if it is not there: that is where a source's
 and perhaps will be once its file system is mounted. Deeper ones that are not there are no news.
 
 Each part of the pattern stands for one folder, so ``*``, ``?`` and ``[…]`` never cross a ``/``;
-``**`` is any number of folders, also none. Links to directories are followed; below ``**`` each
-directory is entered once, so that a link to a folder above it ends the walk instead of turning it.
+``**`` is any number of folders, also none. Links to directories are followed as far as the source
+may reach; below ``**`` each directory is entered once, so that a link to a folder above it ends the
+walk instead of turning it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import fnmatch
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
@@ -28,10 +29,33 @@ DIRECTORIES_MAX = 20_000
 """Of one source; further ones are not listed, and said to be."""
 
 
+LEADS_OUT = (
+    "leads out of what this source may read, by a link; put what it leads to below the directory "
+    "of the path, or add its directory to sources.open"
+)
+
+
+class Reach:
+    """The directories below which a source's files truly are, whatever links lead there."""
+
+    def __init__(self, directories: Iterable[str | Path]) -> None:
+        self._true = tuple(f"{os.path.realpath(one).rstrip('/')}/" for one in directories)
+
+    def has(self, path: str) -> bool:
+        """Whether this path, by whatever links, leads to one of them or below."""
+        return f"{os.path.realpath(path)}/".startswith(self._true)
+
+
 class Walk:
     """Made for one look at a source, then dropped: a directory is listed once in a walk."""
 
-    def __init__(self, disk: Disk, directory: Path, parts: tuple[str, ...]) -> None:
+    def __init__(
+        self, disk: Disk, directory: Path, parts: tuple[str, ...], *, reach: Reach | None = None
+    ) -> None:
+        """``reach``: where links may lead; None: anywhere."""
+        self.outside: list[str] = []
+        """Directories that were not entered, for a link in their path leads out of reach."""
+        self._reach = reach
         self.listed: dict[str, int] = {}
         """Directories that were listed, with their devices."""
         self.unlisted: dict[str, str] = {}
@@ -97,6 +121,9 @@ class Walk:
     def _listed_now(self, directory: str) -> list[os.DirEntry[str]]:
         if len(self._entries) >= DIRECTORIES_MAX:
             self.unlisted[directory] = f"more than {DIRECTORIES_MAX} directories"
+            return []
+        if self._reach is not None and not self._reach.has(directory):
+            self.outside.append(directory)
             return []
         try:
             before = self._disk.stat(directory)

@@ -18,7 +18,7 @@ from pathlib import Path
 from headwater.errors import DiskFull
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
-from headwater.store.directories import leads_nowhere, reason_of
+from headwater.store.directories import Reach, leads_nowhere, reason_of
 from headwater.store.disk import Disk
 from headwater.store.listing import FILES_MAX, Closed, Found, Glob, Listing
 from headwater.store.poll import REFUSED_SHOWN_MAX, Poll
@@ -39,11 +39,14 @@ class FiniteInput:
         pattern: str,
         disk: Disk | None = None,
         closed: Closed | None = None,
+        reach: Reach | None = None,
     ) -> None:
         self.source = source
         self._cuts = cuts
         self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, compressed=True, closed=closed)
+        self._glob = Glob(
+            directory, pattern, disk=self._disk, compressed=True, closed=closed, reach=reach
+        )
         self._state = cuts.open_source(source, ends=True)
         self._refused: dict[str, str] = {}
         """As it was when the files were registered, in this process: nothing is looked at later."""

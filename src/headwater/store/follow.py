@@ -18,6 +18,7 @@ from headwater.errors import DiskFull, StoreBroken, StoreError
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
 from headwater.store.cutting import Cutter, Reading
+from headwater.store.directories import Reach
 from headwater.store.disk import Disk
 from headwater.store.followed_file import Followed
 from headwater.store.listing import Closed, Glob, Listing, joined
@@ -46,12 +47,15 @@ class LogFollower:
         config: FollowConfig | None = None,
         disk: Disk | None = None,
         closed: Closed | None = None,
+        reach: Reach | None = None,
     ) -> None:
         self.source = source
         self._cuts = cuts
         self._config = config or FollowConfig()
         self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, compressed=False, closed=closed)
+        self._glob = Glob(
+            directory, pattern, disk=self._disk, compressed=False, closed=closed, reach=reach
+        )
         self._state = cuts.open_source(source)
         self._watch = Watch(
             cuts.files(self._state),

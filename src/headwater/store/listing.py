@@ -19,7 +19,15 @@ import msgspec
 
 from headwater.errors import ConfigurationError
 from headwater.plan.compressed import WHY_LEFT_ALONE, expanded_suffix, is_compressed
-from headwater.store.directories import Walk, base_of, is_match, leads_nowhere, reason_of
+from headwater.store.directories import (
+    LEADS_OUT,
+    Reach,
+    Walk,
+    base_of,
+    is_match,
+    leads_nowhere,
+    reason_of,
+)
 from headwater.store.disk import Disk
 
 FILES_MAX = 100_000
@@ -90,7 +98,10 @@ class Closed(Protocol):
 
 
 class Glob:
-    """A pattern under a directory. ``*``, ``?``, ``[…]`` and ``**`` as in a shell."""
+    """A pattern under a directory. ``*``, ``?``, ``[…]`` and ``**`` as in a shell.
+
+    The one meaning of a source's path: followers, finite inputs and the reference look by it.
+    """
 
     def __init__(
         self,
@@ -100,7 +111,10 @@ class Glob:
         disk: Disk,
         compressed: bool,
         closed: Closed | None = None,
+        reach: Reach | None = None,
     ) -> None:
+        """``reach``: where links may lead; None: anywhere."""
+        self._reach = reach
         self.directory = directory
         self.pattern = pattern
         self._disk = disk
@@ -112,7 +126,7 @@ class Glob:
         """Where the source's files, or the folders that hold them, should be."""
 
     def look(self) -> Listing:
-        walk = Walk(self._disk, self.directory, self._parts)
+        walk = Walk(self._disk, self.directory, self._parts, reach=self._reach)
         listing = Listing({}, {}, {}, walk.listed, walk.unlisted)
         for directory, entries in walk.found():
             for entry in entries:
@@ -121,6 +135,7 @@ class Glob:
             self._closed.take_out(listing, disk=self._disk)
         for path in listing.listed:  # what is in them is looked at, whatever matches them
             listing.refused.pop(path, None)
+        listing.refused.update((shown(path), LEADS_OUT) for path in walk.outside)
         for path, reason in listing.unlisted.items():
             listing.refused[shown(path)] = reason
         return listing
@@ -142,6 +157,9 @@ class Glob:
             status = self._disk.stat(entry.path)
         except OSError as error:
             self._take_unseen(directory, entry.path, error, listing)
+            return
+        if is_link and self._reach is not None and not self._reach.has(entry.path):
+            listing.refused[entry.path] = LEADS_OUT
             return
         if not stat.S_ISREG(status.st_mode):
             listing.refused[entry.path] = _why_not_regular(status.st_mode)
@@ -211,9 +229,9 @@ def _relative(directory: Path, pattern: str) -> Path:
     """The pattern below the directory; anything that leaves it is refused."""
     path = Path(pattern)
     if path.is_absolute():
-        if not path.is_relative_to(directory):
+        if not path.is_relative_to(directory.absolute()):
             raise ConfigurationError(f"source path {pattern!r} is not under {directory}")
-        path = path.relative_to(directory)
+        path = path.relative_to(directory.absolute())
     if ".." in path.parts or not path.name:
         raise ConfigurationError(
             f"source path {pattern!r}: wanted a glob below {directory}, without '..'"
