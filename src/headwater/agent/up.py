@@ -2,8 +2,8 @@
 
 ``headwater up`` writes a directory that is all there is to it: a roster, which it signs with the
 operator's key that it has made, one configuration for each site, certificates, state, logs. So the
-same directory shows how a real deployment is laid out, and ``down`` needs nothing but the process
-ids in it.
+same directory shows how a real deployment is laid out, and ``down`` needs nothing but what is in it
+to find the agents that run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-import msgspec
-
+from headwater.agent.local_processes import (
+    Running,
+    begun_at,
+    forget,
+    is_alive,
+    running,
+    send,
+    state_of,
+    write_down,
+)
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.certs import CertFiles, create_authority, issue
 from headwater.net.identity import Role
@@ -33,7 +41,6 @@ from headwater.net.signed_roster import (
 from headwater.plan.roster import Roster, Site
 from headwater.store.owner_alone import owner_alone
 
-RUNNING_FILE = "running.json"
 ROSTER_TEXT = "roster.toml"
 """The roster as people change it."""
 ROSTER = "roster.signed"
@@ -45,12 +52,6 @@ SPARK_AGENT_BYTES = 900 << 20
 """About what one agent with its lean Spark takes; see the benchmarks."""
 OPERATOR = "operator"
 NOBODY_DENIED = "# serials of certificates that are refused, one a line\n"
-
-
-class Running(msgspec.Struct):
-    """Which processes ``up`` started."""
-
-    pids: dict[str, int]
 
 
 def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
@@ -129,7 +130,7 @@ def start(directory: Path, *, say: Callable[[str], None]) -> Running:
         say(f"all {len(alive.pids)} agents run already; stop them with: headwater down {directory}")
     for site in absent:
         alive.pids[site.name] = start_agent(directory, site.name)
-        _save(directory, alive)  # at once: what is not written down, nobody stops
+        write_down(directory, alive)  # at once: what is not written down, nobody stops
     _await_ready(directory, {site.name for site in absent}, alive, say)
     return alive
 
@@ -171,27 +172,29 @@ def spawn_agent(directory: Path, name: str) -> subprocess.Popen[bytes]:
 
 
 def stop(directory: Path, *, say: Callable[[str], None]) -> None:
-    """Ask the agents to end, and end those that do not."""
+    """Ask all agents of the directory to end, whoever started them, and end those that do not."""
     alive = running(directory)
     for name, pid in alive.pids.items():
         say(f"stopping {name} (process {pid})")
-        _signal(pid, signal.SIGTERM)
+        send(pid, signal.SIGTERM)
     deadline_s = time.monotonic() + STOP_S_MAX
-    while any(_is_ours(pid) for pid in alive.pids.values()) and time.monotonic() < deadline_s:
+    while _same(alive) and time.monotonic() < deadline_s:
         time.sleep(0.1)
-    for pid in alive.pids.values():
-        if _is_ours(pid):
-            _signal(pid, signal.SIGKILL)
-    (directory / RUNNING_FILE).unlink(missing_ok=True)
+    for name, pid in _same(alive).items():
+        say(f"{name} has not ended within {STOP_S_MAX:.0f} s and is killed (process {pid})")
+        send(pid, signal.SIGKILL)
+    if not alive.pids:
+        say(f"no agent of {directory} runs")
+    forget(directory)
 
 
-def running(directory: Path) -> Running:
-    """Which of the processes that ``up`` started are still there."""
-    try:
-        known = msgspec.json.decode((directory / RUNNING_FILE).read_bytes(), type=Running)
-    except FileNotFoundError:
-        return Running({})
-    return Running({name: pid for name, pid in known.pids.items() if _is_ours(pid)})
+def _same(alive: Running) -> dict[str, int]:
+    """Of these, the ones that are still there."""
+    return {
+        name: pid
+        for name, pid in alive.pids.items()
+        if is_alive(pid) and begun_at(pid) == alive.begun[name]
+    }
 
 
 def _await_ready(
@@ -203,7 +206,7 @@ def _await_ready(
     while waiting and time.monotonic() < deadline_s:
         for name in sorted(waiting):
             pid = alive.pids[name]
-            if not _is_ours(pid):
+            if not is_alive(pid):
                 tail = (directory / name / "agent.log").read_text(errors="replace")[-2000:]
                 raise HeadwaterError(f"{name}: the agent ended before it was ready:\n{tail}")
             if is_ready(directory, name, pid):
@@ -219,7 +222,7 @@ def _await_ready(
 def is_ready(directory: Path, name: str, pid: int) -> bool:
     """True once the agent with this process id has said so."""
     try:
-        return (directory / name / "state" / "ready").read_text().strip() == str(pid)
+        return (state_of(directory, name) / "ready").read_text().strip() == str(pid)
     except FileNotFoundError:
         return False
 
@@ -275,28 +278,3 @@ def _free_ports(count: int) -> list[int]:
     for one in sockets:
         one.close()
     return ports
-
-
-def _save(directory: Path, alive: Running) -> None:
-    with owner_alone():
-        (directory / RUNNING_FILE).write_bytes(msgspec.json.encode(alive))
-
-
-def _is_ours(pid: int) -> bool:
-    """True when the process still runs and is an agent (process ids are used again).
-
-    A process has no command line for a moment while it starts, and none once it is a zombie.
-    """
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX" and (not command or b"headwater" in command)
-
-
-def _signal(pid: int, which: signal.Signals) -> None:
-    try:
-        os.kill(pid, which)
-    except ProcessLookupError:
-        return

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headwater.cli import current
+from headwater.cli.ending import ends_in_order
 from headwater.cli.output import Listing, ListingOutput, print_listing, say
 
 
@@ -20,6 +21,9 @@ def up(
     directory: Annotated[Path, typer.Argument(help="Where the federation lives; made if absent.")],
     sites: Annotated[int, typer.Option(help="Sites with data, each with its own Spark.")] = 3,
     relays: Annotated[int, typer.Option(help="Agents without Spark, which only carry.")] = 0,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay, and start again agents that end.")
+    ] = False,
     output: ListingOutput = None,
 ) -> None:
     """Start a federation of agents on this machine.
@@ -27,6 +31,7 @@ def up(
     Each agent is a process with a certificate, a port and a lean Spark of its own. Agents that run
     already are left alone, so this also brings back those that died.
     """
+    from headwater.agent import keeping
     from headwater.agent import up as local
 
     roster = local.lay_out(directory, site_count=sites, relays=relays)
@@ -38,6 +43,10 @@ def up(
         for site in roster.sites
     ]  # fmt: skip
     print_listing(Listing(("site", "address", "process", "data"), rows), output)
+    if watch:
+        with ends_in_order():
+            keeping.keep(directory, say=say)
+        return
     say(f"stop it with: headwater down {directory}")
 
 
@@ -46,7 +55,13 @@ def down(
         Path | None, typer.Argument(help="The federation; default: the one last brought up.")
     ] = None,
 ) -> None:
-    """Stop the agents that up started; state and data stay."""
+    """Stop the agents of a federation on this machine; state and data stay.
+
+    Also those that were started by hand, and whoever watches them.
+    """
+    from headwater.agent import keeping
     from headwater.agent import up as local
 
-    local.stop(current.federation(directory), say=say)
+    found = current.federation(directory)
+    keeping.end_watcher(found, say=say)
+    local.stop(found, say=say)
