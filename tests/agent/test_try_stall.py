@@ -12,6 +12,7 @@ import pytest
 
 from headwater.agent import try_query
 from headwater.errors import HeadwaterError
+from headwater.spark.scanned import Scanned
 
 QUERY: Any = SimpleNamespace(id="q@root#1", root="root")
 
@@ -19,9 +20,12 @@ QUERY: Any = SimpleNamespace(id="q@root#1", root="root")
 class Federation:
     """Ends after so many looks at it, and shows nothing of what it does meanwhile."""
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks: int, troubles: dict[str, str] | None = None) -> None:
         self._looks = looks
-        feeder = SimpleNamespace(has_read_all=False)
+        feeder = SimpleNamespace(
+            has_read_all=False, found_bytes=9, waiting_bytes=9, record_count=0,
+            troubles=lambda: dict(troubles or {}),
+        )  # fmt: skip
         self.home = SimpleNamespace(
             ended=set(), feeder=feeder, failure="", answer_count=0, notices=()
         )
@@ -41,13 +45,14 @@ def wait(
     is_at_work: bool | Callable[[], bool],
     work_s_max: float = 60.0,
     looks: int = 10,
+    troubles: dict[str, str] | None = None,
 ) -> None:
     monkeypatch.setattr(try_query, "STALL_LOOKS_MAX", looks)
     monkeypatch.setattr(try_query, "WORK_S_MAX", work_s_max)
     monkeypatch.setattr(try_query, "LOOK_EVERY_S", 0.0)
     asked = is_at_work if callable(is_at_work) else lambda: is_at_work
-    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=asked)
-    federation: Any = Federation(looks=60)
+    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=asked, scanned=Scanned)
+    federation: Any = Federation(looks=60, troubles=troubles)
     asyncio.run(try_query._until_ended(federation, [QUERY], spark, lambda _: None))
 
 
@@ -71,6 +76,11 @@ def _for_looks(count: int) -> Callable[[], bool]:
 def test_where_nothing_works_it_ends_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HeadwaterError, match="nothing has moved"):
         wait(monkeypatch, is_at_work=False)
+
+
+def test_a_stall_names_the_site_that_is_in_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HeadwaterError, match="root: source sales: no such device"):
+        wait(monkeypatch, is_at_work=False, troubles={"sales": "no such device"})
 
 
 def test_no_job_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

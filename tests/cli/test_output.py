@@ -4,13 +4,18 @@ import doctest
 import io
 import json
 from decimal import Decimal
+from types import ModuleType
 
-from headwater.cli import amounts
+import pytest
+
+from headwater.cli import amounts, fitted_widths, try_command
 from headwater.cli.output import (
     CELL_CHARACTERS_MAX,
+    PLAIN_COLUMNS,
     Listing,
     OutputFormat,
     chosen,
+    console_on,
     print_listing,
 )
 
@@ -64,7 +69,42 @@ def test_nothing_is_said_in_words_on_a_terminal_and_is_no_line_in_a_pipe() -> No
     assert printed(empty, OutputFormat.JSON) == ""
 
 
-def test_the_examples_in_the_docstrings_are_true() -> None:
-    found = doctest.testmod(amounts)
+@pytest.mark.parametrize("module", [amounts, fitted_widths, try_command])
+def test_the_examples_in_the_docstrings_are_true(module: ModuleType) -> None:
+    found = doctest.testmod(module)
     assert found.attempted
     assert not found.failed
+
+
+WIDE = Listing(
+    ("window", "page", *(f"number{n}" for n in range(9))),
+    [("12:00", "x" * 150, *range(1_000_000, 1_000_009))],
+    title="pages",
+    is_fitted=True,
+)
+
+
+@pytest.mark.parametrize("columns", [50, 80, 120, 400])
+def test_a_fitted_table_never_wraps_cuts_texts_and_keeps_numbers(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = printed(WIDE, OutputFormat.TABLE)
+    lines = text.splitlines()
+    assert max(len(line) for line in lines) <= columns
+    assert all(str(number) in text for number in range(1_000_000, 1_000_009)), "none is cut"
+    assert ("…" in text) == (columns < 400)
+    assert sum("12:00" in line for line in lines) == sum("pages" in line for line in lines)
+    assert sum("xxx" in line for line in lines) == 1, "on one line"
+
+
+def test_a_fitted_table_that_fits_is_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    small = Listing(("window", "n"), [("12:00", 1), ("12:01", 22)], title="s", is_fitted=True)
+    assert printed(small, OutputFormat.TABLE).count("window") == 1
+
+
+@pytest.mark.parametrize("told", ["", "wide", "0", "-5"])
+def test_a_width_that_is_none_is_not_heeded(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", told)
+    assert console_on(io.StringIO()).width == PLAIN_COLUMNS

@@ -5,21 +5,25 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
 from headwater.agent import try_query as try_module
 from headwater.agent.federation import Federation
-from headwater.agent.try_query import StreamResult, differences
+from headwater.agent.try_query import StreamResult, WindowResult, differences
 from headwater.cli import main, try_command
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import compile_statements
 from headwater.root.envelope import LeftOut
 from headwater.spark import session
 from headwater.spark.bad_groups import Finished
+from headwater.spark.scanned import Scanned
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -51,12 +55,33 @@ CREATE STREAM two AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minut
 """
 
 
+class Jvm:
+    """A process that does not come up; ``kill`` is what ends it."""
+
+    def __init__(self) -> None:
+        self.is_killed = threading.Event()
+
+    def kill(self) -> None:
+        self.is_killed.set()
+
+
 @pytest.fixture
-def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "start_session", lambda *_: pytest.fail("a Spark was started"))
+def jvms(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Jvm]]:
+    """Those whose start began; at the end all have been ended."""
+    found: list[Jvm] = []
+
+    def start(config: object, *, began: Callable[[Any], None]) -> None:
+        found.append(Jvm())
+        began(found[-1])
+        assert found[-1].is_killed.wait(RUN_S_MAX)
+        raise SparkFailed("the JVM did not come up")
+
+    monkeypatch.setattr(session, "start_session", start)
+    yield found
+    assert all(jvm.is_killed.is_set() for jvm in found)
 
 
-@pytest.mark.usefixtures("no_spark")
+@pytest.mark.usefixtures("jvms")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -89,14 +114,44 @@ def test_what_could_not_be_done_at_the_end_is_refused_before_the_beginning(
     assert sorted(tmp_path.iterdir()) == before, "to look whether a file can be written leaves none"
 
 
+BAD_SQL = """
+CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM one AS SELECT count(*) AS n, nothing FROM hits GROUP BY window(ts, '10 seconds');
+"""
+
+
+def test_a_query_that_is_refused_ends_the_spark_that_started_while_it_was_compiled(
+    jvms: list[Jvm], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.sql").write_text(BAD_SQL)
+    with pytest.raises(SystemExit) as ended:
+        main.main(["try", str(tmp_path / "bad.sql"), "--sites", str(SHOPS / "sites")])
+    assert ended.value.code == main.EXIT_REFUSED
+    assert "nothing" in capsys.readouterr().err
+    assert [jvm.is_killed.is_set() for jvm in jvms] == [True]
+
+
+def test_no_spark_starts_where_there_are_no_sites(
+    jvms: list[Jvm], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main.main(["try", str(SHOPS / "sales.sql"), "--sites", str(tmp_path)])
+    assert "no folders in it" in capsys.readouterr().err
+    assert jvms == []
+
+
 INTERRUPTED = """
-import sys, time
+import sys, threading
+from types import SimpleNamespace
 from headwater.cli.main import main
 from headwater.spark import session
 
-def start(config):
+def start(config, *, began):
+    killed = threading.Event()
+    began(SimpleNamespace(kill=killed.set))
     print(config.directory, flush=True)
-    time.sleep(60)
+    killed.wait(60)
+    raise SystemExit
 
 session.start_session = start
 main(sys.argv[1:])
@@ -250,8 +305,8 @@ def run_try(
     **computed: Any,
 ) -> int:
     """The command's exit code, where this is what the two ways of computing do."""
-    spark = SimpleNamespace(session=None, stop=lambda: None)
-    monkeypatch.setattr(session, "start_session", lambda _: spark)
+    spark = SimpleNamespace(session=None, stop=lambda: None, scanned=Scanned)
+    monkeypatch.setattr(session, "start_session", lambda _, **__: spark)
     for name, compute in computed.items():
         monkeypatch.setattr(try_module, name, compute)
     with pytest.raises(SystemExit) as ended:
@@ -317,6 +372,63 @@ def test_one_spark_names_the_files_that_it_left_alone(
     assert f"revenue: {tmp_path}/oslo/sales0.csv.zip was not read: can't be expanded here" in said
     assert said.count("was not read") == try_command.LEFT_ALONE_SHOWN
     assert "revenue: 2 files more were not read" in said
+
+
+def windows_of(*row_counts: int) -> StreamResult:
+    """Windows with so many rows each, computed by one Spark."""
+    rows = [pa.table({"n": list(range(count))}) for count in row_counts]
+    windows = [WindowResult(n, n * 10**7, (n + 1) * 10**7, one) for n, one in enumerate(rows)]
+    return StreamResult(a_result().query, tuple(windows))
+
+
+def test_a_limit_is_for_each_window_and_what_it_leaves_out_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = windows_of(5, 1, 3)
+    assert run_try(monkeypatch, "--limit", "2", try_query=lambda *_, **__: [result]) == 0
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["n"] for line in out.splitlines()] == [0, 1, 0, 0, 1]
+    assert "revenue: 4 of 9 rows left out: --limit 2 is for each window" in err
+
+
+def test_a_limit_that_leaves_nothing_out_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_try(monkeypatch, "--limit", "5", try_query=lambda *_, **__: [windows_of(5, 1)])
+    assert "left out" not in capsys.readouterr().err
+
+
+def test_a_sample_is_what_both_ways_read_and_never_called_exact(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read: list[list[str]] = []
+
+    def compute(text: str, sites: Path, **_: object) -> list[StreamResult]:
+        read.append(sorted(str(path.relative_to(sites)) for path in sites.glob("*/*")))
+        return [windows_of(2)]
+
+    code = run_try(
+        monkeypatch, "--sample", "0.5", "--compare", try_query=compute, try_central=compute
+    )
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert read[0] == read[1]
+    assert {name.split("/")[0] for name in read[0]} == {"berlin", "lisbon", "oslo"}
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["exact"], row["sample"]) for row in rows] == [(False, 0.5)] * 2
+    assert "a sample: " in err
+    assert "revenue: equal to one Spark over the same sample" in err
+
+
+@pytest.mark.usefixtures("jvms")
+@pytest.mark.parametrize("share", ["0", "1.5", "-0.1"])
+def test_a_share_that_is_none_is_refused(share: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main.main(
+            ["try", str(SHOPS / "sales.sql"), "--sites", str(SHOPS / "sites"), "--sample", share]
+        )
+    assert ended.value.code == main.EXIT_REFUSED
+    assert "wanted a share above 0 and up to 1, 0.01 say" in capsys.readouterr().err
 
 
 def test_a_site_where_spark_refused_records_of_a_query_is_named_with_its_words() -> None:

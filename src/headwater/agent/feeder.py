@@ -95,6 +95,8 @@ class Followed:
     new_queries: set[str] = field(default_factory=set)
     """Queries that no committed batch had."""
     samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
+    found_bytes: int = 0
+    """What polls of this process have registered."""
     record_count: int = 0
     unparsed_count: int = 0
     fenced_count: int = 0
@@ -402,6 +404,7 @@ class Feeder:
         """What a poll could not take in, for lack of room, is shown as trouble too; the next poll
         tries it again."""
         followed.poll = poll
+        followed.found_bytes += poll.bytes
         followed.words.say(poll)
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
@@ -630,6 +633,17 @@ class Feeder:
         all_ += [(key, one.patience) for key, one in self.followed.items()]
         found = {key: one for key, one in failing.items() if key in self.followed}
         return found | {key: patience.trouble for key, patience in all_ if patience.trouble}
+
+    @property
+    def found_bytes(self) -> int:
+        """Of all sources, in this life: what there is to read, and was."""
+        return sum(followed.found_bytes for followed in self.followed.values())
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Of those, what no committed batch has read."""
+        states = (self._state(followed) for followed in self.followed.values())
+        return sum(state.waiting_bytes for state in states if state is not None)
 
     @property
     def record_count(self) -> int:

@@ -11,13 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from headwater.plan.compressed import is_compressed
+from headwater.agent.bytes_below import LITTLE_BYTES_MAX, counted_bytes
 from headwater.plan.query import Query
 from headwater.store.site_files import found_below
-
-LITTLE_BYTES_MAX = 64 << 20
-EXPANDS = 8
-"""A compressed file counts as so many times its size, as logs are."""
 
 
 def is_little(queries: Iterable[Query], folders: Sequence[Path]) -> bool:
@@ -34,4 +30,4 @@ def _sizes(queries: Iterable[Query], folders: Sequence[Path]) -> Iterator[int]:
     of_source = {query.source.name: query for query in queries}
     for query in of_source.values():
         for found in found_below(folders, query.source.path):
-            yield found.size * (EXPANDS if is_compressed(found.path) else 1)
+            yield counted_bytes(found.path, found.size)

@@ -12,6 +12,7 @@ import contextlib
 import gc
 import re
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
@@ -26,6 +27,7 @@ from headwater.agent.federation import Federation
 from headwater.agent.free_memory import heap_for_a_run
 from headwater.agent.install import install
 from headwater.agent.little_input import is_little
+from headwater.agent.sampled_sites import Sample, Sampled, sample_sites
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
 from headwater.algebra.equality import difference
@@ -42,10 +44,11 @@ from headwater.root.envelope import Envelope, LeftOut
 from headwater.spark.bad_groups import Finished
 from headwater.spark.central import central_finished
 from headwater.spark.jvm_end import Cause
+from headwater.spark.scanned import Scanned
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.store.disk import ScratchDisk
 from headwater.store.results import ResultsReader
-from headwater.store.site_files import look_below, paths_below
+from headwater.store.site_files import found_below, look_below, paths_below
 
 ROOT = "root"
 """The site that answers; it has no data of its own."""
@@ -65,6 +68,10 @@ SURE_S = 3_600.0
 BRANCHING_MIN = 8
 COLLECT_EVERY = 100_000
 """Objects more than before, and Python looks for cycles among them; its own figure is 700."""
+READING = "reading at the sites"
+ANSWERING = "merging and answering"
+TROUBLES_NAMED = 3
+"""Sites that are named at once as being in trouble."""
 ADVICE = {
     Cause.HEAP: "give it more with --memory (2g, say), or ask for fewer groups or longer windows",
     Cause.KILLED: "if nobody ended it, the machine ran out of memory: take less with --memory "
@@ -103,6 +110,13 @@ class Progress(msgspec.Struct, frozen=True):
     """Sites whose input has been read to the end."""
     windows: int = 0
     """Answers that are published."""
+    bytes_all: int = 0
+    """Of all files that are read in this phase, as they lie on the disk; 0: not known yet."""
+    bytes_read: int = 0
+    """Of those, also what belongs to batches that are under way."""
+    records: int = 0
+    trouble: str = ""
+    """What keeps a site from being read now, with its name."""
 
 
 Show = Callable[[Progress], None]
@@ -145,8 +159,8 @@ def try_central(
     with _spark(spark, show, queries, folders) as running:
         results = []
         for query in queries:
-            show(Progress(f"one Spark over all files: {query.id.name}"))
-            finished = _central(running, query, list(folders.values()))
+            with _shown_scan(running, query, list(folders.values()), show):
+                finished = _central(running, query, list(folders.values()))
             rows = finished.rows
             windows = tuple(
                 WindowResult(
@@ -163,6 +177,39 @@ def try_central(
                 StreamResult(query, windows, left_out=finished.left_out, left_alone=alone)
             )
         return results
+
+
+@contextlib.contextmanager
+def _shown_scan(
+    spark: RunningSpark, query: Query, folders: list[Path], show: Show
+) -> Iterator[None]:
+    """One job of Spark is all there is to see, so a thread looks how far that has read."""
+    size = sum(found.size for found in found_below(folders, query.source.path))
+    first = Progress(f"one Spark over all files: {query.id.name}", bytes_all=size)
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(LOOK_EVERY_S):
+            show(_with_scan(first, spark.scanned()))
+
+    show(first)
+    looking = threading.Thread(target=look, name="progress", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        looking.join()
+
+
+def _with_scan(committed: Progress, scanned: Scanned) -> Progress:
+    """What is read counts when it is committed; meanwhile it is shown as read. A file may be
+    read twice, or in smaller pieces than it has, so there is no more of it than there is."""
+    return msgspec.structs.replace(
+        committed,
+        bytes_read=min(committed.bytes_read + scanned.bytes, committed.bytes_all),
+        records=committed.records + scanned.lines,
+    )
 
 
 def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
@@ -192,6 +239,12 @@ def is_brief(text: str, sites: Path) -> bool:
     """Whether it is a short run, so that Spark is started for one."""
     folders = site_folders(sites)
     return is_little(_compile(text, folders), list(folders.values()))
+
+
+def sampled(text: str, sites: Path, into: Path, sample: Sample) -> Sampled:
+    """Take a sample of the sites' files, as folders of sites in ``into``."""
+    folders = site_folders(sites)
+    return sample_sites(_compile(text, folders), folders, into, sample)
 
 
 def differences(left: list[StreamResult], right: list[StreamResult]) -> dict[str, str | None]:
@@ -341,11 +394,14 @@ async def _until_ended(
     last, moved_s, looks = Progress(""), time.monotonic(), 0
     while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
         now = _progress(federation, roots)
+        if now.bytes_read < now.bytes_all:
+            now = _with_scan(now, spark.scanned())
+        show(now)
         if now != last:
             last, moved_s, looks = now, time.monotonic(), 0
-            show(now)
         raise_if_dead(spark)
-        failures = [one.failure for one in federation.runtimes.values() if one.failure]
+        runtimes = federation.runtimes.items()
+        failures = [f"{name}: {one.failure}" for name, one in runtimes if one.failure]
         if failures:
             raise HeadwaterError("; ".join(failures))
         still_s, looks = time.monotonic() - moved_s, looks + 1
@@ -353,19 +409,39 @@ async def _until_ended(
             looks = STALL_LOOKS_MAX // 2
         if still_s > WORK_S_MAX or looks > STALL_LOOKS_MAX:
             raise HeadwaterError(
-                f"nothing has moved for {still_s:.0f} s; the newest notices: "
+                f"nothing has moved for {still_s:.0f} s; {now.trouble or 'no site is in trouble'}; "
+                "the newest notices: "
                 f"{[notice.text for notice in list(federation.home.notices)[-3:]]}"
             )
         await asyncio.sleep(LOOK_EVERY_S)
 
 
 def _progress(federation: Federation, roots: set[str]) -> Progress:
+    runtimes = federation.runtimes
+    feeders = [runtime.feeder for runtime in runtimes.values()]
+    sites, read = len(federation.roster.sites) - 1, sum(one.has_read_all for one in feeders)
+    found = sum(one.found_bytes for one in feeders)
     return Progress(
-        phase="sites reduce, the root answers",
-        sites=len(federation.roster.sites) - 1,
-        sites_read=sum(runtime.feeder.has_read_all for runtime in federation.runtimes.values()),
-        windows=sum(federation.runtimes[root].answer_count for root in roots),
+        phase=READING if read < sites else ANSWERING,
+        sites=sites,
+        sites_read=read,
+        windows=sum(runtimes[root].answer_count for root in roots),
+        bytes_all=found,
+        bytes_read=found - sum(one.waiting_bytes for one in feeders),
+        records=sum(one.record_count for one in feeders),
+        trouble=_trouble(federation),
     )
+
+
+def _trouble(federation: Federation) -> str:
+    """Of the first sites that can't be read now; empty: of none."""
+    found = [
+        f"{name}: source {source}: {why}"
+        for name, runtime in federation.runtimes.items()
+        for source, why in runtime.feeder.troubles().items()
+    ]
+    rest = f"; and {len(found) - TROUBLES_NAMED} more" if len(found) > TROUBLES_NAMED else ""
+    return "; ".join(found[:TROUBLES_NAMED]) + rest
 
 
 def _result(federation: Federation, query: Query) -> StreamResult:

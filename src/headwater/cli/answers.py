@@ -32,8 +32,9 @@ _SHORT_FORM = (
     ("final", pa.bool_(), "final"),
     ("expected", pa.int64(), "expected"),
     ("covered", pa.int64(), "covered"),
+    ("sample", pa.float64(), "sample"),
 )
-"""As in published results."""
+"""As in published results, and the share of the input where only some of it was read."""
 
 
 class StreamAnswers(msgspec.Struct, frozen=True):
@@ -47,6 +48,12 @@ class StreamAnswers(msgspec.Struct, frozen=True):
     @property
     def row_count(self) -> int:
         return sum(table.num_rows for table in self.tables)
+
+
+def limited(stream: StreamAnswers, rows_a_window: int) -> StreamAnswers:
+    """The first rows of each window: those that a query which orders them has put first."""
+    tables = [table.slice(0, rows_a_window) for table in stream.tables]
+    return msgspec.structs.replace(stream, tables=tables)
 
 
 def with_short_form(stream: StreamAnswers) -> pa.Table:
@@ -162,11 +169,15 @@ def _write_json(stream: StreamAnswers, path: Path | None) -> None:
 
 
 def _print_stream(stream: StreamAnswers, path: Path | None = None) -> None:
+    marks = {_marks(header) for header in stream.headers}
+    is_told_once = len(marks) == 1  # then it stands in the title, and takes no column
+    cells = _cells(stream, row_count_max=ROWS_SHOWN if path is None else None)
     listing = Listing(
-        ("window", *_own_columns(stream), "answer"),
-        list(_cells(stream, row_count_max=ROWS_SHOWN if path is None else None)),
-        title=stream.name,
+        ("window", *_own_columns(stream), *(() if is_told_once else ("answer",))),
+        [row[:-1] if is_told_once else row for row in cells],
+        title=f"{stream.name}: {marks.pop()}" if is_told_once else stream.name,
         none=f"{stream.name}: no rows",
+        is_fitted=path is None,
     )
     if path is not None:
         with path.open("w", encoding="utf-8") as file:
@@ -214,6 +225,8 @@ def _span(header: Mapping[str, Any]) -> str:
 
 
 def _marks(header: Mapping[str, Any]) -> str:
+    if "sample" in header:
+        return f"of a sample, {header['sample']:g}"
     if "revision" not in header:
         return "one Spark"
     words = [word for word in ("exact", "final") if header[word]]

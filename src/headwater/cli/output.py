@@ -8,8 +8,9 @@ a line.
 from __future__ import annotations
 
 import csv
+import os
 import sys
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -18,14 +19,19 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from headwater.cli.fitted_widths import fitted
 from headwater.errors import ConfigurationError
 from headwater.shown_text import escaped_json, shown, shown_line, shown_within
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 CELL_CHARACTERS_MAX = 200
 """A cell longer than this is cut on a terminal; JSON and files have all of it."""
+PLAIN_COLUMNS = 160
+"""Width of a table that goes to no terminal, where ``COLUMNS`` says nothing."""
 SENTENCE_CHARACTERS_MAX = 1_000
 """The same where cells are sentences, which say at their end what to do."""
 
@@ -77,6 +83,8 @@ class Listing(msgspec.Struct, frozen=True):
     seldom: frozenset[str] = frozenset()
     """Columns that a table leaves out while nothing stands in them; programs always have them."""
     cell_characters_max: int = CELL_CHARACTERS_MAX
+    is_fitted: bool = False
+    """Values are cut, and columns go into tables below, so that no line wraps."""
 
 
 def chosen(wanted: OutputFormat | None, out: IO[str] | None = None) -> OutputFormat:
@@ -139,38 +147,85 @@ def print_objects(objects: Iterable[Any], out: IO[str] | None = None) -> None:
 
 
 def print_table(listing: Listing, out: IO[str] | None = None) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     console = console_on(out or sys.stdout)
     if not listing.rows:
         console.print(shown(listing.none), markup=False, highlight=False)
         return
-    table = Table(
-        title=shown_line(listing.title) or None, title_justify="left", header_style="bold"
-    )
-    shown_columns = [
+    columns = [
         (number, name)
         for number, name in enumerate(listing.columns)
         if name not in listing.seldom or any(row[number] for row in listing.rows)
     ]
-    for number, name in shown_columns:
-        is_number = all(isinstance(row[number], int | float | Decimal) for row in listing.rows)
+    cells = [
+        [_cell(row[number], listing.cell_characters_max) for number, _ in columns]
+        for row in listing.rows
+    ]
+    heads = [
+        _Head(shown_line(name), all(_is_number(row[number]) for row in listing.rows))
+        for number, name in columns
+    ]
+    for table in _tables(listing, heads, cells, columns=console.width):
+        console.print(table)
+
+
+class _Head(msgspec.Struct, frozen=True):
+    name: str
+    is_number: bool
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal)
+
+
+def _tables(
+    listing: Listing, heads: Sequence[_Head], cells: Sequence[Sequence[Text]], *, columns: int
+) -> Iterator[Table]:
+    from rich.cells import cell_len
+
+    if not listing.is_fitted:
+        yield _table(listing, heads, cells, [(number, None) for number in range(len(heads))])
+        return
+    widths = [
+        max(cell_len(head.name), *(row[number].cell_len for row in cells))
+        for number, head in enumerate(heads)
+    ]
+    is_text = [number > 0 and not head.is_number for number, head in enumerate(heads)]
+    for chosen_columns in fitted(widths, is_text, columns=columns):
+        yield _table(listing, heads, cells, chosen_columns)
+
+
+def _table(
+    listing: Listing,
+    heads: Sequence[_Head],
+    cells: Sequence[Sequence[Text]],
+    chosen_columns: Sequence[tuple[int, int | None]],
+) -> Table:
+    """Of these columns, with these widths where they have one."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=shown_line(listing.title) or None, title_justify="left", header_style="bold"
+    )
+    for number, width in chosen_columns:
+        head = heads[number]
         table.add_column(
-            Text(shown_line(name)), justify="right" if is_number else "left", overflow="fold"
-        )
-    for row in listing.rows:
-        cells = (_cell(row[at], listing.cell_characters_max) for at, _ in shown_columns)
-        table.add_row(*cells)
-    console.print(table)
+            Text(head.name), justify="right" if head.is_number else "left", width=width,
+            no_wrap=width is not None, overflow="fold" if width is None else "ellipsis",
+        )  # fmt: skip
+    for row in cells:
+        table.add_row(*(row[number] for number, _ in chosen_columns))
+    return table
 
 
 def console_on(out: IO[str]) -> Console:
-    """A rich console that draws on a terminal and writes plain text elsewhere."""
+    """A rich console that draws on a terminal and writes plain text elsewhere, as wide as the
+    terminal, as ``COLUMNS`` says, or as is good for a file."""
     from rich.console import Console
 
-    width = None if out.isatty() else 160
-    return Console(file=out, width=width, highlight=False)
+    told = os.environ.get("COLUMNS", "")
+    plain = int(told) if told.isdecimal() and int(told) > 0 else PLAIN_COLUMNS
+    return Console(file=out, width=None if out.isatty() else plain, highlight=False)
 
 
 def print_text(text: str) -> None:
@@ -182,7 +237,7 @@ def _seen(value: Any) -> Any:
     return shown_line(value) if isinstance(value, str) else value
 
 
-def _cell(value: Any, characters_max: int) -> Any:
+def _cell(value: Any, characters_max: int) -> Text:
     from rich.text import Text
 
     if isinstance(value, bool):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from headwater.cli.ending import ends_in_order
@@ -16,8 +18,12 @@ from headwater.cli.output import AnyOutput, OutputFormat, chosen, log_warnings_o
 from headwater.errors import ConfigurationError, GroupFailed, SparkFailed
 
 if TYPE_CHECKING:
+    from headwater.agent.sampled_sites import Sampled
     from headwater.agent.try_query import StreamResult
     from headwater.cli.answers import StreamAnswers
+    from headwater.cli.progress import ProgressLine
+    from headwater.spark.session import SparkConfig
+    from headwater.spark.starting import StartingSpark
 
 
 EXIT_DIFFERENT = 1
@@ -52,25 +58,33 @@ def try_files(
         str | None,
         typer.Option(help="Spark's heap, 2g say. Default: half of what is free, up to 4g."),
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Show the first N rows of each window.")
+    ] = None,
+    sample: Annotated[
+        float | None,
+        typer.Option(help="Read only this share of each site's files, 0.01 say: a first look."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another one takes another sample.")] = 1,
 ) -> None:
     """Run a query over your own files, to the end.
 
     All of it in one process: Spark at the sites, cubes, the tree, Spark at the root.
     """
     from headwater.agent.free_memory import checked_heap, heap_for_a_run
-    from headwater.agent.try_query import check, joined
-    from headwater.cli.answers import check_output, write_answers
 
     log_warnings_only()
     form = _form(output, out)
     if central and compare:
         raise ConfigurationError("try: --compare computes both; leave --central away")
     text = read_sql(file)
-    check_output(check(text, sites), form, out)
     heap = heap_for_a_run() if memory is None else checked_heap(memory)
     with ends_in_order():
-        results, found = _computed(text, sites, is_central=central, is_compared=compare, heap=heap)
-    write_answers([_answers(parts) for parts in joined(results)], form, out)
+        results, found, sampled = _computed(
+            text, sites, _Wanted(form=form, out=out, is_central=central, is_compared=compare,
+            heap=heap, share=sample, seed=seed),
+        )  # fmt: skip
+    _write(results, sampled, form, out, limit=limit)
     for result in results:
         if result.unparsed:
             lines = "1 line" if result.unparsed == 1 else f"{result.unparsed} lines"
@@ -79,12 +93,54 @@ def try_files(
             say(line)
         for site, message in result.failed.items():
             say(f"{result.query.id.name}: records of {site} are missing, Spark refused: {message}")
+    over = "all files" if sampled is None else "the same sample"
     for stream, difference in found.items():
-        say(f"{stream}: {difference or 'equal to one Spark over all files'}")
+        say(f"{stream}: {difference or f'equal to one Spark over {over}'}")
     if any(found.values()):
         raise typer.Exit(EXIT_DIFFERENT)
     if any(result.failed for result in results):
         raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _write(
+    results: list[StreamResult],
+    sampled: Sampled | None,
+    form: OutputFormat,
+    out: Path | None,
+    *,
+    limit: int | None,
+) -> None:
+    """The answers, and what of them is not there because it was not asked for."""
+    from headwater.agent.try_query import joined
+    from headwater.cli.answers import limited, write_answers
+
+    share = None if sampled is None else sampled.sample.share
+    streams = [_answers(parts, share) for parts in joined(results)]
+    shown = streams if limit is None else [limited(stream, limit) for stream in streams]
+    write_answers(shown, form, out)
+    for stream, less in zip(streams, shown, strict=True):
+        if less.row_count < stream.row_count:
+            say(
+                f"{stream.name}: {stream.row_count - less.row_count:,} of {stream.row_count:,} "
+                f"rows left out: --limit {limit} is for each window"
+            )
+    if sampled is not None:
+        say(sample_line(sampled))
+
+
+def sample_line(sampled: Sampled) -> str:
+    """
+    >>> from headwater.agent.sampled_sites import Sample, Sampled
+    >>> sample_line(Sampled(Sample(0.01), 4_000_000, 41_000, 9, 7))[:58]
+    'a sample: 41.0 kB of 4.0 MB was read, in 7 of 9 files, see'
+    """
+    from headwater.cli.amounts import amount
+
+    return (
+        f"a sample: {amount(sampled.bytes_taken)} of {amount(sampled.bytes_all)} was read, in "
+        f"{sampled.files_taken} of {sampled.file_count} files, seed {sampled.sample.seed}; counts "
+        "and sums are those of the sample, nothing is scaled up, and no answer is exact"
+    )
 
 
 def left_out_lines(result: StreamResult) -> list[str]:
@@ -124,43 +180,99 @@ def _form(output: OutputFormat | None, out: Path | None) -> OutputFormat:
     return form
 
 
-def _computed(
-    text: str, sites: Path, *, is_central: bool, is_compared: bool, heap: str
-) -> tuple[list[StreamResult], dict[str, str | None]]:
-    """The answers, and where they differ from those of one Spark, if that was asked for."""
-    from headwater.agent.try_query import Progress, differences, is_brief, try_central, try_query
+class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command was asked for, beside the question."""
+
+    form: OutputFormat
+    out: Path | None
+    is_central: bool
+    is_compared: bool
+    heap: str
+    share: float | None
+    seed: int
+
+
+Computed = tuple["list[StreamResult]", dict[str, str | None], "Sampled | None"]
+"""The answers, where they differ from those of one Spark, and what was read, if not all."""
+
+
+def _computed(text: str, sites: Path, wanted: _Wanted) -> Computed:
+    """Spark starts while the query is compiled, unless how it starts depends on that. What can't
+    be done is refused before anybody waits, and ends a start that is under way."""
+    from headwater.agent.bytes_below import is_surely_little
     from headwater.cli.progress import ProgressLine
-    from headwater.spark.session import SparkConfig, start_session
+    from headwater.spark.starting import StartingSpark
     from headwater.store.owner_alone import owner_alone
 
     scratch = TemporaryDirectory(prefix="headwater-try-")
-    with ProgressLine() as line, owner_alone(), scratch as directory:
-        line.show(Progress("starting Spark"))
-        spark = start_session(
-            SparkConfig(
-                memory=heap, directory=directory, log=f"{directory}/spark.log",
-                is_brief=is_brief(text, sites),
-            )
-        )  # fmt: skip
-        try:
-            if is_central:
-                return try_central(text, sites, show=line.show, spark=spark), {}
-            results = try_query(text, sites, show=line.show, spark=spark)
-            if not is_compared:
-                return results, {}
-            try:
-                reference = try_central(text, sites, show=line.show, spark=spark)
-            except (GroupFailed, SparkFailed) as error:
-                return results, {one.query.id.name: f"not compared: {error}" for one in results}
-            return results, differences(results, reference)
-        finally:
-            spark.stop()
+    with owner_alone(), scratch as directory, contextlib.ExitStack() as stack:
+        starting: StartingSpark | None = None
+        if is_surely_little(sites):
+            starting = stack.enter_context(StartingSpark(_spark_config(wanted, directory, True)))
+        is_brief = _checked(text, sites, wanted)
+        line = stack.enter_context(ProgressLine())
+        sampled = _sampled(text, sites, Path(directory) / "sample", wanted, line)
+        if starting is None:
+            config = _spark_config(wanted, directory, is_brief)
+            starting = stack.enter_context(StartingSpark(config))
+        read_from = sites if sampled is None else Path(directory) / "sample"
+        return *_run(text, read_from, wanted, starting, line), sampled
 
 
-def _answers(parts: Sequence[StreamResult]) -> StreamAnswers:
-    """One stream, window by window; within a window part by part."""
-    import msgspec
+def _spark_config(wanted: _Wanted, directory: str, is_brief: bool) -> SparkConfig:
+    from headwater.spark.scanned import HEARTBEAT
+    from headwater.spark.session import SparkConfig
 
+    return SparkConfig(
+        memory=wanted.heap, directory=directory, log=f"{directory}/spark.log",
+        is_brief=is_brief, settings=(HEARTBEAT,),
+    )  # fmt: skip
+
+
+def _checked(text: str, sites: Path, wanted: _Wanted) -> bool:
+    """Raises what is wrong with the query or where its answers are to go; whether it is a short
+    run."""
+    from headwater.agent.try_query import check, is_brief
+    from headwater.cli.answers import check_output
+
+    check_output(check(text, sites), wanted.form, wanted.out)
+    return wanted.share is None and is_brief(text, sites)
+
+
+def _sampled(
+    text: str, sites: Path, into: Path, wanted: _Wanted, line: ProgressLine
+) -> Sampled | None:
+    from headwater.agent.sampled_sites import Sample
+    from headwater.agent.try_query import Progress, sampled
+
+    if wanted.share is None:
+        return None
+    sample = Sample(wanted.share, wanted.seed)
+    line.show(Progress(f"taking a sample of {wanted.share:g}"))
+    return sampled(text, sites, into, sample)
+
+
+def _run(
+    text: str, sites: Path, wanted: _Wanted, starting: StartingSpark, line: ProgressLine
+) -> tuple[list[StreamResult], dict[str, str | None]]:
+    from headwater.agent.try_query import Progress, differences, try_central, try_query
+
+    line.show(Progress("starting Spark"))
+    spark = starting.running()
+    if wanted.is_central:
+        return try_central(text, sites, show=line.show, spark=spark), {}
+    results = try_query(text, sites, show=line.show, spark=spark)
+    if not wanted.is_compared:
+        return results, {}
+    try:
+        reference = try_central(text, sites, show=line.show, spark=spark)
+    except (GroupFailed, SparkFailed) as error:
+        return results, {one.query.id.name: f"not compared: {error}" for one in results}
+    return results, differences(results, reference)
+
+
+def _answers(parts: Sequence[StreamResult], share: float | None = None) -> StreamAnswers:
+    """One stream, window by window; within a window part by part. Of a sample nothing is exact."""
     from headwater.cli.answers import StreamAnswers
 
     windows = sorted((one for part in parts for one in part.windows), key=lambda one: one.window)
@@ -170,4 +282,6 @@ def _answers(parts: Sequence[StreamResult]) -> StreamAnswers:
         else msgspec.to_builtins(window.envelope)
         for window in windows
     ]
+    if share is not None:
+        headers = [{**header, "exact": False, "sample": share} for header in headers]
     return StreamAnswers(parts[0].query.stream, headers, [one.rows for one in windows])

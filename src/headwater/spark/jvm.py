@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,8 @@ LIMITS = (
 """One code cache rather than three, so that it is full when it is full and not when a third is."""
 LAST_WORDS_BYTES = 64 << 10
 CRASH_REPORT = "jvm_crash_%s.log"
+
+Began = Callable[[subprocess.Popen[bytes]], None]
 
 
 class JvmIdentity(msgspec.Struct, frozen=True):
@@ -176,9 +178,17 @@ class Jvm:
 
 
 def start_jvm(
-    java: Java, *, options: Sequence[str], settings: Mapping[str, str], log: Path | None
+    java: Java,
+    *,
+    options: Sequence[str],
+    settings: Mapping[str, str],
+    log: Path | None,
+    began: Began = lambda process: None,
 ) -> Jvm:
-    """Start the JVM and wait until it can be talked to. ``log`` None: it shares our stderr."""
+    """Start the JVM and wait until it can be talked to. ``log`` None: it shares our stderr.
+
+    ``began`` is told of the process before anything is waited for; whoever ends that one ends the
+    start, which then raises."""
     voice = Voice.of(log)
     command = jvm_command(java, options=[*options, *voice.crash_options()], settings=settings)
     with tempfile.TemporaryDirectory(prefix="headwater-jvm-") as directory:
@@ -194,6 +204,7 @@ def start_jvm(
         }
         process = _spawn(command, environment, log)
         try:
+            began(process)
             port, secret = _await_port(process, port_file, command, log)
         except BaseException:
             process.kill()  # nobody would know of it, and it writes into directories that go now

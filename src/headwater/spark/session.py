@@ -45,8 +45,9 @@ from headwater.spark.cluster import (
 from headwater.spark.cluster_probe import probe
 from headwater.spark.done_within import done_within
 from headwater.spark.java import Java, find_java
-from headwater.spark.jvm import STOP_TIMEOUT_S, Jvm, JvmIdentity, start_jvm
+from headwater.spark.jvm import STOP_TIMEOUT_S, Began, Jvm, JvmIdentity, start_jvm
 from headwater.spark.jvm_end import JvmEnd
+from headwater.spark.scanned import Scanned, scanned_now
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 MEANING = {
@@ -163,6 +164,13 @@ class RunningSpark:
         except (Py4JError, OSError):
             return False
 
+    def scanned(self) -> Scanned:
+        """What the jobs that run now have read so far; nothing where the JVM does not say."""
+        try:
+            return scanned_now(self.session)
+        except (Py4JError, OSError):
+            return Scanned()
+
     def is_alive(self) -> bool:
         return self._jvm.process.poll() is None
 
@@ -202,10 +210,16 @@ class RunningSpark:
             _forget_jvm()
 
 
-def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> RunningSpark:
+def start_session(
+    config: SparkConfig,
+    *,
+    archive_into: Path | None = None,
+    began: Began = lambda process: None,
+) -> RunningSpark:
     """Start Spark; takes 3 to 6 s. Raises ``SparkFailed`` if there is no Java or no start.
 
-    ``archive_into``: go without an archive of classes, and write one there at the end.
+    ``archive_into``: go without an archive of classes, and write one there at the end. ``began``
+    is told of the JVM's process, by the end of which the start is ended, too (``starting``).
 
     PySpark would write eight kilobytes of trace for each query that fails; we tell its message.
     """
@@ -220,7 +234,7 @@ def start_session(config: SparkConfig, *, archive_into: Path | None = None) -> R
     log = Path(config.log) if config.log else None
     options = [*jvm_options(config), *archive_options(java, into=archive_into)]
     told = {name: value for name, value in settings.items() if not is_private(name)}
-    jvm = start_jvm(java, options=options, settings=told, log=log)
+    jvm = start_jvm(java, options=options, settings=told, log=log, began=began)
     try:
         conf = SparkConf(loadDefaults=False, _jvm=jvm.gateway.jvm)
         conf.setAll([*settings.items(), *_secrets(config)])
