@@ -1,0 +1,79 @@
+r"""Which sign stands between the values of lines, and how many values a line has.
+
+A sign is believed where it cuts (nearly) every line into the same number of values, more than one.
+Of several that do, the one that cuts into more wins; a comma that also occurs within values, as in
+``1,5;2,5``, cuts unevenly or is beaten by that.
+
+>>> found = find_delimiter(["a;1,5;x", "b;2,5;y"])
+>>> found.sign, found.width, found.share
+(';', 3, 1.0)
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+SIGNS = (",", "\t", ";", "|", "\x01", "~", "^")
+"""From the most to the least usual, which decides between equals."""
+SHARE_MIN = 0.8
+"""Of all lines that must have the usual number of values."""
+QUOTE = '"'
+
+
+class Delimiter(msgspec.Struct, frozen=True):
+    sign: str
+    width: int
+    """Values in a line, as most lines have it."""
+    share: float
+    """Of the lines that have that many."""
+    is_quoted: bool
+    """Values stand in quotes, at least some."""
+    breaks: int = 0
+    """Records that go over several lines."""
+
+
+def find_delimiter(lines: Sequence[str]) -> Delimiter | None:
+    """None where no sign cuts the lines evenly."""
+    found = [one for sign in SIGNS if (one := _tried(lines, sign)) is not None]
+    return max(found, key=_rank, default=None)
+
+
+def _rank(found: Delimiter) -> tuple[float, int, int]:
+    return round(found.share, 1), found.width, -SIGNS.index(found.sign)
+
+
+def _tried(lines: Sequence[str], sign: str) -> Delimiter | None:
+    is_quoted = any(_is_quoted(line, sign) for line in lines)
+    rows = records_of(lines, sign, is_quoted=is_quoted)
+    widths = Counter(len(row) for row in rows)
+    if not widths:
+        return None
+    width, count = max(widths.items(), key=lambda one: (one[1], one[0]))
+    share = count / len(rows)
+    if width < 2 or share < SHARE_MIN:
+        return None
+    breaks = sum(any("\n" in value for value in row) for row in rows)
+    return Delimiter(sign, width, share, is_quoted, breaks)
+
+
+def _is_quoted(line: str, sign: str) -> bool:
+    """A quote at the begin of a value."""
+    return line.startswith(QUOTE) or f"{sign}{QUOTE}" in line
+
+
+def records_of(lines: Sequence[str], sign: str, *, is_quoted: bool) -> list[list[str]]:
+    """The values of each record. A record with a break in quotes takes several lines.
+
+    >>> records_of(['a,"b', 'c",d'], ",", is_quoted=True)
+    [['a', 'b\\nc', 'd']]
+    """
+    if not is_quoted:
+        return [line.split(sign) for line in lines]
+    ended = [f"{line}\n" for line in lines]
+    csv.field_size_limit(1 << 30)
+    rows = list(csv.reader(ended, delimiter=sign, quotechar=QUOTE, doublequote=True))
+    return [row for row in rows if row]

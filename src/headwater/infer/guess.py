@@ -1,0 +1,43 @@
+"""What was found out about files, and how sure it is: the value that is written as a source."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ColumnGuess(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+    path: str = ""
+    """Where the value lies in an object, if not under its name: ``geo.country``."""
+    distinct: int = 0
+    """Different values in the sample."""
+    spread: float = 0.0
+    """0: one value has it all; 1: all values are equally frequent."""
+
+
+class TimeGuess(msgspec.Struct, frozen=True):
+    """What places a record in time."""
+
+    columns: tuple[str, ...]
+    """One; or the date and the time of day."""
+    pattern: str = ""
+    """Spark's datetime pattern, ``epoch_s`` or the like; empty: as ISO 8601 writes it."""
+    first_us: int | None = None
+    last_us: int | None = None
+    """Of the sample, where that could be told."""
+
+
+class SourceGuess(msgspec.Struct, frozen=True):
+    format: str
+    columns: tuple[ColumnGuess, ...]
+    time: TimeGuess
+    options: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[str, ...] = ()
+    """In words, each a sentence that stands for itself."""
+
+
+class NoGuess(msgspec.Struct, frozen=True):
+    """No source can be written; what was looked for and what came instead."""
+
+    reason: str

@@ -1,0 +1,58 @@
+"""Whether the first line of a file names its columns.
+
+It does where its values are names (no number, no time, nothing empty, none twice) and a column
+below holds something else than names. One does in every file of records: the one with their times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from headwater.infer.epoch import find_unit
+from headwater.infer.time_formats import find_date_format, find_format
+from headwater.infer.value_types import find_type
+
+_NAME = re.compile(r"[^\W\d][\w .@#%$()/:\-\[\]]{0,99}|@\w[\w.-]*", re.UNICODE)
+
+
+def find_header(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """``rows``: of each record of one file its values. Empty where there is no header."""
+    if not rows:
+        return ()
+    first = tuple(value.strip() for value in rows[0])
+    if not _are_names(first):
+        return ()
+    below = rows[1:]
+    is_other = any(
+        _differs([row[at] for row in below if at < len(row)]) for at in range(len(first))
+    )
+    return first if is_other or not below else ()
+
+
+def _are_names(values: Sequence[str]) -> bool:
+    lower = [value.lower() for value in values]
+    has_names = all(_NAME.fullmatch(value) and not _is_value(value) for value in values)
+    return has_names and len(set(lower)) == len(lower)
+
+
+def _is_value(text: str) -> bool:
+    """A name that could as well be a number, a truth or a time is none."""
+    return (
+        find_type([text]).type != "STRING"
+        or find_format([text]) is not None
+        or find_date_format([text]) is not None
+    )
+
+
+def _differs(values: Sequence[str]) -> bool:
+    """Whether what stands below is of another kind than a name."""
+    full = [value for value in values if value.strip()]
+    if not full:
+        return False
+    return (
+        find_type(full).type != "STRING"
+        or find_format(full) is not None
+        or find_unit(full) is not None
+        or find_date_format(full) is not None
+    )

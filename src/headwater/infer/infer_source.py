@@ -1,0 +1,327 @@
+"""The order in which formats are tried, and the columns of each.
+
+What is most telling comes first: an object is an object, an access log has its brackets and quotes.
+Delimiters come after those, because a comma is nearly everywhere; a pattern around the only time in
+a line is the last resort.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import Any
+
+import msgspec
+
+from headwater.infer.delimiter import Delimiter, find_delimiter, records_of
+from headwater.infer.guess import ColumnGuess, NoGuess, SourceGuess, TimeGuess
+from headwater.infer.header import find_header
+from headwater.infer.json_columns import COLUMNS_MAX, are_objects, members_of
+from headwater.infer.log_shapes import (
+    W3C_FIELDS,
+    Shape,
+    find_shape,
+    is_logfmt,
+    is_old_syslog,
+    pairs_of,
+)
+from headwater.infer.sample import Sample, all_lines
+from headwater.infer.time_column import TimeChoice, choose_time
+from headwater.infer.value_types import NULLS, find_type, null_text
+
+Guessed = SourceGuess | NoGuess
+_ANY_TIME = (
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?",
+    r"\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}",
+    r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d",
+)
+"""Looked for anywhere in a line that is nothing else."""
+SHARE_MIN = 0.9
+COMMENT = "#"
+
+
+def infer_source(samples: tuple[Sample, ...]) -> Guessed:
+    """What reads these files, or why nothing does."""
+    lines = all_lines(samples)
+    if any(sample.is_binary for sample in samples):
+        name = next(sample.path for sample in samples if sample.is_binary)
+        return NoGuess(f"{name} is no text, and no format that is known here")
+    if not lines:
+        return NoGuess("there is no whole line in these files; wanted at least one record")
+    for attempt in (_json, _w3c, _shaped, _syslog, _logfmt, _delimited, _around_a_time):
+        found = attempt(samples, lines)
+        if found is not None:
+            return found
+    return NoGuess(
+        "no format fits: the lines are no JSON objects, no known log, no pairs name=value, no sign "
+        f"cuts them evenly, and no time was found in them; the first is {lines[0][:80]!r}"
+    )
+
+
+def _json(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    if not are_objects(lines):
+        if re.match(r"\[\s*(\{|$)", lines[0].lstrip()):
+            return NoGuess("it is a JSON array over several lines; wanted one object in each line")
+        return None
+    members, broken = members_of(lines)
+    kept = dict(list(members.items())[:COLUMNS_MAX])
+    doubts = [f"{broken} of {len(lines)} lines are no JSON objects"] if broken else []
+    if len(members) > len(kept):
+        doubts.append(
+            f"{len(members) - len(kept)} members beyond the first {COLUMNS_MAX} are left out"
+        )
+    texts = {path: [_text(value) for value in values] for path, values in kept.items()}
+    types = {path: _json_type(values) for path, values in kept.items()}
+    return _built("json", texts, doubts=doubts, types=types, is_pathed=True)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def _json_type(values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT" if all(abs(value) < 1 << 63 for value in values) else "DECIMAL(38, 0)"
+    if kinds and kinds <= {int, float}:
+        return "DOUBLE"
+    return "STRING"
+
+
+def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    fields = [line for line in lines if line.startswith(W3C_FIELDS)]
+    if not fields:
+        return None
+    names = fields[0].removeprefix(W3C_FIELDS).split()
+    sign = "\t" if any("\t" in line for line in lines if not line.startswith(COMMENT)) else " "
+    rows = [line.split(sign) for line in lines if not line.startswith(COMMENT)]
+    columns = {name: [row[at] for row in rows if at < len(row) and row[at] != "-"]
+               for at, name in enumerate(names)}  # fmt: skip
+    doubts = []
+    if any(line.split() != fields[0].split() for line in fields):
+        doubts.append("not all files have the same #Fields; the first one's are taken")
+    return _built("w3c", columns, doubts=doubts)
+
+
+def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    shape = find_shape(lines)
+    if shape is None:
+        return None
+    found = [match for line in lines if (match := shape.match(line)) is not None]
+    doubts = [f"taken for a {shape.name}"]
+    if len(found) < len(lines):
+        doubts.append(f"{len(lines) - len(found)} of {len(lines)} lines don't match")
+    return _patterned(shape, found, doubts)
+
+
+def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    if not is_old_syslog(lines):
+        return None
+    columns = (
+        ColumnGuess("ts", "TIMESTAMP"), ColumnGuess("host", "STRING"),
+        ColumnGuess("program", "STRING"), ColumnGuess("pid", "BIGINT"),
+        ColumnGuess("message", "STRING"),
+    )  # fmt: skip
+    doubt = "these times say no year and no zone: each is taken as the format says it"
+    return SourceGuess("syslog", columns, TimeGuess(("ts",)), doubts=(doubt,))
+
+
+def _logfmt(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    if not is_logfmt(lines):
+        return None
+    columns: dict[str, list[str]] = {}
+    for line in lines:
+        for name, value in pairs_of(line).items():
+            columns.setdefault(name, []).append(value)
+    return _built("logfmt", columns)
+
+
+def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    has_comments = lines[0].startswith(COMMENT)
+    plain = [line for line in lines if not (has_comments and line.startswith(COMMENT))]
+    found = find_delimiter(plain)
+    if found is None:
+        return None
+    files = [
+        records_of(
+            [line for line in sample.lines if not (has_comments and line.startswith(COMMENT))],
+            found.sign, is_quoted=found.is_quoted,
+        )
+        for sample in samples
+    ]  # fmt: skip
+    options = _delimiter_options(found)
+    if has_comments:
+        options["comment"] = COMMENT
+    if found.breaks:
+        options["multiline"] = "true"
+    headers = [find_header(rows) for rows in files]
+    doubts: list[str] = []
+    if any(headers):
+        options["header"] = "true"
+        columns = _by_name(files, headers, doubts)
+    else:
+        doubts.append("no header was found: columns are numbered; give them names")
+        columns = _by_place(files, found.width)
+    rows = [row for rows in files for row in rows]
+    odd = sum(len(row) != found.width for row in rows)
+    if odd:
+        doubts.append(
+            f"{odd} of {len(rows)} lines have another number of values than {found.width}"
+        )
+    format_ = "tsv" if found.sign == "\t" and not found.is_quoted else "csv"
+    return _built(format_, columns, options=options, doubts=doubts, has_nulls=True)
+
+
+def _by_name(
+    files: Sequence[Sequence[Sequence[str]]],
+    headers: Sequence[tuple[str, ...]],
+    doubts: list[str],
+) -> dict[str, list[str]]:
+    """The columns that all files have, each found by its own file's header."""
+    named = [header for header in headers if header]
+    columns: dict[str, list[str]] = {
+        name: [] for name in named[0] if all(name in header for header in named)
+    }
+    without = sum(not header and bool(rows) for header, rows in zip(headers, files, strict=True))
+    if without:
+        doubts.append(f"{without} of {len(files)} files have no header, and the others have one")
+    left_out = sorted({name for header in named for name in header} - columns.keys())
+    if left_out:
+        doubts.append(f"not every file has `{'`, `'.join(left_out)}`: left out")
+    for rows, header in zip(files, headers, strict=True):
+        for row in rows[1:] if header else ():
+            if len(row) == len(header) and tuple(row) != header:
+                for name in columns:
+                    columns[name].append(row[header.index(name)])
+    return columns
+
+
+def _by_place(files: Sequence[Sequence[Sequence[str]]], width: int) -> dict[str, list[str]]:
+    rows = [row for of_file in files for row in of_file if len(row) == width]
+    return {f"column_{at + 1}": [row[at] for row in rows] for at in range(width)}
+
+
+def _delimiter_options(found: Delimiter) -> dict[str, str]:
+    if found.sign == "\t" and not found.is_quoted:
+        return {}
+    return {} if found.sign == "," else {"delimiter": found.sign}
+
+
+def _around_a_time(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    """The text before the time, the time, and what follows."""
+    for time in _ANY_TIME:
+        pattern = rf"(?<before>.*?)(?<ts>{time})(?<rest>.*)"
+        shape = Shape("line with a time in it", pattern)
+        found = [match for line in lines if (match := shape.match(line)) is not None]
+        if len(found) >= SHARE_MIN * len(lines):
+            doubts = ["no known format: only the time is taken out; take the rest apart by hand"]
+            return _patterned(shape, found, doubts)
+    return None
+
+
+def _patterned(
+    shape: Shape, found: Sequence[Mapping[str, str | None]], doubts: Sequence[str]
+) -> Guessed:
+    columns: dict[str, list[str]] = {
+        name: [value for match in found if (value := match[name])] for name in shape.columns
+    }
+    options = {"pattern": shape.pattern}
+    return _built("regex", columns, options=options, doubts=doubts, has_nulls=True)
+
+
+def _built(
+    format_: str,
+    columns: Mapping[str, Sequence[str]],
+    *,
+    options: Mapping[str, str] | None = None,
+    doubts: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
+    is_pathed: bool = False,
+    has_nulls: bool = False,
+) -> Guessed:
+    """From values to types and the time. ``types``: those that the format itself tells."""
+    chosen = dict(options or {})
+    said = list(doubts)
+    null = _null_of(columns, said) if has_nulls else ""
+    if null:
+        chosen["null_value"] = null
+    full = {
+        name: [value for value in values if value not in ("", null)]
+        for name, values in columns.items()
+    }
+    choice = choose_time(full)
+    if isinstance(choice, str):
+        return NoGuess(choice)
+    said += choice.doubts
+    guesses = []
+    for name, values in full.items():
+        type_ = _type_of(name, values, choice, types, said)
+        guesses.append(_column(name, type_, values, is_pathed=is_pathed))
+    names = tuple(_column_name(name, is_pathed=is_pathed) for name in choice.time.columns)
+    time = msgspec.structs.replace(choice.time, columns=names)
+    return SourceGuess(format_, tuple(guesses), time, tuple(chosen.items()), tuple(said))
+
+
+def _null_of(columns: Mapping[str, Sequence[str]], said: list[str]) -> str:
+    """One text for the whole file, for that is what the option takes."""
+    found = Counter(
+        null for values in columns.values() if (null := null_text([v for v in values if v]))
+    )
+    if not found:
+        return ""
+    null = max(found, key=lambda one: (found[one], -NULLS.index(one)))
+    said.append(f"{null!r} is taken for a missing value")
+    return null
+
+
+def _type_of(
+    name: str,
+    values: Sequence[str],
+    choice: TimeChoice,
+    types: Mapping[str, str] | None,
+    said: list[str],
+) -> str:
+    time = choice.time
+    if time.columns == (name,):
+        return "TIMESTAMP"
+    if name in time.columns:
+        return "STRING"
+    if choice.others.get(name) == time.pattern and len(time.columns) == 1:
+        return "TIMESTAMP"
+    if types is not None and types[name] != "STRING":
+        return types[name]
+    if types is not None:
+        return "STRING"
+    found = find_type(values)
+    if found.doubt:
+        said.append(f"`{name}` {found.doubt}")
+    return found.type
+
+
+def _column(name: str, type_: str, values: Sequence[str], *, is_pathed: bool) -> ColumnGuess:
+    counts = Counter(values)
+    path = name if is_pathed and "." in name else ""
+    return ColumnGuess(
+        _column_name(name, is_pathed=is_pathed),
+        type_, path, len(counts), _spread(list(counts.values())),
+    )  # fmt: skip
+
+
+def _column_name(name: str, *, is_pathed: bool) -> str:
+    """What lies within an object gets a name of its own."""
+    return re.sub(r"\W+", "_", name) if is_pathed and "." in name else name
+
+
+def _spread(counts: Sequence[int]) -> float:
+    """Entropy as a share of the largest that so many values can have."""
+    total = sum(counts)
+    if len(counts) < 2:
+        return 0.0
+    entropy = -sum(count / total * log(count / total) for count in counts)
+    return entropy / log(len(counts))

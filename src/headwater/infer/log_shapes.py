@@ -1,0 +1,115 @@
+r"""Lines of well-known programs, each as a regular expression that Java and we read alike.
+
+Groups have the names of columns. The first shape that matches nearly all lines is taken.
+
+>>> line = '10.0.0.1 - - [01/May/2026:14:00:00 +0200] "GET /a HTTP/1.1" 200 17'
+>>> find_shape([line]).name
+'common access log'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+SHARE_MIN = 0.9
+_ACCESS = (
+    r'(?<client>\S+) (?<ident>\S+) (?<username>\S+) \[(?<ts>[^\]]+)\] '
+    r'"(?<method>[A-Z]+) (?<url>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?<bytes>\d+|-)'
+)  # fmt: skip
+_LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE"
+_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
+
+
+class Shape(msgspec.Struct, frozen=True):
+    name: str
+    pattern: str
+    """Java's; groups are ``(?<name>…)``."""
+    nulls: tuple[str, ...] = ()
+    """Texts that stand for a missing value."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(re.findall(r"\(\?<(\w+)>", self.pattern))
+
+    def match(self, line: str) -> dict[str, str | None] | None:
+        found = _compiled(self.pattern).fullmatch(line)
+        return None if found is None else found.groupdict()
+
+
+SHAPES = (
+    Shape(
+        "combined access log",
+        _ACCESS + r' "(?<referer>[^"]*)" "(?<agent>(?:[^"\\]|\\.)*)"(?: .*)?',
+    ),
+    Shape("common access log", _ACCESS),
+    Shape(
+        "syslog (RFC 5424)",
+        r"<(?<priority>\d{1,3})>\d{1,2} (?<ts>\S+) (?<host>\S+) (?<program>\S+) (?<pid>\S+) "
+        r"(?<msgid>\S+) (?<data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?: (?<message>.*))?",
+    ),
+    Shape(
+        "syslog with ISO times",
+        rf"(?<ts>{_STAMP}) (?<host>\S+) (?<program>[^\s:\[]+)(?:\[(?<pid>\d+)\])?: (?<message>.*)",
+    ),
+    Shape(
+        "log4j as Kafka's brokers write it",
+        rf"\[(?<ts>{_STAMP})\] (?<level>{_LEVEL}) (?<message>.*?)(?: \((?<logger>[\w.$]+)\))?",
+    ),
+    Shape(
+        "log with a level and a thread",
+        rf"(?<ts>{_STAMP}) +\[(?<thread>[^\]]+)\] +(?<level>{_LEVEL}) +(?<logger>\S+)(?: -|:) "
+        r"(?<message>.*)",
+    ),
+    Shape(
+        "log with a level",
+        rf"\[?(?<ts>{_STAMP})\]?[ |-]+\[?(?<level>{_LEVEL})\]?:?[ |-]+(?<message>.*)",
+    ),
+)
+OLD_SYSLOG = re.compile(
+    r"(<\d{1,3}>)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d \S+ .*"
+)
+LOGFMT_PAIR = re.compile(r'([^\s="]+)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
+W3C_FIELDS = "#Fields:"
+
+
+def find_shape(lines: Sequence[str]) -> Shape | None:
+    for shape in SHAPES:
+        matched = sum(shape.match(line) is not None for line in lines)
+        if lines and matched >= SHARE_MIN * len(lines):
+            return shape
+    return None
+
+
+def is_old_syslog(lines: Sequence[str]) -> bool:
+    """``May  1 12:00:00 host program: …``, which says no year."""
+    matched = sum(OLD_SYSLOG.fullmatch(line) is not None for line in lines)
+    return bool(lines) and matched >= SHARE_MIN * len(lines)
+
+
+def is_logfmt(lines: Sequence[str]) -> bool:
+    """Pairs of names and values and nothing else, at least two in most lines."""
+    good = sum(_is_pairs(line) for line in lines)
+    return bool(lines) and good >= SHARE_MIN * len(lines)
+
+
+def pairs_of(line: str) -> dict[str, str]:
+    r"""
+    >>> pairs_of('level=info msg="said \\"hi\\"" n=1')
+    {'level': 'info', 'msg': 'said "hi"', 'n': '1'}
+    """
+    return {
+        name: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
+        for name, value in LOGFMT_PAIR.findall(line)
+    }
+
+
+def _is_pairs(line: str) -> bool:
+    rest = LOGFMT_PAIR.sub("", line).split()
+    return len(LOGFMT_PAIR.findall(line)) >= 2 and not rest
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\(\?<(\w+)>", r"(?P<\1>", pattern))

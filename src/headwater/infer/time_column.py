@@ -1,0 +1,142 @@
+"""Which column places a record in time.
+
+A column of points in time beats a date beside a time of day, which beats a number that could be
+seconds since 1970; among equals the name decides, then the place. What was close is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from headwater.infer.epoch import epoch_us, find_unit
+from headwater.infer.guess import TimeGuess
+from headwater.infer.time_formats import (
+    find_date_format,
+    find_format,
+    format_us,
+    is_time_of_day,
+    names_weekday,
+)
+
+NAMES = (
+    "@timestamp", "timestamp", "ts", "time", "datetime", "date_time", "event_time", "eventtime",
+    "time_local", "time_iso8601", "logtime", "log_time", "t", "at", "when", "created_at", "created",
+    "date",
+)  # fmt: skip
+"""Names of times, the most telling first."""
+_LIKE_A_TIME = re.compile(r"time|date|(^|_)(ts|at|epoch|stamp|created|when)($|_|\d)", re.IGNORECASE)
+SHARE_MIN = 0.9
+"""Of the values that must be times: a file may have a bad line."""
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    columns: tuple[str, ...]
+    pattern: str
+    rank: tuple[int, int, int]
+    """The smallest wins: kind, name, place."""
+    doubt: str = ""
+    first_us: int | None = None
+    last_us: int | None = None
+
+
+class TimeChoice(msgspec.Struct, frozen=True):
+    time: TimeGuess
+    others: dict[str, str]
+    """Columns that are points in time as well, by name, with their patterns."""
+    doubts: tuple[str, ...]
+
+
+def choose_time(columns: Mapping[str, Sequence[str]]) -> TimeChoice | str:
+    """``columns``: by name the values that are not empty, in the order of the file. A text says why
+    there is none."""
+    found = [one for at, name in enumerate(columns) for one in _tried(columns, name, at)]
+    if not found:
+        return _why_none(columns)
+    best = min(found, key=lambda one: one.rank)
+    rest = [one for one in found if one is not best and len(one.columns) == 1]
+    doubts = [f"`{'` and `'.join(best.columns)}`: {best.doubt}"] if best.doubt else []
+    near = [one.columns[0] for one in rest if one.rank[0] == best.rank[0]]
+    near = [name for name in near if name not in best.columns]
+    if near:
+        doubts.append(
+            f"`{best.columns[0]}` places records in time; `{'`, `'.join(near)}` could as well"
+        )
+    time = TimeGuess(best.columns, best.pattern, best.first_us, best.last_us)
+    others = {one.columns[0]: one.pattern for one in rest if one.rank[0] == 0}
+    return TimeChoice(time, others, tuple(doubts))
+
+
+def _tried(columns: Mapping[str, Sequence[str]], name: str, at: int) -> list[Candidate]:
+    values = columns[name]
+    place = (_name_rank(name), at)
+    whole = find_format(values, share=SHARE_MIN)
+    if whole is not None:
+        times = [us for value in values if (us := format_us(value, whole.pattern)) is not None]
+        rest = len(values) - len(times)
+        doubt = whole.doubt or (f"{rest} of {len(values)} values are no such times" if rest else "")
+        return [Candidate((name,), whole.pattern, (0, *place), doubt, *_span(times))]
+    unit = find_unit(values)
+    if unit is not None:
+        return [_counted(name, values, unit, place)]
+    date = find_date_format(values)
+    if date is None:
+        return []
+    return _with_time_of_day(columns, name, date.pattern, date.doubt, place)
+
+
+def _counted(name: str, values: Sequence[str], unit: str, place: tuple[int, int]) -> Candidate:
+    is_named = _LIKE_A_TIME.search(name) is not None
+    doubt = "" if is_named else f"its numbers look like times since 1970 ({unit})"
+    times = [us for value in values if (us := epoch_us(value, unit)) is not None]
+    return Candidate((name,), unit, (1 if is_named else 3, *place), doubt, *_span(times))
+
+
+def _with_time_of_day(
+    columns: Mapping[str, Sequence[str]], name: str, pattern: str, doubt: str,
+    place: tuple[int, int],
+) -> list[Candidate]:  # fmt: skip
+    times = [us for value in columns[name] if (us := format_us(value, pattern)) is not None]
+    found = []
+    for other, values in columns.items():
+        if other != name and values and all(is_time_of_day(value) for value in values):
+            time = _time_pattern(values)
+            found.append(
+                Candidate((name, other), f"{pattern} {time}", (2, *place), doubt, *_span(times))
+            )
+    alone = "a day without a time of day: all records of a day are placed at its midnight, in UTC"
+    return [*found, Candidate((name,), pattern, (4, *place), alone, *_span(times))]
+
+
+def _time_pattern(values: Sequence[str]) -> str:
+    value = values[0]
+    hour = "HH" if all(one.index(":") == 2 for one in values) else "H"
+    pattern = f"{hour}:mm" if value.count(":") == 1 else f"{hour}:mm:ss"
+    sign = next((sign for sign in ".," if sign in value), "")
+    return f"{pattern}{sign}{'S' * len(value.partition(sign)[2])}" if sign else pattern
+
+
+def _span(times: Sequence[int]) -> tuple[int | None, int | None]:
+    return (min(times), max(times)) if times else (None, None)
+
+
+def _name_rank(name: str) -> int:
+    short = name.lower().rpartition(".")[2]
+    if short in NAMES:
+        return NAMES.index(short)
+    return len(NAMES) + (_LIKE_A_TIME.search(name) is None)
+
+
+def _why_none(columns: Mapping[str, Sequence[str]]) -> str:
+    weekday = next((name for name, values in columns.items() if names_weekday(values)), None)
+    if weekday is not None:
+        return (
+            f"`{weekday}` is a time with the name of a weekday ({columns[weekday][0][:40]!r}), "
+            "which no pattern of Spark reads"
+        )
+    return (
+        "no column holds points in time: looked for ISO 8601, the usual dates with a time of day, "
+        "and numbers of seconds, milliseconds, micro- or nanoseconds since 1970"
+    )

@@ -1,0 +1,294 @@
+"""What is made of files as people have them: format, columns, types, time, and what is said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headwater.infer.guess import NoGuess, SourceGuess
+from headwater.infer.infer_source import infer_source
+from headwater.infer.sample import Sample
+
+
+def guessed(*files: str) -> SourceGuess | NoGuess:
+    return infer_source(
+        tuple(Sample(f"{n}.log", tuple(text.splitlines())) for n, text in enumerate(files))
+    )
+
+
+def found(*files: str) -> SourceGuess:
+    guess = guessed(*files)
+    assert isinstance(guess, SourceGuess), guess
+    return guess
+
+
+def types(guess: SourceGuess) -> dict[str, str]:
+    return {column.name: column.type for column in guess.columns}
+
+
+T = "2026-05-01T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("sign", "format_", "options"),
+    [
+        (",", "csv", {"header": "true"}),
+        (";", "csv", {"delimiter": ";", "header": "true"}),
+        ("|", "csv", {"delimiter": "|", "header": "true"}),
+        ("\t", "tsv", {"header": "true"}),
+    ],
+    ids=["comma", "semicolon", "pipe", "tab"],
+)
+def test_delimited_files_with_a_header(sign: str, format_: str, options: dict[str, str]) -> None:
+    rows = [("ts", "city", "n", "x"), (T, "Oslo", "1", "2.5"), (T, "Bern", "20", "3")]
+    guess = found("\n".join(sign.join(row) for row in rows))
+    assert guess.format == format_
+    assert dict(guess.options) == options
+    assert types(guess) == {"ts": "TIMESTAMP", "city": "STRING", "n": "BIGINT", "x": "DOUBLE"}
+    assert (guess.time.columns, guess.time.pattern, guess.doubts) == (("ts",), "", ())
+
+
+def test_a_file_without_a_header_gets_numbered_columns_and_says_so() -> None:
+    guess = found(f"{T},Oslo,1\n{T},Bern,2\n")
+    assert list(types(guess)) == ["column_1", "column_2", "column_3"]
+    assert dict(guess.options) == {}
+    assert guess.doubts == ("no header was found: columns are numbered; give them names",)
+
+
+def test_a_header_over_a_split_time_is_found() -> None:
+    guess = found("day,time,city\n01.05.2026,12:00:00,Oslo\n02.05.2026,13:00:00,Bern\n")
+    assert dict(guess.options) == {"header": "true"}
+    assert guess.time.columns == ("day", "time")
+    assert guess.time.pattern == "dd.MM.yyyy HH:mm:ss"
+
+
+def test_files_with_other_headers_are_said() -> None:
+    guess = found(f"ts,who\n{T},ann\n", f"who,ts\nbob,{T}\n", f"ts,where\n{T},Oslo\n")
+    assert types(guess) == {"ts": "TIMESTAMP"}
+    assert guess.doubts == ("not every file has `where`, `who`: left out",)
+    same = found(f"ts,who\n{T},ann\n", f"who,ts\nbob,{T}\n")
+    assert types(same) == {"ts": "TIMESTAMP", "who": "STRING"}
+    assert same.doubts == ()
+
+
+def test_quoted_values_with_delimiters_and_breaks_are_one_record() -> None:
+    guess = found(f'ts,text\n{T},"a, b"\n{T},"two\nlines"\n{T},c\n')
+    assert dict(guess.options) == {"header": "true", "multiline": "true"}
+    assert types(guess) == {"ts": "TIMESTAMP", "text": "STRING"}
+
+
+def test_a_text_for_missing_values_is_found_where_it_hides_a_type() -> None:
+    guess = found(f"ts,n\n{T},1\n{T},NULL\n{T},3\n")
+    assert dict(guess.options)["null_value"] == "NULL"
+    assert types(guess)["n"] == "BIGINT"
+    assert "'NULL' is taken for a missing value" in guess.doubts
+
+
+def test_lines_of_another_width_are_counted() -> None:
+    guess = found(f"ts,a,b\n{T},1,2\n{T},1,2\n{T},1,2\n{T},1,2\n{T},1,2\n{T},1,2,3\n")
+    assert "1 of 7 lines have another number of values than 3" in guess.doubts
+
+
+def test_comments_before_a_table_are_left_out() -> None:
+    guess = found(f"# made by hand\nts,n\n{T},1\n")
+    assert dict(guess.options) == {"header": "true", "comment": "#"}
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("1777636800", "epoch_s"),
+        ("1777636800.123", "epoch_s"),
+        ("1777636800123", "epoch_ms"),
+        ("1777636800123456", "epoch_us"),
+        ("1777636800123456789", "epoch_ns"),
+        ("2026-05-01 12:00:00", ""),
+        ("2026-05-01T12:00:00.123+02:00", ""),
+        ("2026-05-01 12:00", ""),
+        ("2026-05-01 12:00:00,123", "yyyy-MM-dd HH:mm:ss,SSS"),
+        ("01/May/2026:12:00:00 +0200", "dd/MMM/yyyy:HH:mm:ss Z"),
+        ("2026/05/01 12:00:00", "yyyy/MM/dd HH:mm:ss"),
+        ("31.05.2026 12:00:00", "dd.MM.yyyy HH:mm:ss"),
+        ("31.05.2026 12:00", "dd.MM.yyyy HH:mm"),
+        ("05/31/2026 12:00:00", "MM/dd/yyyy HH:mm:ss"),
+        ("31/05/2026 12:00:00", "dd/MM/yyyy HH:mm:ss"),
+        ("5/31/2026 9:05", "M/d/yyyy H:mm"),
+        ("05/31/2026 09:05:00 PM", "MM/dd/yyyy hh:mm:ss a"),
+        ("20260531T120000Z", "yyyyMMdd'T'HHmmssX"),
+        ("20260531120000", "yyyyMMddHHmmss"),
+        ("31 May 2026 12:00:00", "dd MMM yyyy HH:mm:ss"),
+        ("31-May-2026 12:00:00.123", "dd-MMM-yyyy HH:mm:ss.SSS"),
+    ],
+)
+def test_times_as_they_are_written(value: str, pattern: str) -> None:
+    guess = found(f"ts;n\n{value};1\n{value};2\n{value};3\n")
+    assert (guess.time.columns, guess.time.pattern) == (("ts",), pattern)
+    assert guess.time.first_us is not None
+    assert guess.doubts == ()
+
+
+def test_a_day_that_could_be_a_month_is_a_doubt_until_a_value_tells() -> None:
+    doubtful = found("ts,n\n03/04/2026 12:00:00,1\n")
+    assert doubtful.time.pattern == "MM/dd/yyyy HH:mm:ss"
+    assert "no value tells the day from the month" in doubtful.doubts[0]
+    told = found("ts,n\n03/04/2026 12:00:00,1\n13/04/2026 12:00:00,2\n")
+    assert (told.time.pattern, told.doubts) == ("dd/MM/yyyy HH:mm:ss", ())
+
+
+def test_a_split_date_and_time_are_joined() -> None:
+    guess = found("date,time,n\n2026-05-01,12:00:00,1\n2026-05-01,12:00:01,2\n")
+    assert guess.time.columns == ("date", "time")
+    assert guess.time.pattern == "yyyy-MM-dd HH:mm:ss"
+    assert types(guess) == {"date": "STRING", "time": "STRING", "n": "BIGINT"}
+
+
+def test_of_several_times_the_best_named_is_taken_and_the_others_are_named() -> None:
+    guess = found(f"updated_at,ts,n\n{T},{T},1\n{T},{T},2\n")
+    assert guess.time.columns == ("ts",)
+    assert types(guess)["updated_at"] == "TIMESTAMP"
+    assert "`updated_at` could as well" in guess.doubts[0]
+
+
+def test_a_time_of_another_form_than_the_chosen_one_stays_text() -> None:
+    guess = found(f"ts,other,n\n{T},31.05.2026 12:00:00,1\n{T},31.05.2026 12:00:00,2\n")
+    assert types(guess)["other"] == "STRING"
+
+
+def test_a_large_number_is_a_time_only_where_nothing_better_is_there() -> None:
+    guess = found("number,n\n1777636800,1\n1777636801,2\n")
+    assert guess.time.columns == ("number",)
+    assert "look like times since 1970" in guess.doubts[0]
+    assert found(f"number,ts\n1777636800,{T}\n").time.columns == ("ts",)
+
+
+def test_a_bad_time_here_and_there_does_not_hide_the_time_column() -> None:
+    lines = [f"{T},{n}" for n in range(30)] + ["soon,30"]
+    guess = found("\n".join(["ts,n", *lines]))
+    assert guess.time.columns == ("ts",)
+    assert guess.doubts == ("`ts`: 1 of 31 values are no such times",)
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (("007", "123"), "STRING"),
+        (("9223372036854775808", "1"), "DECIMAL(38, 0)"),
+        (("true", "FALSE"), "BOOLEAN"),
+        (("2026-05-01", "2026-05-02"), "DATE"),
+        (("1e3", "-.5"), "DOUBLE"),
+        (("1", "x"), "STRING"),
+        (("", "7"), "BIGINT"),
+        (("", ""), "STRING"),
+    ],
+)
+def test_types_of_values(values: tuple[str, ...], type_: str) -> None:
+    text = "\n".join(["ts,v", *(f"{T},{value}" for value in values)])
+    assert types(found(text))["v"] == type_
+
+
+def test_a_bad_value_among_many_does_not_hide_a_type_and_is_said() -> None:
+    lines = [f"{T},{n}" for n in range(60)] + [f"{T},oops"]
+    guess = found("\n".join(["ts,n", *lines]))
+    assert types(guess)["n"] == "BIGINT"
+    assert guess.doubts == ("`n` has 1 of 61 values of another kind, such as 'oops'",)
+
+
+def test_json_lines_with_members_of_members() -> None:
+    rows = [
+        {"@timestamp": T, "n": 1, "ok": True, "geo": {"city": "Oslo", "at": [1, 2]}, "x": 1},
+        {"@timestamp": T, "n": 2, "ok": False, "geo": {"city": "Bern"}, "x": 1.5, "new": None},
+    ]
+    guess = found("\n".join(map(json.dumps, rows)))
+    assert guess.format == "json"
+    assert types(guess) == {
+        "@timestamp": "TIMESTAMP", "n": "BIGINT", "ok": "BOOLEAN", "geo_city": "STRING",
+        "geo_at": "STRING", "x": "DOUBLE", "new": "STRING",
+    }  # fmt: skip
+    assert {c.name: c.path for c in guess.columns if c.path} == {
+        "geo_city": "geo.city", "geo_at": "geo.at",
+    }  # fmt: skip
+    assert guess.time.columns == ("@timestamp",)
+
+
+def test_a_time_within_an_object_is_found() -> None:
+    guess = found('{"meta": {"ts": 1777636800123}, "n": 1}\n')
+    assert (guess.time.columns, guess.time.pattern) == (("meta_ts",), "epoch_ms")
+
+
+ACCESS = '10.0.0.1 - ann [01/May/2026:14:00:00 +0200] "GET /a?b=1 HTTP/1.1" 200 17'
+
+
+def test_access_logs() -> None:
+    common = found(f"{ACCESS}\n{ACCESS[:-2]}-\n")
+    assert common.format == "regex"
+    assert types(common)["status"] == "BIGINT"
+    assert types(common)["bytes"] == "BIGINT"
+    assert dict(common.options)["null_value"] == "-"
+    assert common.time.pattern == "dd/MMM/yyyy:HH:mm:ss Z"
+    combined = found(f'{ACCESS} "https://x.example/" "curl/8 \\"x\\""\n')
+    assert list(types(combined))[-2:] == ["referer", "agent"]
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("<34>1 2026-05-01T12:00:00.1Z web su - ID47 - it failed", {"priority", "host", "message"}),
+        ("2026-05-01T12:00:00+02:00 web sshd[7]: accepted", {"host", "program", "pid", "message"}),
+        ("[2026-05-01 12:00:00,123] INFO Closed. (kafka.server.Log)", {"level", "logger"}),
+        ("2026-05-01 12:00:00,123 [main] WARN  a.b.C - slow", {"thread", "level", "logger"}),
+        ("2026-05-01 12:00:00 ERROR it failed", {"level", "message"}),
+    ],
+    ids=["rfc5424", "iso syslog", "kafka", "log4j", "level"],
+)
+def test_logs_of_well_known_programs(line: str, columns: set[str]) -> None:
+    guess = found(f"{line}\n{line}\n")
+    assert guess.format == "regex"
+    assert guess.time.columns == ("ts",)
+    assert columns <= set(types(guess))
+
+
+def test_syslog_without_a_year_is_said() -> None:
+    guess = found("May  1 12:00:00 web sshd[7]: accepted\n")
+    assert guess.format == "syslog"
+    assert "no year" in guess.doubts[0]
+
+
+def test_logfmt() -> None:
+    guess = found(f'ts={T} level=info msg="a b" n=1\nts={T} level=warn msg=c n=2 new=x\n')
+    assert guess.format == "logfmt"
+    assert types(guess) == {
+        "ts": "TIMESTAMP", "level": "STRING", "msg": "STRING", "n": "BIGINT", "new": "STRING",
+    }  # fmt: skip
+
+
+def test_w3c_logs_take_their_columns_from_the_fields_line() -> None:
+    guess = found(
+        "#Version: 1.0\n#Fields: date time c-ip sc-status\n2026-05-01 12:00:00 10.0.0.1 200\n"
+    )
+    assert guess.format == "w3c"
+    assert guess.time.columns == ("date", "time")
+    assert types(guess)["sc-status"] == "BIGINT"
+
+
+def test_a_time_somewhere_in_unknown_lines_is_taken_out_by_a_pattern() -> None:
+    guess = found(f"eth0 up at {T} speed 100\neth1 down at {T}\n")
+    assert guess.format == "regex"
+    assert list(types(guess)) == ["before", "ts", "rest"]
+    assert "take the rest apart by hand" in guess.doubts[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no whole line"),
+        ("hello\nworld\n", "no format fits"),
+        ("a,b\n1,2\n3,4\n", "no column holds points in time"),
+        ("[\n{},\n{}\n]\n", "JSON array"),
+        ("ts;n\nFri, 01 May 2026 12:00:00 GMT;1\n", "name of a weekday"),
+    ],
+)
+def test_what_can_not_be_read_is_said_with_why(text: str, said: str) -> None:
+    guess = guessed(text)
+    assert isinstance(guess, NoGuess)
+    assert said in guess.reason
