@@ -26,7 +26,7 @@ from headwater.plan.roster import Site
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
-    "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "alarms",
+    "demo", "try", "infer", "check-source", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "alarms",
     "remove", "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site",
     "certs relay", "certs operator", "certs viewer", "certs roster", "certs show",
 )  # fmt: skip

@@ -18,6 +18,7 @@ from headwater.cli import (
     agent_commands,
     care_commands,
     demo_command,
+    infer_command,
     local_commands,
     operator_commands,
     run_command,
@@ -93,6 +94,7 @@ def _end(message: str, code: int, error: Exception) -> None:
 
 demo_command.add_to(app)
 trying.add_to(app)
+infer_command.add_to(app)
 simulate.add_to(app)
 local_commands.add_to(app)
 run_command.add_to(app)

@@ -40,10 +40,20 @@ def add_to(app: typer.Typer) -> None:
 
 
 def try_files(
-    file: Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")],
     sites: Annotated[
         Path, typer.Option(help="Each folder in it is a site; paths in sources are relative to it.")
     ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.", show_default=False),
+    ] = None,
+    infer: Annotated[
+        bool,
+        typer.Option(
+            "--infer",
+            help="Infer the source from the files: of the streams in FILE, or of a first question.",
+        ),
+    ] = False,
     central: Annotated[
         bool, typer.Option("--central", help="Compute with one plain Spark over all files.")
     ] = False,
@@ -77,7 +87,7 @@ def try_files(
     form = _form(output, out)
     if central and compare:
         raise ConfigurationError("try: --compare computes both; leave --central away")
-    text = read_sql(file)
+    text = _statements(file, sites, is_inferred=infer)
     heap = heap_for_a_run() if memory is None else checked_heap(memory)
     with ends_in_order():
         results, found, sampled = _computed(
@@ -100,6 +110,24 @@ def try_files(
         raise typer.Exit(EXIT_DIFFERENT)
     if any(result.failed for result in results):
         raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _statements(file: Path | None, sites: Path, *, is_inferred: bool) -> str:
+    """What is to be run; a source that was inferred is said, with its doubts."""
+    if file is None and not is_inferred:
+        raise ConfigurationError(
+            "try: wanted a file of statements, or --infer, which looks at the files and asks a "
+            "first question"
+        )
+    text = None if file is None else read_sql(file)
+    if text is not None and not is_inferred:
+        return text
+    from headwater.agent.infer_try import with_inferred_source
+
+    statements, inferred = with_inferred_source(text, sites)
+    said = [*inferred.comments, f"{inferred.statement};"]
+    say("\n".join([*said, f"{inferred.question};"] if text is None else said))
+    return statements
 
 
 def _write(
