@@ -26,9 +26,10 @@ from headwater.plan.roster import Site
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
-    "demo", "try", "infer", "check-source", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "alarms",
-    "remove", "resume", "doctor", "audit", "agent", "certs", "certs init", "certs site",
-    "certs relay", "certs operator", "certs viewer", "certs roster", "certs show",
+    "demo", "try", "infer", "check-source", "up", "down", "run", "explain", "streams", "sites",
+    "watch", "why", "alarms", "remove", "resume", "doctor", "audit", "agent", "certs",
+    "certs init", "certs site", "certs relay", "certs operator", "certs viewer", "certs roster",
+    "certs show",
 )  # fmt: skip
 
 TABLES = (
