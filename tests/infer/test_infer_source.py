@@ -66,10 +66,20 @@ def test_a_header_over_a_split_time_is_found() -> None:
 def test_files_with_other_headers_are_said() -> None:
     guess = found(f"ts,who\n{T},ann\n", f"who,ts\nbob,{T}\n", f"ts,where\n{T},Oslo\n")
     assert types(guess) == {"ts": "TIMESTAMP"}
-    assert guess.doubts == ("not every file has `where`, `who`: left out",)
+    assert guess.doubts == ("`where`, `who` is not in every file: left out",)
     same = found(f"ts,who\n{T},ann\n", f"who,ts\nbob,{T}\n")
     assert types(same) == {"ts": "TIMESTAMP", "who": "STRING"}
     assert same.doubts == ()
+
+
+def test_a_trailing_delimiter_and_a_name_that_stands_twice_are_left_out_and_said() -> None:
+    guess = found(f"ts,a,n,n,\n{T},x,1,2,\n{T},y,1,2,\n")
+    assert types(guess) == {"ts": "TIMESTAMP", "a": "STRING"}
+    assert dict(guess.options) == {"header": "true"}
+    assert guess.doubts == (
+        "`n` stands twice in a header: left out",
+        "a column without a name in the header is left out",
+    )
 
 
 def test_quoted_values_with_delimiters_and_breaks_are_one_record() -> None:
@@ -141,6 +151,12 @@ def test_a_split_date_and_time_are_joined() -> None:
     assert guess.time.columns == ("date", "time")
     assert guess.time.pattern == "yyyy-MM-dd HH:mm:ss"
     assert types(guess) == {"date": "STRING", "time": "STRING", "n": "BIGINT"}
+
+
+def test_a_date_in_three_columns_is_joined_with_its_time_of_day() -> None:
+    guess = found("Year,Month,DayofMonth,DepTime,n\n2026,5,1,0930,1\n2026,5,1,1200,2\n")
+    assert guess.time.columns == ("Year", "Month", "DayofMonth", "DepTime")
+    assert (guess.time.pattern, guess.time.signs) == ("y-M-d HHmm", ("-", "-", " "))
 
 
 def test_of_several_times_the_best_named_is_taken_and_the_others_are_named() -> None:
@@ -224,7 +240,7 @@ def test_access_logs() -> None:
     assert common.format == "regex"
     assert types(common)["status"] == "BIGINT"
     assert types(common)["bytes"] == "BIGINT"
-    assert dict(common.options)["null_value"] == "-"
+    assert list(dict(common.options)) == ["pattern"], "a hyphen is no value by the pattern alone"
     assert common.time.pattern == "dd/MMM/yyyy:HH:mm:ss Z"
     combined = found(f'{ACCESS} "https://x.example/" "curl/8 \\"x\\""\n')
     assert list(types(combined))[-2:] == ["referer", "agent"]

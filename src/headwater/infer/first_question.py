@@ -14,6 +14,8 @@ from headwater.infer.write_source import quoted_name
 DISTINCT_MAX = 50
 SHARE_MAX = 0.2
 """Of the records of the sample that a key may have as different values."""
+FILLED_MIN = 0.9
+"""Of the records that should have a key."""
 WINDOWS_WANTED = 24
 LIMIT = 10
 COMPUTED_TIME = "event_time"
@@ -24,11 +26,12 @@ WINDOWS = (
     (900, "15 minutes"), (3_600, "1 hour"), (6 * 3_600, "6 hours"), (86_400, "1 day"),
     (7 * 86_400, "7 days"), (30 * 86_400, "30 days"),
 )  # fmt: skip
-_TELLING = re.compile(
-    r"status|code|level|severity|type|kind|method|country|region|city|host|site|domain|event|"
-    r"action|category|program|service|name|state",
-    re.IGNORECASE,
-)
+TELLING = (
+    "status", "level", "severity", "type", "event", "kind", "code", "action", "result", "country",
+    "region", "city", "host", "domain", "site", "service", "program", "method", "category", "state",
+    "sensor", "product", "package", "name",
+)  # fmt: skip
+"""Words in the names of good keys, the best first."""
 _IDENTITY = re.compile(r"(^|_)(id|uuid|guid|hash|key|token|session)$", re.IGNORECASE)
 
 
@@ -72,5 +75,8 @@ def find_window(guess: SourceGuess) -> str:
     return next((text for s, text in WINDOWS if span_s / s <= WINDOWS_WANTED), WINDOWS[-1][1])
 
 
-def _telling(column: ColumnGuess) -> tuple[bool, bool, float]:
-    return bool(_TELLING.search(column.name)), column.type != "BIGINT", column.spread
+def _telling(column: ColumnGuess) -> tuple[float, ...]:
+    words = re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column.name).lower())
+    known = [TELLING.index(word) for word in words if word in TELLING]
+    by_name = -min(known, default=len(TELLING))
+    return column.filled >= FILLED_MIN, by_name, column.type != "BIGINT", column.spread

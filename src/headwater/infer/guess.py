@@ -14,15 +14,19 @@ class ColumnGuess(msgspec.Struct, frozen=True):
     """Different values in the sample."""
     spread: float = 0.0
     """0: one value has it all; 1: all values are equally frequent."""
+    filled: float = 1.0
+    """Of the records, how many have a value here."""
 
 
 class TimeGuess(msgspec.Struct, frozen=True):
     """What places a record in time."""
 
     columns: tuple[str, ...]
-    """One; or the date and the time of day."""
+    """One; or a date, in parts or whole, and then the time of day."""
     pattern: str = ""
     """Spark's datetime pattern, ``epoch_s`` or the like; empty: as ISO 8601 writes it."""
+    signs: tuple[str, ...] = ()
+    """Between several columns, as the pattern has it."""
     first_us: int | None = None
     last_us: int | None = None
     """Of the sample, where that could be told."""

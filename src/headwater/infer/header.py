@@ -1,6 +1,6 @@
 """Whether the first line of a file names its columns.
 
-It does where its values are names (no number, no time, nothing empty, none twice) and a column
+It does where its values are names (no number and no time, hardly one empty) and a column
 below holds something else than names. One does in every file of records: the one with their times.
 """
 
@@ -31,9 +31,10 @@ def find_header(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _are_names(values: Sequence[str]) -> bool:
-    lower = [value.lower() for value in values]
-    has_names = all(_NAME.fullmatch(value) and not _is_value(value) for value in values)
-    return has_names and len(set(lower)) == len(lower)
+    """A trailing delimiter leaves one without a name, and so does a column of numbers of rows."""
+    named = [value for value in values if value]
+    are_names = all(_NAME.fullmatch(value) and not _is_value(value) for value in named)
+    return are_names and len(named) * 2 > len(values)
 
 
 def _is_value(text: str) -> bool:

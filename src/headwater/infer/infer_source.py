@@ -74,7 +74,8 @@ def _json(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
         )
     texts = {path: [_text(value) for value in values] for path, values in kept.items()}
     types = {path: _json_type(values) for path, values in kept.items()}
-    return _built("json", texts, doubts=doubts, types=types, is_pathed=True)
+    count = len(lines) - broken
+    return _built("json", texts, doubts=doubts, types=types, is_pathed=True, record_count=count)
 
 
 def _text(value: Any) -> str:
@@ -106,7 +107,7 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     doubts = []
     if any(line.split() != fields[0].split() for line in fields):
         doubts.append("not all files have the same #Fields; the first one's are taken")
-    return _built("w3c", columns, doubts=doubts)
+    return _built("w3c", columns, doubts=doubts, record_count=len(rows))
 
 
 def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -114,9 +115,10 @@ def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     if shape is None:
         return None
     found = [match for line in lines if (match := shape.match(line)) is not None]
-    doubts = [f"taken for a {shape.name}"]
-    if len(found) < len(lines):
-        doubts.append(f"{len(lines) - len(found)} of {len(lines)} lines don't match")
+    rest = len(lines) - len(found)
+    doubts = (
+        [f"taken for a {shape.name}, and {rest} of {len(lines)} lines are none"] if rest else []
+    )
     return _patterned(shape, found, doubts)
 
 
@@ -139,7 +141,7 @@ def _logfmt(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     for line in lines:
         for name, value in pairs_of(line).items():
             columns.setdefault(name, []).append(value)
-    return _built("logfmt", columns)
+    return _built("logfmt", columns, record_count=len(lines))
 
 
 def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -186,14 +188,21 @@ def _by_name(
     """The columns that all files have, each found by its own file's header."""
     named = [header for header in headers if header]
     columns: dict[str, list[str]] = {
-        name: [] for name in named[0] if all(name in header for header in named)
+        name: [] for name in named[0] if name and all(header.count(name) == 1 for header in named)
     }
     without = sum(not header and bool(rows) for header, rows in zip(headers, files, strict=True))
     if without:
         doubts.append(f"{without} of {len(files)} files have no header, and the others have one")
-    left_out = sorted({name for header in named for name in header} - columns.keys())
-    if left_out:
-        doubts.append(f"not every file has `{'`, `'.join(left_out)}`: left out")
+    others = {name for header in named for name in header} - columns.keys()
+    twice = {name for name in others if any(header.count(name) > 1 for header in named)}
+    for left_out, why in (
+        (sorted(twice - {""}), "stands twice in a header"),
+        (sorted(others - twice - {""}), "is not in every file"),
+    ):
+        if left_out:
+            doubts.append(f"`{'`, `'.join(left_out)}` {why}: left out")
+    if "" in others:
+        doubts.append("a column without a name in the header is left out")
     for rows, header in zip(files, headers, strict=True):
         for row in rows[1:] if header else ():
             if len(row) == len(header) and tuple(row) != header:
@@ -232,7 +241,7 @@ def _patterned(
         name: [value for match in found if (value := match[name])] for name in shape.columns
     }
     options = {"pattern": shape.pattern}
-    return _built("regex", columns, options=options, doubts=doubts, has_nulls=True)
+    return _built("regex", columns, options=options, doubts=doubts, record_count=len(found))
 
 
 def _built(
@@ -244,8 +253,10 @@ def _built(
     types: Mapping[str, str] | None = None,
     is_pathed: bool = False,
     has_nulls: bool = False,
+    record_count: int = 0,
 ) -> Guessed:
-    """From values to types and the time. ``types``: those that the format itself tells."""
+    """From values to types and the time. ``types``: those that the format itself tells.
+    ``record_count``: where the columns don't have a value for each record."""
     chosen = dict(options or {})
     said = list(doubts)
     null = _null_of(columns, said) if has_nulls else ""
@@ -259,10 +270,13 @@ def _built(
     if isinstance(choice, str):
         return NoGuess(choice)
     said += choice.doubts
+    if has_nulls and not null:
+        said += _maybe_nulls(full)
     guesses = []
     for name, values in full.items():
         type_ = _type_of(name, values, choice, types, said)
-        guesses.append(_column(name, type_, values, is_pathed=is_pathed))
+        share = len(values) / max(1, record_count or len(columns[name]))
+        guesses.append(_column(name, type_, values, share, is_pathed=is_pathed))
     names = tuple(_column_name(name, is_pathed=is_pathed) for name in choice.time.columns)
     time = msgspec.structs.replace(choice.time, columns=names)
     return SourceGuess(format_, tuple(guesses), time, tuple(chosen.items()), tuple(said))
@@ -278,6 +292,15 @@ def _null_of(columns: Mapping[str, Sequence[str]], said: list[str]) -> str:
     null = max(found, key=lambda one: (found[one], -NULLS.index(one)))
     said.append(f"{null!r} is taken for a missing value")
     return null
+
+
+def _maybe_nulls(columns: Mapping[str, Sequence[str]]) -> list[str]:
+    """Texts in columns of text that often stand for nothing; a country may be called NA."""
+    found = [(null, name) for null in NULLS for name, values in columns.items() if null in values]
+    return [
+        f"`{name}` has {null!r}; if that is a missing value, add null_value = '{null}'"
+        for null, name in found[:1]
+    ]
 
 
 def _type_of(
@@ -304,12 +327,14 @@ def _type_of(
     return found.type
 
 
-def _column(name: str, type_: str, values: Sequence[str], *, is_pathed: bool) -> ColumnGuess:
+def _column(
+    name: str, type_: str, values: Sequence[str], share: float, *, is_pathed: bool
+) -> ColumnGuess:
     counts = Counter(values)
     path = name if is_pathed and "." in name else ""
     return ColumnGuess(
         _column_name(name, is_pathed=is_pathed),
-        type_, path, len(counts), _spread(list(counts.values())),
+        type_, path, len(counts), _spread(list(counts.values())), share,
     )  # fmt: skip
 
 

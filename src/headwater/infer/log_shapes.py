@@ -16,9 +16,10 @@ import msgspec
 
 SHARE_MIN = 0.9
 _ACCESS = (
-    r'(?<client>\S+) (?<ident>\S+) (?<username>\S+) \[(?<ts>[^\]]+)\] '
-    r'"(?<method>[A-Z]+) (?<url>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?<bytes>\d+|-)'
+    r'(?<client>\S+) (?:-|(?<ident>\S+)) (?:-|(?<username>\S+)) \[(?<ts>[^\]]+)\] '
+    r'"(?<method>[A-Z]+) (?<url>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?:-|(?<bytes>\d+))'
 )  # fmt: skip
+"""A hyphen stands for what is not known; a group that takes no part in the match is NULL."""
 _LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE"
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
 
@@ -27,8 +28,6 @@ class Shape(msgspec.Struct, frozen=True):
     name: str
     pattern: str
     """Java's; groups are ``(?<name>…)``."""
-    nulls: tuple[str, ...] = ()
-    """Texts that stand for a missing value."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -42,13 +41,14 @@ class Shape(msgspec.Struct, frozen=True):
 SHAPES = (
     Shape(
         "combined access log",
-        _ACCESS + r' "(?<referer>[^"]*)" "(?<agent>(?:[^"\\]|\\.)*)"(?: .*)?',
+        _ACCESS + r' "(?:-|(?<referer>[^"]*))" "(?:-|(?<agent>(?:[^"\\]|\\.)*))"(?: .*)?',
     ),
     Shape("common access log", _ACCESS),
     Shape(
         "syslog (RFC 5424)",
-        r"<(?<priority>\d{1,3})>\d{1,2} (?<ts>\S+) (?<host>\S+) (?<program>\S+) (?<pid>\S+) "
-        r"(?<msgid>\S+) (?<data>-|(?:\[(?:[^\]\\]|\\.)*\])+)(?: (?<message>.*))?",
+        r"<(?<priority>\d{1,3})>\d{1,2} (?<ts>\S+) (?<host>\S+) (?<program>\S+) "
+        r"(?:-|(?<pid>\S+)) (?:-|(?<msgid>\S+)) (?:-|(?<data>(?:\[(?:[^\]\\]|\\.)*\])+))"
+        r"(?: (?<message>.*))?",
     ),
     Shape(
         "syslog with ISO times",

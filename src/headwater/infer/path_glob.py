@@ -6,6 +6,8 @@
 ('*.csv', 'a.csv', '**/*.csv')
 >>> glob_of(["a.csv", "b.csv.gz"]), glob_of(["app.log", "app.log.1", "app.log.2.gz"])
 ('*.csv*', 'app.log*')
+>>> glob_of(["2026-05-04.csv"]), glob_of(["E1.2026-05-04-09.log", "E2.2026-05-04-09.log"])
+('*.csv', 'E*.log')
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import re
 from collections.abc import Sequence
 
 _DIGITS_AT_END = re.compile(r"\d[\d\-_.:T]*$")
-_DIGITS_AT_START = re.compile(r"^[\d\-_:T]*\d")
+_TO_LAST_DIGIT = re.compile(r"^.*\d(?=\D*$)")
+_DATE = re.compile(r"\d{4}[-_.]\d\d(?:[-_.T]?\d{1,6})*|\d{8}(?:[-_T.]?\d{1,6})*")
 """Dates and numbers: tomorrow's file has others."""
 
 
@@ -30,10 +33,10 @@ def _one(names: Sequence[str]) -> str:
     """Of folders or files at one place."""
     different = sorted(set(names))
     if len(different) == 1:
-        return _escaped(different[0])
+        return "*".join(_escaped(part) for part in _DATE.split(different[0]))
     start = _DIGITS_AT_END.sub("", _common_start(different))
     rest = [name[len(start) :] for name in different]
-    end = _DIGITS_AT_START.sub("", _common_start([name[::-1] for name in rest])[::-1])
+    end = _TO_LAST_DIGIT.sub("", _common_start([name[::-1] for name in rest])[::-1])
     if not end:
         end = _ending_of_all(rest)
     return f"{_escaped(start)}*{end if end.endswith('*') else _escaped(end)}"

@@ -37,6 +37,7 @@ class Candidate(msgspec.Struct, frozen=True):
     pattern: str
     rank: tuple[int, int, int]
     """The smallest wins: kind, name, place."""
+    signs: tuple[str, ...] = ()
     doubt: str = ""
     first_us: int | None = None
     last_us: int | None = None
@@ -53,6 +54,7 @@ def choose_time(columns: Mapping[str, Sequence[str]]) -> TimeChoice | str:
     """``columns``: by name the values that are not empty, in the order of the file. A text says why
     there is none."""
     found = [one for at, name in enumerate(columns) for one in _tried(columns, name, at)]
+    found += _in_parts(columns)
     if not found:
         return _why_none(columns)
     best = min(found, key=lambda one: one.rank)
@@ -64,7 +66,7 @@ def choose_time(columns: Mapping[str, Sequence[str]]) -> TimeChoice | str:
         doubts.append(
             f"`{best.columns[0]}` places records in time; `{'`, `'.join(near)}` could as well"
         )
-    time = TimeGuess(best.columns, best.pattern, best.first_us, best.last_us)
+    time = TimeGuess(best.columns, best.pattern, best.signs, best.first_us, best.last_us)
     others = {one.columns[0]: one.pattern for one in rest if one.rank[0] == 0}
     return TimeChoice(time, others, tuple(doubts))
 
@@ -77,7 +79,7 @@ def _tried(columns: Mapping[str, Sequence[str]], name: str, at: int) -> list[Can
         times = [us for value in values if (us := format_us(value, whole.pattern)) is not None]
         rest = len(values) - len(times)
         doubt = whole.doubt or (f"{rest} of {len(values)} values are no such times" if rest else "")
-        return [Candidate((name,), whole.pattern, (0, *place), doubt, *_span(times))]
+        return [Candidate((name,), whole.pattern, (0, *place), (), doubt, *_span(times))]
     unit = find_unit(values)
     if unit is not None:
         return [_counted(name, values, unit, place)]
@@ -91,23 +93,75 @@ def _counted(name: str, values: Sequence[str], unit: str, place: tuple[int, int]
     is_named = _LIKE_A_TIME.search(name) is not None
     doubt = "" if is_named else f"its numbers look like times since 1970 ({unit})"
     times = [us for value in values if (us := epoch_us(value, unit)) is not None]
-    return Candidate((name,), unit, (1 if is_named else 3, *place), doubt, *_span(times))
+    rank = (1 if is_named else 3, *place)
+    return Candidate((name,), unit, rank, (), doubt, *_span(times))
 
 
 def _with_time_of_day(
     columns: Mapping[str, Sequence[str]], name: str, pattern: str, doubt: str,
     place: tuple[int, int],
 ) -> list[Candidate]:  # fmt: skip
-    times = [us for value in columns[name] if (us := format_us(value, pattern)) is not None]
+    days = columns[name]
     found = []
     for other, values in columns.items():
         if other != name and values and all(is_time_of_day(value) for value in values):
-            time = _time_pattern(values)
-            found.append(
-                Candidate((name, other), f"{pattern} {time}", (2, *place), doubt, *_span(times))
-            )
+            whole = f"{pattern} {_time_pattern(values)}"
+            texts = [" ".join(pair) for pair in zip(days, values, strict=False)]
+            times = _read(texts if len(days) == len(values) else days, whole, pattern)
+            found.append(Candidate((name, other), whole, (2, *place), (" ",), doubt, *_span(times)))
     alone = "a day without a time of day: all records of a day are placed at its midnight, in UTC"
-    return [*found, Candidate((name,), pattern, (4, *place), alone, *_span(times))]
+    times = _read(days, pattern, pattern)
+    return [*found, Candidate((name,), pattern, (4, *place), (), alone, *_span(times))]
+
+
+def _read(texts: Sequence[str], *patterns: str) -> list[int]:
+    """By the first pattern that reads any of them. ISO dates are their own kind."""
+    for pattern in patterns:
+        plain = "" if pattern.startswith("yyyy-MM-dd") else pattern
+        found = [us for text in texts if (us := format_us(text, plain)) is not None]
+        if found:
+            return found
+    return []
+
+
+def _in_parts(columns: Mapping[str, Sequence[str]]) -> list[Candidate]:
+    """Year, month and day in columns of their own, with a time of day as 12:30 or 1230."""
+    found = [_first_of(columns, _PARTS[part], limit) for part, limit in _PART_LIMITS.items()]
+    if not all(found):
+        return []
+    date = tuple(name for name in found if name is not None)
+    clock = _first_of(columns, _CLOCK, 2400) or next(
+        (name for name, values in columns.items()
+         if values and name not in date and all(map(is_time_of_day, values))), None
+    )  # fmt: skip
+    if clock is None:
+        doubt = "a day without a time of day: its records are placed at midnight, in UTC"
+        return [Candidate(date, "y-M-d", (4, 0, 0), ("-", "-"), doubt)]
+    values = columns[clock]
+    pattern = "HHmm" if all(value.isdigit() for value in values) else _time_pattern(values)
+    doubt = ""
+    if pattern == "HHmm" and any(len(value) != 4 for value in values):
+        doubt = f"`{clock}` has times of less than four digits, which HHmm does not read"
+    return [Candidate((*date, clock), f"y-M-d {pattern}", (2, 0, 0), ("-", "-", " "), doubt)]
+
+
+_PARTS = {
+    "year": re.compile(r"year|yr|yyyy", re.IGNORECASE),
+    "month": re.compile(r"month|mon|mm", re.IGNORECASE),
+    "day": re.compile(r"day_?of_?month|day|dd|mday", re.IGNORECASE),
+}
+_PART_LIMITS = {"year": 2200, "month": 12, "day": 31}
+_CLOCK = re.compile(r"(crs_?)?(dep|departure|start|local|clock)?_?time|hhmm", re.IGNORECASE)
+
+
+def _first_of(
+    columns: Mapping[str, Sequence[str]], name: re.Pattern[str], limit: int
+) -> str | None:
+    for column, values in columns.items():
+        is_named = name.fullmatch(column) is not None
+        if is_named and values and all(v.isdigit() and int(v) <= limit for v in values):
+            return column
+    return None
 
 
 def _time_pattern(values: Sequence[str]) -> str:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 
-from headwater.infer.guess import ColumnGuess, SourceGuess
+from headwater.infer.guess import ColumnGuess, SourceGuess, TimeGuess
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+RESERVED = frozenset((
+    "all", "and", "any", "as", "asc", "between", "by", "case", "cast", "create", "cross", "desc",
+    "distinct", "else", "end", "except", "exists", "false", "filter", "for", "from", "full",
+    "group", "having", "in", "inner", "interval", "intersect", "into", "is", "join", "left",
+    "like", "limit", "natural", "not", "null", "offset", "on", "or", "order", "outer", "right",
+    "select", "set", "table", "then", "true", "union", "using", "values", "when", "where",
+    "window", "with",
+))  # fmt: skip
+"""Names that would be read as words of a statement."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
 
 
@@ -36,7 +45,8 @@ def source_name(path: str) -> str:
 
 def quoted_name(name: str) -> str:
     """In backticks where it is not letters, digits and _."""
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+    is_plain = _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED
+    return name if is_plain else f"`{name.replace('`', '``')}`"
 
 
 def literal(text: str) -> str:
@@ -67,14 +77,16 @@ def _options(guess: SourceGuess, path: str) -> list[str]:
     if len(time.columns) == 1:
         found.append(f"time = {literal(time.columns[0])}")
     else:
-        found.append(f"time = {time_expression(time.columns, time.pattern)}")
+        found.append(f"time = {time_expression(time)}")
     found += [f"{name} = {literal(value)}" for name, value in guess.options]
     if time.pattern and len(time.columns) == 1:
         found.append(f"timestamp_format = {literal(time.pattern)}")
     return found
 
 
-def time_expression(columns: tuple[str, ...], pattern: str) -> str:
-    """Of a date and a time of day, in the quotes in which expressions stand."""
-    joined = " || ' ' || ".join(quoted_name(name) for name in columns)
-    return f"\"to_timestamp({joined}, '{pattern}')\""
+def time_expression(time: TimeGuess) -> str:
+    """Of several columns, in the quotes in which expressions stand."""
+    joined = quoted_name(time.columns[0])
+    for sign, name in zip(time.signs, time.columns[1:], strict=True):
+        joined += f" || '{sign}' || {quoted_name(name)}"
+    return f"\"to_timestamp({joined}, '{time.pattern}')\""
