@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+from headwater.agent.demo import demo_sql
 from headwater.agent.demo_snapshot import (
     DemoSnapshot,
     DemoSummary,
@@ -18,6 +19,7 @@ from headwater.agent.demo_snapshot import (
 )
 from headwater.cli.demo_view import (
     BAR_CELLS,
+    INTRODUCTION,
     PLAIN_EVERY_S,
     REPAIRS_TOLD,
     DemoView,
@@ -26,6 +28,7 @@ from headwater.cli.demo_view import (
     picture,
     summary_table,
 )
+from headwater.frontend.compile import compile_statements
 
 NOON_US = 1_767_268_800_000_000
 
@@ -145,11 +148,14 @@ def summary(*, is_equal: bool, final_count: int = 9, exact_count: int = 9) -> De
         is_equal,
         "" if is_equal else "window 4 differs",
     )
-    return DemoSummary((verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0)
+    return DemoSummary(
+        (verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0,
+        summaries_bytes=300_000, incomplete_count=7,
+    )  # fmt: skip
 
 
 def summary_text(shown: DemoSummary) -> str:
-    console = Console(file=io.StringIO(), width=120)
+    console = Console(file=io.StringIO(), width=400)
     with console.capture() as text:
         console.print(summary_table(shown))
     return text.get()
@@ -159,9 +165,10 @@ def test_the_summary_says_what_was_saved_and_that_all_is_equal() -> None:
     good = summary(is_equal=True)
     text = summary_text(good)
     assert good.is_good
-    assert "200 × less than the raw logs" in text
-    assert "20 × less than the logs compressed" in text
-    assert "Every final answer equals" in text
+    assert "400.0 kB crossed the network: 200 × less than the logs, 20 × less" in text
+    assert "7 said who was missing" in text
+    assert "300.0 kB are summaries of records. The other 100.0 kB keep twelve sites" in text
+    assert "every answer was exact, and equal to that of one Spark" in text
 
 
 def test_a_difference_or_a_window_that_is_not_final_is_no_success() -> None:
@@ -172,3 +179,9 @@ def test_a_difference_or_a_window_that_is_not_final_is_no_success() -> None:
     text = summary_text(summary(is_equal=False))
     assert "window 4 differs" in text
     assert "NOT every answer" in text
+
+
+def test_the_introduction_fits_a_terminal_and_names_what_runs() -> None:
+    assert max(map(len, INTRODUCTION.splitlines())) <= 80
+    for query in compile_statements(demo_sql(), root="a", installer="a", next_counter=1):
+        assert f"  {query.stream} " in INTRODUCTION

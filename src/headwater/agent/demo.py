@@ -9,6 +9,7 @@ records, and the process says so by its exit.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -39,6 +40,7 @@ from headwater.net.memory_link import Wire
 from headwater.net.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import SummaryMessage
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
@@ -48,12 +50,13 @@ from headwater.store.owner_alone import owner_alone
 from headwater.store.results import ResultsReader
 
 REGIONS = {
-    "europe": (("london", 260.0, 0.0), ("frankfurt", 220.0, 1.0), ("madrid", 120.0, 1.0)),
-    "america": (("ashburn", 300.0, -5.0), ("dallas", 160.0, -6.0), ("saopaulo", 90.0, -3.0)),
-    "asia": (("tokyo", 240.0, 9.0), ("mumbai", 180.0, 5.5), ("singapore", 120.0, 8.0)),
-    "south": (("sydney", 110.0, 10.0), ("johannesburg", 60.0, 2.0), ("lagos", 40.0, 1.0)),
+    "europe": (("london", 2_600.0, 0.0), ("frankfurt", 2_200.0, 1.0), ("madrid", 1_200.0, 1.0)),
+    "america": (("ashburn", 3_000.0, -5.0), ("dallas", 1_600.0, -6.0), ("saopaulo", 900.0, -3.0)),
+    "asia": (("tokyo", 2_400.0, 9.0), ("mumbai", 1_800.0, 5.5), ("singapore", 1_200.0, 8.0)),
+    "south": (("sydney", 1_100.0, 10.0), ("johannesburg", 600.0, 2.0), ("lagos", 400.0, 1.0)),
 }
-"""(site, lines a second on average, hours before UTC), the largest of each region first."""
+"""(site, lines a second on average, hours before UTC), the largest of each region first. So
+much that what twelve sites in four trees say whatever they read is not most of what they say."""
 HOME = "london"
 CUT_REGION = "asia"
 KILLED = "dallas"
@@ -71,8 +74,11 @@ WINDOWS_SHOWN = 8
 Show = Callable[[DemoSnapshot], None]
 
 
-def run_demo(*, seconds: float, seed: int, show: Show) -> DemoSummary:
-    """Run it all; ``show`` is called a few times a second with what there is to see."""
+def run_demo(
+    *, seconds: float, seed: int, show: Show, keep_logs: Path | None = None
+) -> DemoSummary:
+    """Run it all; ``show`` is called a few times a second with what there is to see. The logs go
+    when it ends, or to ``keep_logs``, a folder for each region and in it one for each site."""
     show(DemoSnapshot(0.0, seconds, "starting Spark"))
     with owner_alone(), tempfile.TemporaryDirectory(prefix="headwater-demo-") as directory:
         spark = start_session(SparkConfig(directory=directory, log=f"{directory}/spark.log"))
@@ -82,7 +88,10 @@ def run_demo(*, seconds: float, seed: int, show: Show) -> DemoSummary:
             demo = Demo(Path(directory), spark, seconds=seconds, seed=seed, show=show)
             asyncio.run(demo.run())
             demo.say("one Spark over all records, to compare")
-            return check(demo.record(), spark)
+            summary = check(demo.record(), spark)
+            if keep_logs is not None:
+                demo.move_logs(keep_logs)
+            return summary
         finally:
             spark.stop()
 
@@ -95,10 +104,10 @@ def _warm_up(spark: RunningSpark, directory: Path) -> None:
             directory / "sites" / site, profile, Traffic(seed=0),
             line_count=WARM_UP_LINES, from_s=0.0, to_s=20.0,
         )  # fmt: skip
-    try_query(_demo_sql(), directory / "sites", spark=spark, work=directory / "work")
+    try_query(demo_sql(), directory / "sites", spark=spark, work=directory / "work")
 
 
-def _demo_sql() -> str:
+def demo_sql() -> str:
     return resources.files("headwater.agent").joinpath("demo.sql").read_text("utf-8")
 
 
@@ -118,6 +127,8 @@ class Demo:
         self._conditions = dict.fromkeys(self._region_of, SiteCondition.UP)
         self._windows: dict[str, dict[int, Envelope]] = {}
         self._revisions: dict[str, int] = {}
+        self._incomplete: set[tuple[str, int]] = set()
+        """Windows that were answered before all sites were in."""
         self._sent_before: dict[str, int] = {}
         self._queries: list[Query] = []
         self._writers: dict[str, SiteWriter] = {}
@@ -127,7 +138,7 @@ class Demo:
     # The run
 
     async def run(self) -> None:
-        world = MemoryWorld(self._wire, notice_s=1.0, seed=self._seed)
+        self._world = world = MemoryWorld(self._wire, notice_s=1.0, seed=self._seed)
         federation = Federation(
             self._directory / "federation",
             _roster(),
@@ -160,8 +171,15 @@ class Demo:
             logs={site: self._logs(site) for site in self._region_of},
             results=self._directory / "federation" / "sites" / HOME / "results",
             sent_bytes=sum(self._sent_before.values()),
+            summaries_bytes=self._world.sent_kinds[SummaryMessage.__name__],
+            incomplete_count=len(self._incomplete),
             elapsed_s=time.monotonic() - self._began_s,
         )
+
+    def move_logs(self, into: Path) -> None:
+        for site, region in self._region_of.items():
+            (into / region).mkdir(parents=True, exist_ok=True)
+            shutil.move(self._logs(site), into / region / site)
 
     def say(self, phase: str) -> None:
         self._phase = phase
@@ -199,7 +217,7 @@ class Demo:
 
     def _install(self) -> None:
         home = self._federation.home
-        self._queries = install(home, _demo_sql(), slack_us=BEGIN_AFTER_US)
+        self._queries = install(home, demo_sql(), slack_us=BEGIN_AFTER_US)
         home.watchers.add(self._published)
         for query in self._queries:
             self._windows[query.id.name] = {}
@@ -294,13 +312,15 @@ class Demo:
             before = self._windows[query.id.name].get(envelope.window)
             self._windows[query.id.name][envelope.window] = envelope
             self._revisions[query.id.name] += envelope.revision > 1
+            if envelope.missing:
+                self._incomplete.add((query.id.name, envelope.window))
             if before is not None and not before.exact and envelope.exact:
                 start = time.strftime("%H:%M:%S", time.gmtime(envelope.start_us / 1e6))
                 more = envelope.covered - before.covered
                 self._event(
                     EventKind.REPAIRED,
-                    f"{query.id.name} {start} is exact now: revision {envelope.revision}, "
-                    f"{more} more sites",
+                    f"{query.id.name} {start} is exact now: revision {envelope.revision}"
+                    + (f", {more} more sites" if more else ""),
                 )
 
     async def _until(self, elapsed_s: float) -> None:

@@ -25,6 +25,9 @@ class DemoRecord(msgspec.Struct, frozen=True):
     logs: Mapping[str, Path]
     results: Path
     sent_bytes: int
+    summaries_bytes: int
+    """Of those, what the records were reduced to."""
+    incomplete_count: int
     elapsed_s: float
 
 
@@ -36,6 +39,8 @@ def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
         raw_bytes=sum(path.stat().st_size for path in files),
         raw_zstd_bytes=sum(_zstd_bytes(path) for path in files),
         sent_bytes=record.sent_bytes,
+        summaries_bytes=record.summaries_bytes,
+        incomplete_count=record.incomplete_count,
         record_count=sum(_line_count(path) for path in files),
         elapsed_s=record.elapsed_s,
     )

@@ -111,6 +111,11 @@ class DemoSummary(msgspec.Struct, frozen=True):
     sent_bytes: int
     record_count: int
     elapsed_s: float
+    summaries_bytes: int = 0
+    """Of what was sent, what the records were reduced to. The rest keeps a federation together:
+    heartbeats, acknowledgements, states; it grows with sites and time, and not with the logs."""
+    incomplete_count: int = 0
+    """Windows that were answered before all sites were in, and said so."""
 
     @property
     def is_good(self) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from headwater.cli.ending import ends_in_order
+from headwater.cli.output import console_on, log_warnings_only, print_text, say
+
+KEPT = Path("run/demo")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -17,19 +21,45 @@ def add_to(app: typer.Typer) -> None:
 def demo(
     seconds: Annotated[float, typer.Option(help="How long the logs grow.")] = 60.0,
     seed: Annotated[int, typer.Option(help="The same seed writes the same logs.")] = 1,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave two agents with the logs, which one can ask.")
+    ] = False,
+    into: Annotated[Path, typer.Option(help="Where --keep leaves them.")] = KEPT,
 ) -> None:
     """Run 12 sites for about a minute, break them, check.
 
     CDN logs grow at every site, two queries run, a region is cut off, an agent dies and returns.
     In the end every final answer is compared with that of one Spark over all records.
     """
+    from headwater.cli.demo_view import INTRODUCTION, DemoView, summary_table
+
+    console = console_on(sys.stdout)
+    console.print(INTRODUCTION, markup=False, highlight=False)
     from headwater.agent.demo import run_demo
-    from headwater.cli.demo_view import DemoView, summary_table
-    from headwater.cli.output import console_on, log_warnings_only
+    from headwater.agent.kept_demo import refuse_taken
 
     log_warnings_only()
-    console = console_on(sys.stdout)
+    if keep:
+        refuse_taken(into)
+    logs = into / "logs" if keep else None
     with ends_in_order(), DemoView(console) as view:
-        summary = run_demo(seconds=seconds, seed=seed, show=view.show)
+        summary = run_demo(seconds=seconds, seed=seed, show=view.show, keep_logs=logs)
     console.print(summary_table(summary))
+    if logs is not None:
+        with ends_in_order():
+            _leave(into, logs)
     raise typer.Exit(0 if summary.is_good else 1)
+
+
+def _leave(directory: Path, logs: Path) -> None:
+    """Agents over the demo's logs, and the demo's questions, as ``up`` and ``run`` would."""
+    from headwater.agent.kept_demo import kept_sql, take_over, what_to_ask
+    from headwater.agent.operator_client import run_statements
+    from headwater.cli import current, reach
+
+    take_over(directory, logs, say=say)
+    current.remember(directory)
+    reach.command(
+        directory, None, lambda ask, signature: run_statements(ask, kept_sql(), signature)
+    )
+    print_text(what_to_ask(directory))

@@ -72,8 +72,7 @@ def run(
     goes_on = [
         msgspec.structs.replace(query, change="unchanged") for one in same for query in one.running
     ]
-    listing = listing_of(api.Installed, (*goes_on, *installed), seldom=frozenset(("part",)))
-    print_listing(listing, output)
+    print_listing(listing_of(api.Installed, (*goes_on, *installed)), output)
 
 
 def difference(one: Compared, file: str) -> str:

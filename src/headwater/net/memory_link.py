@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
 import msgspec
@@ -43,8 +43,10 @@ class MemoryLink:
         chance: random.Random,
         deliver: Callable[[bytes], None],
         tell_load: Callable[[int], None],
+        kinds: Counter[str] | None = None,
     ) -> None:
-        """``deliver`` hands bytes to the other end; ``pair`` is the same object at both ends."""
+        """``deliver`` hands bytes to the other end; ``pair`` is the same object at both ends. What
+        is sent is added to ``kinds``, bytes by the names of messages."""
         self.wire = wire
         self.pair = pair
         self.is_cut = False
@@ -59,6 +61,7 @@ class MemoryLink:
         self._refused = refused
         self._chance = chance
         self._deliver = deliver
+        self._kinds: Counter[str] = Counter() if kinds is None else kinds
         self._splitter = FrameSplitter()
         self._assembler = MessageAssembler(message_bytes_max=limits.bulk_message_bytes_max)
         self._in_flight: deque[tuple[float, bytes]] = deque()
@@ -72,6 +75,7 @@ class MemoryLink:
         if not self.queue.put(stream_of(message, priority), body, message, now_s=_now_s()):
             return False
         self._counters.sent_messages += 1
+        self._kinds[type(message).__name__] += len(body)
         self._write_soon()
         self._load.changed()
         return True

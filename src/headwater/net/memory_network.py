@@ -60,6 +60,8 @@ class MemoryWorld:
         """``notice_s`` is how long a cut lasts before the ends of a link believe it. Where values
         are handed over, wires have no delay and no rate, and can't be cut."""
         self.hands_over_values = hands_over_values
+        self.sent_kinds: Counter[str] = Counter()
+        """Bytes that all sites gave to wires, by the names of messages."""
         self.wire_of = wire_of
         self.notice_s = notice_s
         self.random = random.Random(seed)
@@ -256,6 +258,7 @@ class MemoryNetwork:
             chance=world.random,
             tell_load=lambda queued: self._handler.link_load(site, queued),
             deliver=deliver,
+            kinds=world.sent_kinds,
         )
 
     def _dialled(self, site: str) -> None:
