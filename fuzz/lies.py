@@ -12,28 +12,45 @@ Nobody raises, talks without end or stands still; what the liar can't prove chan
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from fuzz import examples
 from fuzz import little_federation as little
 from fuzz.change_tree import change
-from fuzz.little_federation import HONEST, LIAR, NAMES, QUERY_ID, ROOT, Federation
+from fuzz.little_federation import HONEST, LIAR, NAMES, OPERATOR, QUERY_ID, ROOT, Federation
 from fuzz.mutate import INPUT_BYTES_MAX
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.proof import Proof
+from headwater.algebra.summary import Summary
 from headwater.net.refusal import Refused
-from headwater.net.signing import Kind, Signer, signed_text
+from headwater.net.signing import Kind, OperatorSignature, Signer, signed_text
 from headwater.net.signing import _verifies as verifies
-from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown, Message
-from headwater.plan.command import Count
+from headwater.overlay.messages import (
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    Message,
+    SummaryMessage,
+)
+from headwater.plan.command import Count, Install
+from headwater.plan.query import QueryId
 
 LIES_MAX = 24
 """The three of them take longer to set up than to be lied to."""
 CHANGES_MAX = 3
 REPLAYED_SHARE = 0.2
-STATES, ACKS = 3, 4
+AIMED_SHARE = 0.3
+LEAVES_SHARE = 0.5
+ACK_LEAVES = 3
+"""Where the leaves stand in an acknowledgement."""
+ELSEWHERE = "elsewhere"
+"""Another federation."""
+SUMMARIES, STATES, ACKS = 2, 3, 4
 """Numbers of messages."""
 AFTERWARDS_S = 40.0
 REPAIRED_S = 120.0
@@ -48,18 +65,24 @@ class Said:
 
     def __init__(self) -> None:
         self.lies: list[Lie] = []
-        self.proofs: dict[tuple[str, bytes], Proof] = {}
+        self.proofs: dict[tuple[str, str, bytes], Proof] = {}
         world = _Listening()
         for _ in range(2):
             world.read(world.pane)
             world.pass_time(little.PANE_S, step_s=2.0)
             world.pane += 1
         kinds: set[tuple[str, int]] = set()
-        for to, data in world.heard:
+        for to, data in [*world.heard, *little.withheld()]:
             number, body = little.body_of(data)
             if (to, number) not in kinds or number in (STATES, ACKS):
                 kinds.add((to, number))
                 self.lies.append([to, number, self._taken_apart(body)])
+        known = dict(self.proofs)
+        for to, data in _never_said():
+            number, body = little.body_of(data)
+            self.lies.append([to, number, self._taken_apart(body)])
+        self.leaves = _distinct([lie[2][ACK_LEAVES] for lie in self.lies if lie[1] == ACKS])
+        self.proofs = known  # whoever wants to say the others has to sign them
         self.lies = _distinct(self.lies)
 
     def _taken_apart(self, tree: Any) -> Any:
@@ -71,7 +94,7 @@ class Said:
 
     def _word(self, proof: Proof) -> dict[str, Any]:
         kind, by = _signer_of(proof)
-        self.proofs[by, proof.word] = proof
+        self.proofs[by, kind, proof.word] = proof
         word = self._taken_apart(msgspec.msgpack.decode(proof.word))
         return {"by": by, "kind": kind, "word": word}
 
@@ -102,6 +125,26 @@ def _of_commands() -> list[Message]:
     ]
 
 
+def _never_said() -> list[tuple[str, bytes]]:
+    """What a thief would like to have been said: a query that no operator has commanded, and an
+    update of the honest site that it has not cut."""
+    install, _ = little.commands()
+    wanted = msgspec.structs.replace(little.QUERY, id=QueryId("hits", LIAR, 2))
+    given = OperatorSignature(little.FEDERATION, OPERATOR, little.keys().own[OPERATOR]).sign(
+        Install(wanted, install.trees, install.roster_version)
+    )
+    assert isinstance(given, Install)
+    own = little.keys().signatures(LIAR)
+    count = own.sign_count(Count(LIAR, 2, 2, (str(wanted.id),)))
+    update = Summary(
+        QUERY_ID, little.BEGIN_PANE + 2,
+        Coverage.of_part(1, 1001, updates=((1, 9),), closed_at=9), examples.a_table(5),
+    )  # fmt: skip
+    forged = own.sign_update(update)
+    messages: list[Message] = [CommandMessage(own.sign_plan(given), count), SummaryMessage(forged)]
+    return [(to, little.codec.encode(one)) for to in (ROOT, HONEST) for one in messages]
+
+
 def _signer_of(proof: Proof) -> tuple[str, str]:
     """Only one of few can have signed it, as one of few kinds."""
     for by, own in little.keys().own.items():
@@ -112,7 +155,7 @@ def _signer_of(proof: Proof) -> tuple[str, str]:
     raise AssertionError("a word that nobody has signed")
 
 
-def _distinct(lies: list[Lie]) -> list[Lie]:
+def _distinct(lies: list[Any]) -> list[Any]:
     return [one for at, one in enumerate(lies) if one not in lies[:at]]
 
 
@@ -154,11 +197,15 @@ def _encoded(to: str, lie: Lie) -> bytes:
 
 
 def changed(inputs: Sequence[bytes], chance: random.Random) -> bytes:
-    """A few things said one after the other; now and then a true one between them."""
+    """A few things said one after the other; now and then a true one between them, or one that is
+    right in all but its signature."""
     lies: list[Any] = []
     for _ in range(chance.randint(1, LIES_MAX)):
         (lie,) = msgspec.msgpack.decode(chance.choice(inputs))
-        if chance.random() > REPLAYED_SHARE:
+        share = chance.random()
+        if share < AIMED_SHARE:
+            aim(lie[2], chance)
+        elif share > AIMED_SHARE + REPLAYED_SHARE:
             for _ in range(chance.randint(1, CHANGES_MAX)):
                 change(lie[2], chance)
         lies.append(lie)
@@ -181,6 +228,7 @@ def run(data: bytes) -> bool:
 def run_acks(data: bytes) -> bool:
     """The root itself lies, so its own query may come to harm, and nothing else."""
     world = little.in_mid_work()
+    world.liar = ROOT
     is_heard = _tell(world, data, liar=ROOT)
     _go_on(world)
     for agent in world.agents.values():
@@ -194,12 +242,31 @@ def _tell(world: Federation, data: bytes, *, liar: str) -> bool:
     for to, number, body in _lies_in(data):
         try:
             message = bytes((number,)) + msgspec.msgpack.encode(_put_together(body, liar))
+            if number == SUMMARIES:
+                message = _update_signed(message, liar)
             world.hear(liar, to, message)
         except (Refused, OverflowError, UnicodeEncodeError):
             continue
         heard += 1
         world.deliver()
     return heard > 0
+
+
+def _update_signed(message: bytes, liar: str) -> bytes:
+    """What is said to be one site's own update, signed by the liar under that site's name."""
+    told = little.codec.decode(message)
+    summary = told.summary if isinstance(told, SummaryMessage) else None
+    sites = 0 if summary is None else summary.coverage.sites
+    if summary is None or not 0 < sites <= little.ALL or sites & (sites - 1):
+        return message
+    by = NAMES[sites.bit_length() - 1]
+    if little.keys().signatures(HONEST).is_update_of(by, summary):
+        return message
+    signed = little.keys().signatures(liar).sign_update(summary)
+    if signed.proof is None:
+        return message
+    proof = msgspec.structs.replace(signed.proof, key=little.keys().own[by].name)
+    return little.codec.encode(SummaryMessage(msgspec.structs.replace(signed, proof=proof)))
 
 
 def _lies_in(data: bytes) -> list[tuple[str, int, Any]]:
@@ -221,18 +288,60 @@ def _put_together(tree: Any, liar: str) -> Any:
 
 def _signed(said_word: dict[str, Any], liar: str) -> list[bytes]:
     """A word that was truly said keeps its proof; others are signed with the only key at hand,
-    under whatever name."""
-    by, kind = said_word["by"], said_word["kind"]
+    under whatever name, as whatever kind, for whatever federation."""
+    by, kind, of = said_word["by"], said_word["kind"], said_word.get("of", little.FEDERATION)
     word = msgspec.msgpack.encode(_put_together(said_word["word"], liar))
-    known = said().proofs.get((by, word)) if isinstance(by, str) else None
-    if known is not None:
+    known = said().proofs.get((by, kind, word)) if _are_text(by, kind) else None
+    if known is not None and of == little.FEDERATION and "key" not in said_word:
         return [known.word, known.signature, known.key]
-    own = little.keys().own[liar]
-    proof = Signer(little.FEDERATION, lambda: own).sign(
+    own, named = little.keys().own[liar], said_word.get("key", by)
+    proof = Signer(of if isinstance(of, str) else ELSEWHERE, lambda: own).sign(
         Kind(kind) if kind in list(Kind) else Kind.STATE, word
     )
-    other = little.keys().own.get(by) if isinstance(by, str) else None
+    other = little.keys().own.get(named) if isinstance(named, str) else None
     return [word, proof.signature, own.name if other is None else other.name]
+
+
+def _are_text(*words: object) -> bool:
+    return all(isinstance(word, str) for word in words)
+
+
+def aim(tree: Any, chance: random.Random) -> None:
+    """One signed word in it becomes news, and its signature is wrong in one way: another's key,
+    another kind, another federation. Or a true head of an acknowledgement gets another's leaves."""
+    words = list(_words_in(tree))
+    if not words:
+        return
+    word = chance.choice(words)
+    if word["kind"] == Kind.ACK and chance.random() < LEAVES_SHARE:
+        tree[ACK_LEAVES] = deepcopy(chance.choice(said().leaves))
+        return
+    _make_news(word)
+    how = chance.choice(("forged", "own key", "kind", "federation"))
+    if how == "own key":
+        word["key"] = LIAR
+    elif how == "kind":
+        word["kind"] = chance.choice([str(kind) for kind in Kind if kind != word["kind"]])
+    elif how == "federation":
+        word["of"] = ELSEWHERE
+
+
+def _words_in(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict) and {"by", "kind", "word"} <= tree.keys():
+        yield tree
+        tree = tree["word"]
+    for one in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _words_in(one)
+
+
+_ORDER = {"state": 3, "acknowledgement": 2, "count": 2, "plan": 1}
+"""Which of a word's fields says that it is newer."""
+
+
+def _make_news(word: dict[str, Any]) -> None:
+    at = _ORDER.get(word["kind"])
+    if at is not None:
+        word["word"][at] += 1_000
 
 
 def _go_on(world: Federation) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from fuzz import examples
+from fuzz import examples, proven
 from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.ranges import Ranges
@@ -43,6 +43,7 @@ TREES = (Tree(0, ((1, 0), (2, 1))), Tree(0, ((1, 2), (2, 0))))
 BEGIN_S = 1_000_000_000.0
 PANE_S = 10
 BEGIN_PANE = int(BEGIN_S) // PANE_S
+WITHHELD_S = 4
 EFFECTS_MAX = 20_000
 MESSAGES_MAX = 20_000
 """What one input may cause; more is an answer to an answer without end."""
@@ -61,6 +62,9 @@ codec = Codec(lambda query: examples.SCHEMA if query == QUERY_ID else None, ordi
 
 
 COMPRESSED = 0x80
+ACKS = 4
+"""The number of acknowledgements on the wire."""
+ALL = (1 << len(NAMES)) - 1
 
 
 def body_of(data: bytes) -> tuple[int, Any]:
@@ -93,6 +97,11 @@ def _packed(query: str, rows: Any) -> bytes:
 @cache
 def keys() -> Keys:
     return Keys()
+
+
+@cache
+def examiner() -> proven.Examiner:
+    return proven.Examiner(FEDERATION, NAMES, ROOT, keys().own)
 
 
 @cache
@@ -150,6 +159,7 @@ class Agent:
             if not effects:
                 return
             for effect in effects:
+                self._world.look_at(self.name, effect)
                 self._execute(effect)
         raise AssertionError(f"{self.name}: effects without end")
 
@@ -173,6 +183,10 @@ class Agent:
             case do.RiseAbove(above):
                 self.node.risen(above + 1, now_s=now_s)
 
+    def cut_through(self, pane: int) -> int:
+        """How many updates of the pane it has cut."""
+        return self._updates[pane]
+
     def _cut(self, query: str, pane: int) -> do.CutDone:
         first = self._updates[pane] + 1
         if pane in self._waiting:
@@ -189,6 +203,9 @@ class Federation:
 
     def __init__(self) -> None:
         self.now_s = BEGIN_S
+        self.liar = LIAR
+        self.withheld: list[tuple[str, bytes]] | None = None
+        """While it is a list: acknowledgements that somebody keeps from the honest site."""
         self.messages: deque[tuple[str, str, bytes]] = deque()
         self.agents: dict[str, Agent] = {}
         for name in NAMES:
@@ -203,12 +220,26 @@ class Federation:
     def transmit(self, sender: str, to: str, message: Message) -> None:
         self.messages.append((sender, to, codec.encode(message)))
 
+    def look_at(self, name: str, effect: do.Effect) -> None:
+        """Whatever an honest agent keeps or says is looked at once more."""
+        if name == self.liar:
+            return
+        examiner().check(name, effect)
+        honest = ALL & ~(1 << NAMES.index(self.liar))
+        for kept in proven.kept_alone(effect, honest):
+            site = NAMES[kept.coverage.sites.bit_length() - 1]
+            is_cut = proven.is_cut(kept, self.agents[site].cut_through(kept.pane))
+            assert is_cut, f"{name} keeps an update that {site} never cut: {kept}"
+
     def deliver(self) -> None:
         for _ in range(MESSAGES_MAX):
             if not self.messages:
                 return
             sender, to, data = self.messages.popleft()
-            self.hear(sender, to, data)
+            if self.withheld is not None and to == HONEST and data[0] & ~COMPRESSED == ACKS:
+                self.withheld.append((to, data))
+            else:
+                self.hear(sender, to, data)
         raise AssertionError("messages without end")
 
     def hear(self, sender: str, to: str, data: bytes) -> None:
@@ -216,6 +247,9 @@ class Federation:
         message = codec.decode(data)
         agent = self.agents[to]
         agent.node.receive(sender, message, now_s=self.now_s)  # type: ignore[arg-type]
+        ack = agent.node.peer._acks._cast.newest(QUERY_ID, now_s=self.now_s)
+        if ack is not None and to != self.liar:
+            examiner().check_ack(to, ack)
         agent.work()
 
     def pass_time(self, seconds: float, *, step_s: float = 1.0) -> None:
@@ -234,9 +268,17 @@ class Federation:
 
 
 def in_mid_work() -> Federation:
-    """Two panes are answered; the third is read by all and closed by nobody. To each a world of
-    its own: a copy takes a quarter of the time."""
-    return deepcopy(_in_mid_work())
+    """Two panes are answered; the third is read by all and closed by nobody; the newest
+    acknowledgements are known to the liar and kept from the honest site. To each a world of its
+    own: a copy takes a quarter of the time."""
+    world = deepcopy(_in_mid_work())
+    world.withheld = None
+    return world
+
+
+def withheld() -> list[tuple[str, bytes]]:
+    """(to whom, message) that the root has signed and the honest site has not heard."""
+    return _in_mid_work().withheld or []
 
 
 @cache
@@ -246,4 +288,6 @@ def _in_mid_work() -> Federation:
         world.read(pane)
         world.pass_time(PANE_S, step_s=2.0)
     world.read(BEGIN_PANE + 2)
+    world.withheld = []
+    world.pass_time(WITHHELD_S, step_s=2.0)
     return world

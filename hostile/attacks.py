@@ -35,7 +35,7 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
-from hostile import honest
+from hostile import certificates, honest
 from hostile.federation import HAS_DECLARED, SECOND, Agents
 from hostile.thief import Thief
 
@@ -488,7 +488,15 @@ async def the_rest(siege: Siege) -> str:
     ]
     if moved:
         raise Succeeded(f"coordinates of {moved} were rewritten")
-    return "places of others stay, Spark's words do not travel"
+    got = [
+        certificates.mistyped_deny_path(agents),
+        await certificates.operator_outlives(agents),
+        await certificates.bulk_half_outlives(agents),
+    ]
+    for one in got:
+        if one is not None:
+            raise Succeeded(one)
+    return "places of others stay, Spark's words do not travel, connections end with certificates"
 
 
 Attack = Callable[[Siege], Awaitable[str]]
@@ -512,7 +520,7 @@ ROWS: dict[int, tuple[str, Attack]] = {
     16: ("escape sequences in values of records", escapes),
     17: ("Spark's ports, by a user of the machine", spark_ports),
     18: ("files of an agent, by a user of the machine", modes),
-    19: ("coordinates of others, values in Spark's words", the_rest),
+    19: ("others' coordinates, Spark's words, certificates that are over", the_rest),
 }
 SMALL = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 18)
 """Those that need no Spark and no waiting, for the tests."""

@@ -191,8 +191,15 @@ class Agents:
 
     def command(self, *words: str) -> subprocess.CompletedProcess[bytes]:
         """As a person types it, with what the terminal would get."""
+        return self._typed(*words, "--federation", str(self.directory))
+
+    def doctor(self, config: Path) -> subprocess.CompletedProcess[bytes]:
+        return self._typed("doctor", "--config", str(config), "--output", "json")
+
+    @staticmethod
+    def _typed(*words: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [sys.executable, "-m", "headwater.cli", *words, "--federation", str(self.directory)],
+            [sys.executable, "-m", "headwater.cli", *words],
             capture_output=True, timeout=60, check=False,
             env={**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"},
         )  # fmt: skip

@@ -16,6 +16,7 @@ import zstandard
 
 from headwater.agent.up import OPERATOR
 from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.close_digest import BlockDigest, digest_of
 from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.frontend.compile import compile_statements
 from headwater.net.codec import Codec
@@ -145,7 +146,7 @@ class Thief:
         assert first is not None
         state = SiteState(
             str(query.id), self.ordinal, 1, 1, first, sealed_through=FOREVER,
-            empty=((first, FOREVER),),
+            empty=((first, FOREVER),), digests=(BlockDigest(first, FOREVER - 1, digest_of(1, ())),),
         )  # fmt: skip
         return self.network.signatures.sign_state(state)
 

@@ -39,6 +39,10 @@ class NotAuthorised(WireError):
     """A peer with a valid certificate asked for something its role does not allow."""
 
 
+class Unreachable(WireError):
+    """Nobody answers at an agent's address."""
+
+
 class StoreError(HeadwaterError):
     """The disk refused, or what is on it is damaged."""
 

@@ -45,7 +45,7 @@ def test_a_window_is_named_by_its_number_or_by_a_time_in_it() -> None:
 
 
 def test_what_is_neither_a_number_nor_a_time_is_refused_with_what_is_wanted() -> None:
-    with pytest.raises(ConfigurationError, match="wanted a time like 2026"):
+    with pytest.raises(ConfigurationError, match="wanted a time like 09:10 or 2026"):
         window_named(query_of(), "yesterday")
 
 
@@ -64,7 +64,7 @@ def test_the_first_and_last_windows_of_the_calendar_can_be_shown() -> None:
         assert iso(query.window.window_end_us(number))
 
 
-def asked_why(directory: Path, query: Query, *windows: int, done_through: int) -> list[Any]:
+def asked_why(directory: Path, query: Query, *windows: int | str, done_through: int) -> list[Any]:
     """The replies of an agent that answers this query and is done with the panes below."""
 
     async def run() -> list[Any]:
@@ -109,3 +109,24 @@ def test_a_relay_without_spark_that_was_named_as_root_says_so(tmp_path: Path) ->
     """The roster does not tell who has Spark, so the install is taken; it would wait for ever."""
     (why,) = asked_why(tmp_path, query_of(), 7, done_through=0)
     assert "it is not answered here: this agent has no Spark" in why["text"]
+
+
+def test_a_time_without_a_day_is_the_last_one() -> None:
+    """Windows of 30 s, one every 10 s; it is 12:00 of the second day."""
+    query, noon_us = query_of(), 36 * 3600 * 1_000_000
+    today, yesterday = (
+        window_named(query, "1970-01-02T09:10"),
+        window_named(query, "1970-01-01T12:01"),
+    )
+    assert window_named(query, "09:10", now_us=noon_us) == today
+    assert window_named(query, "9:10:00", now_us=noon_us) == today
+    assert window_named(query, "12:01", now_us=noon_us) == yesterday
+    with pytest.raises(ConfigurationError, match="wanted a time"):
+        window_named(query, "25:00", now_us=noon_us)
+
+
+def test_last_is_the_last_answer_and_says_so_where_there_is_none(tmp_path: Path) -> None:
+    query = msgspec.structs.replace(query_of(), begin_pane=4)
+    with pytest.raises(ConfigurationError, match="no window has an answer yet") as refused:
+        asked_why(tmp_path, query, "last", done_through=0)
+    assert "headwater why hits" in str(refused.value)

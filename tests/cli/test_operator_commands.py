@@ -109,7 +109,8 @@ class Agents:
             raise QueryRefused("line 1: no such column 'colour'; columns: ts, domain")
         if name == api.WATCH:
             event = api.AnswerEvent(HEADER, ({"domain": "a.example", "requests": 7},))
-            return self._events([msgspec.to_builtins(event)] * 2)
+            waits = msgspec.to_builtins(api.WaitEvent("waiting for the window 12:00:10"))
+            return self._events([waits, *[msgspec.to_builtins(event)] * 2])
         if name == api.STREAMS:
             line = api.StreamLine("requests", "requests@fra#1", "fra", "10 s", answered=3)
             past = api.FormerLine(
@@ -207,13 +208,24 @@ def test_where_there_is_no_alarm_one_sentence_says_so(headwater: Command) -> Non
 
 
 def test_answers_are_watched_with_their_headers(headwater: Command) -> None:
-    _, out, _ = headwater("watch", "near", "--count", "1")
+    _, out, err = headwater("watch", "near", "--count", "1")
+    assert err == "waiting for the window 12:00:10\n"
     (answer,) = [json.loads(line) for line in out.splitlines()]
     assert answer["header"]["revision"] == 2
     assert answer["rows"] == [{"domain": "a.example", "requests": 7}]
     text = headwater("watch", "near", "-o", "table")[1]
     assert "revision 2, 1 of 2 sites, without lhr (unknown)" in text
     assert "a.example" in text
+
+
+def test_why_takes_a_window_or_the_last_one(
+    headwater: Command, federation: tuple[Path, Agents]
+) -> None:
+    for arguments, window in (([], "newest"), (["09:10"], "09:10"), (["--last"], "last")):
+        headwater("why", "near", *arguments)
+        assert federation[1].asked[-1][1]["window"] == window
+    code, _, err = headwater("why", "near", "09:10", "--last")
+    assert (code, "wanted a window (09:10) or --last, got both" in err) == (main.EXIT_REFUSED, True)
 
 
 def test_what_the_agent_refuses_is_said_with_exit_code_2(

@@ -28,7 +28,7 @@ from headwater.agent.install import (
     usable_coordinates,
 )
 from headwater.agent.runtime import SiteRuntime
-from headwater.agent.time_text import iso
+from headwater.agent.time_text import iso, last_time_us
 from headwater.algebra.coordinate import Coordinate
 from headwater.edge.record import RUNNING
 from headwater.errors import ConfigurationError, HeadwaterError
@@ -37,6 +37,7 @@ from headwater.node.effects import Notice
 from headwater.plan.explain import explain
 from headwater.plan.query import Query, QueryId
 from headwater.plan.timestamps import timestamp_us
+from headwater.root.awaited import awaited_window, newest_expected
 from headwater.root.envelope import Envelope
 from headwater.root.explain import OVER, SiteUnread, unconfirmed_text
 from headwater.root.view import site_offsets_s, sites_ahead, sites_unread
@@ -55,6 +56,8 @@ NO_SPARK = (
     'this agent has no Spark (mode = "none" under [spark]), and only Spark answers; '
     "name a root that has one, and run the stream again"
 )
+WATCH_LOOK_S = 0.5
+"""How often it is looked what a watcher waits for."""
 WATCH_QUEUE_MAX = 1_000
 """Publications that wait for a slow watcher; beyond, it is told to begin anew."""
 
@@ -372,18 +375,27 @@ def _deaths(runtime: SiteRuntime, query: Query) -> tuple[Death, ...]:
 
 
 def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
-    if text == "newest":
-        root = runtime.node.root(str(query.id))
-        newest = root.progress().newest_answered if root is not None else None
-        if newest is None:
-            now_us = int(runtime.wall_s() * 1e6)
-            return query.window.windows_of(query.window.pane_at(now_us))[0]
-        return newest
-    return window_named(query, text)
+    now_us = int(runtime.wall_s() * 1e6)
+    if text not in (api.NEWEST, api.LAST):
+        return window_named(query, text, now_us=now_us)
+    root = runtime.node.root(str(query.id))
+    if root is not None and text == api.NEWEST:
+        found = newest_expected(root, now_s=runtime.now_s())
+    else:
+        found = root.progress().newest_answered if root is not None else None
+        if found is None and root is not None:
+            raise ConfigurationError(
+                f"stream {query.id.name!r}: no window has an answer yet; what is awaited says: "
+                f"headwater why {query.id.name}"
+            )
+    if found is None:
+        return query.window.windows_of(query.window.pane_at(now_us))[0]
+    return found
 
 
-def window_named(query: Query, text: str) -> int:
-    """The window of this number, or the newest one that this time (UTC unless it says) lies in."""
+def window_named(query: Query, text: str, *, now_us: int = 0) -> int:
+    """The window of this number, or the newest one that this time (UTC unless it says) lies in.
+    A time without a day is the last one before ``now_us``."""
     if text.removeprefix("-").isdecimal():
         if len(text) > WINDOW_DIGITS_MAX or not _is_of_calendar(query, int(text)):
             raise ConfigurationError(
@@ -391,10 +403,11 @@ def window_named(query: Query, text: str) -> int:
                 "like those in answers, a time like 2026-05-04T12:00:00Z, or newest"
             )
         return int(text)
-    time_us = timestamp_us(text)
+    time_us = last_time_us(text, now_us=now_us) or timestamp_us(text)
     if time_us is None:
         raise ConfigurationError(
-            f"window: wanted a time like 2026-05-04T12:00:00Z, a number, or newest; got {text!r}"
+            f"window: wanted a time like 09:10 or 2026-05-04T12:00:00Z (both UTC), a number, or "
+            f"newest; got {text[:80]!r}"
         )
     return query.window.windows_of(query.window.pane_at(time_us))[-1]
 
@@ -410,7 +423,7 @@ def _watch_or_elsewhere(runtime: SiteRuntime, request: api.StreamRequest) -> Any
     query = find_query(runtime, request.stream)
     if query.root != runtime.site:
         return _only(_plain(_elsewhere(runtime, query)))
-    return _watch(runtime, query, newest=request.newest)
+    return _watch(runtime, query, request)
 
 
 async def _only(event: Any) -> AsyncIterator[Any]:
@@ -418,8 +431,11 @@ async def _only(event: Any) -> AsyncIterator[Any]:
     yield event
 
 
-async def _watch(runtime: SiteRuntime, query: Query, *, newest: bool) -> AsyncIterator[Any]:
-    """Every answer from now on; with ``newest`` first the newest answer of each window."""
+async def _watch(
+    runtime: SiteRuntime, query: Query, request: api.StreamRequest
+) -> AsyncIterator[Any]:
+    """Every answer from now on, until the stream ends; with ``newest`` first the newest answer of
+    each window, with ``waits`` also what is waited for, whenever that changes."""
     reader = _reader(runtime, query)
     news: asyncio.Queue[int] = asyncio.Queue(WATCH_QUEUE_MAX)
 
@@ -430,11 +446,22 @@ async def _watch(runtime: SiteRuntime, query: Query, *, newest: bool) -> AsyncIt
     runtime.watchers.add(published)
     try:
         last = max(reader.publications(), default=0)
-        if newest:
+        if request.newest:
             for seq, envelope in await asyncio.to_thread(reader.newest):
                 yield await asyncio.to_thread(_event, reader, seq, envelope)
+        told = ""
         while True:
-            seq = await news.get()
+            waits = _waits(runtime, query)
+            if request.waits and waits.text != told:
+                told = waits.text
+                yield _plain(waits)
+            if waits.has_ended:
+                return
+            try:
+                async with asyncio.timeout(WATCH_LOOK_S):
+                    seq = await news.get()
+            except TimeoutError:
+                continue
             if seq <= last:
                 continue
             last = seq
@@ -442,6 +469,20 @@ async def _watch(runtime: SiteRuntime, query: Query, *, newest: bool) -> AsyncIt
                 yield await asyncio.to_thread(_event, reader, seq, envelope)
     finally:
         runtime.watchers.discard(published)
+
+
+def _waits(runtime: SiteRuntime, query: Query) -> api.WaitEvent:
+    """What a watcher of this query waits for."""
+    live = runtime.node.peer.live_queries()
+    if str(query.id) not in live:
+        others = [one for one in live.values() if one.query.id.name == query.id.name]
+        went = f"was replaced by {others[0].query.id}" if others else "was removed"
+        return api.WaitEvent(f"{query.id} {went}: it has no more answers", has_ended=True)
+    trouble = _trouble_text(runtime, query)
+    root = runtime.node.root(str(query.id))
+    found = None if root is None else awaited_window(root, now_s=runtime.now_s())
+    text = "waiting for records: only they make windows here" if found is None else found.text()
+    return api.WaitEvent(shown_line(f"{text}; trouble: {trouble}" if trouble else text))
 
 
 def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:

@@ -22,6 +22,10 @@ STATEMENTS = "statements"
 ALARMS = "alarms"
 COMPARE = "compare"
 
+NEWEST = "newest"
+LAST = "last"
+"""Windows that have no number yet for whoever asks."""
+
 NEW = "new"
 SAME = "same"
 CHANGED = "changed"
@@ -233,6 +237,8 @@ class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stream: str
     newest: bool = True
     """watch: begin with the newest answer of each window that is still there."""
+    waits: bool = False
+    """watch: say what is waited for, too (``WaitEvent``)."""
 
 
 class AnswerEvent(msgspec.Struct, frozen=True):
@@ -241,10 +247,19 @@ class AnswerEvent(msgspec.Struct, frozen=True):
     rows: tuple[dict[str, Any], ...]
 
 
+class WaitEvent(msgspec.Struct, frozen=True):
+    """Between answers: what is waited for has changed."""
+
+    text: str
+    has_ended: bool = False
+    """Nothing more comes."""
+
+
 class WhyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stream: str
     window: str
-    """A start time (ISO 8601, UTC), a window number, or ``newest``."""
+    """A time in it (ISO 8601, or 09:10 for when it was last that; UTC), its number, ``newest`` (the
+    last that should have an answer by now) or ``last`` (the last that has one)."""
 
 
 class WhyReply(msgspec.Struct, frozen=True):

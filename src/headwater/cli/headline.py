@@ -19,7 +19,7 @@ def headline(header: Mapping[str, Any]) -> str:
     parts = [
         f"{span} revision {header['revision']}",
         *([_part(header["part"])] if header.get("part") else []),
-        f"{header['covered']} of {header['expected']} sites",
+        f"{_in_whole(header)} of {header['expected']} sites",
     ]
     if header.get("missing"):
         parts.append(f"without {_missing(header['missing'])}")
@@ -29,6 +29,12 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(alarms(header["alarm_count"], header["alarms"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
+
+
+def _in_whole(header: Mapping[str, Any]) -> int:
+    """Without those that were in once and lack what came since: they are named as missing."""
+    whole = int(header["expected"]) - int(header.get("missing_count", 0))
+    return min(int(header["covered"]), whole)
 
 
 def left_out(found: Mapping[str, Any]) -> str:

@@ -102,7 +102,8 @@ def sql_text(inferred: Inferred, held: Held | None) -> str:
     parts = [*inferred.comments, f"{inferred.statement};"]
     if held is not None:
         lines, bad = held.found.lines, held.found.malformed
-        parts.append(f"-- Of the {lines} lines that were looked at, {bad} are malformed for it.")
+        are = "is" if bad == 1 else "are"
+        parts.append(f"-- Of the {lines} lines that were looked at, {bad} {are} malformed for it.")
         if held.records:
             parts += ["-- The first records, as Spark reads them:", *_record_lines(held.records)]
     return "\n".join(parts)
@@ -201,10 +202,10 @@ def words(gives: Sequence[SiteGives]) -> list[str]:
         empty = [one.site for one in of_source if not one.files]
         if empty:
             lines.append(f"{name}: no file matches at {', '.join(empty)}")
-        bad = [one for one in of_source if one.found.malformed]
         lines += [
-            f"{name}: at {one.site} {one.found.malformed} of {one.found.lines} lines are malformed"
-            for one in bad
+            f"{name}: at {one.site} {_of_lines(one)} are malformed"
+            for one in of_source
+            if one.found.malformed
         ]
         behind = [one.found.behind_us for one in of_source if one.found.behind_us is not None]
         if behind:
@@ -213,6 +214,10 @@ def words(gives: Sequence[SiteGives]) -> list[str]:
                 "in a thousand would have been on time at every site"
             )
     return lines
+
+
+def _of_lines(one: SiteGives) -> str:
+    return f"{one.found.malformed:,} of {one.found.lines:,} lines"
 
 
 def _row(one: SiteGives, *, is_table: bool) -> tuple[Any, ...]:

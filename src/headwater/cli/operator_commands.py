@@ -120,19 +120,29 @@ def watch(
     only_new: Annotated[bool, typer.Option(help="Skip what is already answered.")] = False,
     count: Annotated[int | None, typer.Option(help="End after so many answers.")] = None,
 ) -> None:
-    """Follow the answers of a stream as they come."""
+    """Follow the answers of a stream as they come.
+
+    Between them it says what it waits for: which window, until when, which sites are missing.
+    """
     from headwater.agent import control_api as api
     from headwater.cli.reach import listen
+    from headwater.cli.waiting_line import WaitingLine
 
     form = chosen(output)
-    request = api.StreamRequest(stream, newest=not only_new)
+    request = api.StreamRequest(stream, newest=not only_new, waits=True)
+    shown = 0
     try:
-        for number, event in enumerate(
-            listen(federation, at, api.WATCH, request, api.AnswerEvent), start=1
-        ):
-            _show_answer(event.header, event.rows, form)
-            if number == count:
-                return
+        with WaitingLine(sys.stderr) as waiting:
+            for event in listen(federation, at, api.WATCH, request, dict[str, Any]):
+                if "header" not in event:
+                    waiting.show(msgspec.convert(event, api.WaitEvent))
+                    continue
+                waiting.clear()
+                answer = msgspec.convert(event, api.AnswerEvent)
+                _show_answer(answer.header, answer.rows, form)
+                shown += 1
+                if shown == count:
+                    return
     except KeyboardInterrupt:
         say("")
 
@@ -140,8 +150,15 @@ def watch(
 def why(
     stream: Stream,
     window: Annotated[
-        str, typer.Argument(help="A time in it (2026-05-04T12:00:00Z), its number, or newest.")
+        str,
+        typer.Argument(
+            help="A time in it (09:10, 2026-05-04T12:00:00Z; UTC), its number, or newest: the last "
+            "that should have an answer."
+        ),
     ] = "newest",
+    last: Annotated[
+        bool, typer.Option("--last", help="The last window that has an answer.")
+    ] = False,
     federation: Federation = None,
     at: At = None,
     output: TextOutput = None,
@@ -153,7 +170,12 @@ def why(
     from headwater.agent import control_api as api
     from headwater.cli.reach import ask
 
-    reply = ask(federation, at, api.WHY, api.WhyRequest(stream, window), api.WhyReply)
+    if last and window != api.NEWEST:
+        raise ConfigurationError(
+            f"why: wanted a window ({window}) or --last, got both; leave one out"
+        )
+    request = api.WhyRequest(stream, api.LAST if last else window)
+    reply = ask(federation, at, api.WHY, request, api.WhyReply)
     if chosen(output) is OutputFormat.TABLE:
         print_text(reply.text)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,7 +18,7 @@ import msgspec
 from headwater.agent.control_api import Elsewhere
 from headwater.agent.operator_client import Ask
 from headwater.cli import current
-from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.errors import ConfigurationError, HeadwaterError, Unreachable
 from headwater.net.certs import CertFiles, identity_in
 from headwater.net.control_client import ControlClient
 from headwater.net.identity import Role
@@ -76,7 +76,8 @@ def ask(
     reply: type[R],
 ) -> R:  # fmt: skip
     """The reply to one request, from whoever can give it."""
-    payload = asyncio.run(_ask(find_agent(federation, site), name, _plain(request)))
+    with _told_whether_it_runs(federation):
+        payload = asyncio.run(_ask(find_agent(federation, site), name, _plain(request)))
     return msgspec.convert(payload, reply)
 
 
@@ -91,7 +92,8 @@ def command(
         async with find_agent(federation, site).client() as client:
             return await give(client.request, client.signature)
 
-    return asyncio.run(given())
+    with _told_whether_it_runs(federation):
+        return asyncio.run(given())
 
 
 def listen(
@@ -100,13 +102,22 @@ def listen(
 ) -> Iterator[R]:  # fmt: skip
     """The events of one request as they come, until the agent ends them or the caller stops."""
     agent = find_agent(federation, site)
-    with asyncio.Runner() as runner:
+    with _told_whether_it_runs(federation), asyncio.Runner() as runner:
         events = _listen(agent, name, _plain(request))
         try:
             while (payload := runner.run(_next(events))) is not None:
                 yield msgspec.convert(payload, event)
         finally:
             runner.run(_close(events))
+
+
+@contextmanager
+def _told_whether_it_runs(federation: Path | None) -> Iterator[None]:
+    """An address that nobody answers at tells a person little."""
+    try:
+        yield
+    except Unreachable as error:
+        raise current.unreachable(federation, error) from None
 
 
 async def _ask(agent: Agent, name: str, payload: dict[str, Any]) -> Any:

@@ -72,7 +72,8 @@ def run(
     goes_on = [
         msgspec.structs.replace(query, change="unchanged") for one in same for query in one.running
     ]
-    print_listing(listing_of(api.Installed, (*goes_on, *installed)), output)
+    listing = listing_of(api.Installed, (*goes_on, *installed), seldom=frozenset(("part",)))
+    print_listing(listing, output)
 
 
 def difference(one: Compared, file: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from headwater import errors
-from headwater.errors import HeadwaterError, NotAuthorised, WireError
+from headwater.errors import HeadwaterError, NotAuthorised, Unreachable, WireError
 from headwater.net.certs import CertFiles
 from headwater.net.connection import Connection
 from headwater.net.control import (
@@ -96,9 +96,10 @@ class ControlClient:
         except Refused as refused:
             await self.close()
             where = f"agent at {self._host}:{self._port}"
+            if refused.reason is Refusal.UNREACHABLE:
+                raise Unreachable(f"{where}: {refused}{START_IT}") from None
             kind = NotAuthorised if refused.reason is Refusal.REFUSED_US else WireError
-            advice = START_IT if refused.reason is Refusal.UNREACHABLE else ""
-            raise kind(f"{where}: {refused}{advice}") from None
+            raise kind(f"{where}: {refused}") from None
         self._assembler = MessageAssembler(message_bytes_max=ANSWER_BYTES_MAX)
         self._queue: SendQueue[None] = SendQueue(
             bytes_max=2 * REQUEST_BYTES_MAX, streams=(Stream.CONTROL,), shares={}

@@ -76,6 +76,9 @@ class Explanation(msgspec.Struct, frozen=True):
     expected: int
     """0: of this window the root knows of no sites, because it is none of its own (any more)."""
     covered: int
+    """Sites of which nothing is missing: with those that are missing they are all."""
+    behind: int = 0
+    """Missing sites that were in whole once, and lack what they have told of since."""
     missing: tuple[MissingSite, ...] = ()
     missing_count: int = 0
     damaged: int = 0
@@ -102,6 +105,8 @@ class Explanation(msgspec.Struct, frozen=True):
         known = ""
         if self.expected:
             known = f", revision {self.revision}, {self.covered} of {self.expected} sites covered"
+            if self.behind:
+                known += f" ({self.behind} more were, and lack what came since)"
         lines = [
             f"{name} window {self.window}, {span_text(self.start_us, self.end_us)} "
             f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}{known}"
@@ -145,7 +150,8 @@ class Explanation(msgspec.Struct, frozen=True):
             status="final" if envelope.final else OVER,
             revision=envelope.revision,
             expected=envelope.expected,
-            covered=envelope.covered,
+            covered=min(envelope.covered, envelope.expected - envelope.missing_count),
+            behind=max(0, envelope.covered - envelope.expected + envelope.missing_count),
             missing=envelope.missing,
             missing_count=envelope.missing_count,
             damaged=envelope.damaged,

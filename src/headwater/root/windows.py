@@ -188,6 +188,34 @@ class WindowBook:
     def _deadline_s(self, window: Window) -> float:
         return max(window.end_s + self.lag_s, window.opened_s) + self._timing.deadline_s
 
+    # What people ask for
+
+    def next_unanswered(self) -> int | None:
+        """The oldest window that is open and has no answer, or the next one by the clock; None:
+        only records open windows, and they have opened none."""
+        for number in self._order:
+            if not self.windows[number].revision:
+                return number
+        return self._next_by_clock if self.has_begin and not self._ends else None
+
+    def answered_by_s(self, number: int) -> float | None:
+        """When this window is answered at the latest, in steady time; None: it has no deadline."""
+        if self._ends:
+            return None
+        window = self.windows.get(number)
+        if window is not None:
+            return self._deadline_s(window)
+        return self.spec.window_end_us(number) / MICROS + self.lag_s + self._timing.deadline_s
+
+    def last_due(self, *, now_s: float) -> int | None:
+        """The last window whose deadline has passed; None: no window's has."""
+        if not self.has_begin or self._ends:
+            due = [one for one in self._order if (self.answered_by_s(one) or ALWAYS_S) <= now_s]
+            return due[-1] if due else None
+        shown_us = round((now_s - self.lag_s - self._timing.deadline_s) * MICROS)
+        last = self.spec.windows_of(self.spec.pane_at(shown_us)).start - 1
+        return last if last >= self._first else None
+
     # Clocks
 
     def doubt_clocks(self, *, now_s: float) -> None:
