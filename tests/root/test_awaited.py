@@ -48,6 +48,19 @@ def test_the_next_window_is_awaited_once_one_is_answered() -> None:
     assert text_at(root, 11.0).startswith("waiting for the window 00:00:10 to 00:00:20 UTC")
 
 
+def test_after_a_restart_what_is_answered_already_is_not_awaited() -> None:
+    """Clocks are doubted then, and open no windows for a while."""
+    root = desk(sites=1)
+    for pane in (0, 1, 2):
+        at_s = 10.0 * (pane + 1) + 1
+        root.work(now_s=at_s)
+        root.receive(whole(root.query, pane, 0, [1], of=100), now_s=at_s)
+        root.work(now_s=at_s)
+    root.start(now_s=32.0)
+    root.work(now_s=32.0)
+    assert text_at(root, 32.0).startswith("waiting for the window 00:00:30 to 00:00:40 UTC")
+
+
 def test_an_input_that_ends_has_no_deadline_and_records_alone_make_windows() -> None:
     root = desk(begin_pane=None, ends=True)
     assert awaited_window(root.root, now_s=30.0) is None

@@ -196,7 +196,12 @@ class WindowBook:
         for number in self._order:
             if not self.windows[number].revision:
                 return number
-        return self._next_by_clock if self.has_begin and not self._ends else None
+        if not self.has_begin or self._ends:
+            return None
+        number = self._next_by_clock  # after a restart it begins anew, behind what is answered
+        while not self._is_unopened(number):
+            number += 1
+        return number
 
     def answered_by_s(self, number: int) -> float | None:
         """When this window is answered at the latest, in steady time; None: it has no deadline."""
