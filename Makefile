@@ -8,7 +8,7 @@ SEEDS  ?= 3000
 SCHEDULES ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench big sim experiments fuzz mutants record flood soak chaos crowd hostile cluster namespaces clean
+.PHONY: help setup demo test check format bench big sim experiments readers fuzz mutants record flood soak chaos crowd hostile cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ sim: $(READY) ## Thousands of seeded fault schedules in virtual time: machines, 
 
 experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence anew (about an hour)
 	$(BIN)/python -m experiments
+
+readers: $(READY) $(VENV)/.readers ## Read answers with DuckDB, pandas and polars, as the guide does
+	$(BIN)/python -m pytest tests/store/test_results_elsewhere.py
 
 fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz
@@ -92,6 +95,8 @@ $(VENV)/.packages: requirements.lock | $(BIN)/pip
 	@touch $@
 
 $(VENV)/.experiments: requirements-experiments.lock $(VENV)/.packages
+$(VENV)/.readers: requirements-readers.lock $(VENV)/.packages
+$(VENV)/.experiments $(VENV)/.readers:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 

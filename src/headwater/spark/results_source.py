@@ -37,6 +37,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import cloudpickle
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
@@ -55,6 +56,7 @@ from headwater.spark.results_layout import (
     change_fields,
     parts_of,
 )
+from headwater.spark.workers_python import objection_to
 
 MODES = ("newest", "snapshots", "changes", "headers")
 PARTITIONS_MAX = 256
@@ -66,7 +68,11 @@ OFFSET = "publication"
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("headwater")`` known to this session."""
+    """Make ``format("headwater")`` known to this session.
+
+    Raises ``ResultsUnreadable`` where its workers could not run it.
+    """
+    _check_workers(spark)
     modules = (results_layout, sys.modules[__name__])
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
@@ -75,6 +81,17 @@ def register(spark: SparkSession) -> None:
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _check_workers(spark: SparkSession) -> None:
+    """A session of Spark Connect has its workers elsewhere, and tells nothing of them."""
+    try:
+        python = spark.sparkContext.pythonExec
+    except PySparkException:
+        return
+    objection = objection_to(python)
+    if objection is not None:
+        raise ResultsUnreadable(objection)
 
 
 class HeadwaterResults(DataSource):  # type: ignore[misc]
