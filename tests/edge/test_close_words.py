@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headwater.algebra.close_digest import Close, digest_of
+from headwater.algebra.close_digest import Close, Closes, digest_of
 from headwater.algebra.site_state import FOREVER
 from headwater.edge.close_words import CloseWords
 from headwater.edge.config import EdgeConfig
@@ -33,6 +33,9 @@ class Site:
         for one in found:
             assert one.digest == digest_of(LIFE, self.of(one.first, one.last))
         return [(one.first, one.last) for one in found]
+
+    def answers(self) -> tuple[Closes, ...]:
+        return self.words.answers(0, self.of, open_from=self.words.closed_through)
 
     def tell(self) -> int:
         self.number += 1
@@ -121,14 +124,14 @@ def test_closes_are_told_one_by_one_until_the_root_has_them(site):
     site.close(8)
     assert site.words.ask(0, 3, number=70)
     assert not site.words.ask(0, 3, number=71), "it is told already"
-    (answer,) = site.words.answers(0, site.of)
+    (answer,) = site.answers()
     assert (answer.first, answer.last, answer.asked) == (0, 3, 70)
     assert answer.closes == ((0, 1), (1, 3))
     number = site.tell()
     site.words.greeted(number - 1)
-    assert site.words.answers(0, site.of)
+    assert site.answers()
     site.words.greeted(number)
-    assert not site.words.answers(0, site.of)
+    assert not site.answers()
     assert site.words.ask(0, 3, number=72)
 
 
@@ -139,9 +142,9 @@ def test_a_question_that_comes_later_is_not_answered_by_what_was_told_before(sit
     site.words.ask(4, 7, number=71)
     second = site.tell()
     site.words.greeted(first)
-    assert [one.first for one in site.words.answers(0, site.of)] == [0, 4]
+    assert [one.first for one in site.answers()] == [0, 4]
     site.words.greeted(second)
-    assert not site.words.answers(0, site.of)
+    assert not site.answers()
 
 
 def test_nothing_is_answered_of_panes_that_are_not_closed(site):
@@ -149,15 +152,27 @@ def test_nothing_is_answered_of_panes_that_are_not_closed(site):
     site.close(4)
     site.words.ask(2, 9, number=70)
     site.words.ask(4, 9, number=71)
-    (answer,) = site.words.answers(0, site.of)
+    (answer,) = site.answers()
     assert (answer.first, answer.last, answer.closes) == (2, 3, ((2, 1),))
+
+
+def test_of_a_pane_that_is_wanted_it_is_said_that_it_is_not_closed_while_it_is_not(site):
+    site.close(4)
+    assert site.words.wanted_open(4, number=70)
+    assert not site.words.wanted_open(4, number=71), "it is told already"
+    assert site.answers() == (Closes.not_yet(4, 70),)
+    site.close(8)
+    assert site.answers() == ()
+    site.words.greeted(site.tell())
+    assert site.words.wanted_open(8, number=72), "what was greeted is not told again"
+    assert site.answers() == (Closes.not_yet(8, 72),)
 
 
 def test_an_answer_that_is_too_long_ends_before_the_first_close_that_it_leaves_out(site):
     site.closes = {0: 1, 1: 1, 2: 1, 3: 1}
     site.close(4)
     site.words.ask(0, 3, number=70)
-    (answer,) = site.words.answers(0, site.of)
+    (answer,) = site.answers()
     assert (answer.first, answer.last, len(answer.closes)) == (0, 1, 2)
 
 
@@ -165,7 +180,7 @@ def test_no_more_questions_are_remembered_than_the_limit(site):
     site.close(40)
     for n in range(5):
         site.words.ask(n, n, number=70 + n)
-    assert [one.first for one in site.words.answers(0, site.of)] == [3, 4]
+    assert [one.first for one in site.answers()] == [3, 4]
 
 
 def test_another_root_has_agreed_to_nothing_and_asked_nothing(site):
@@ -177,6 +192,6 @@ def test_another_root_has_agreed_to_nothing_and_asked_nothing(site):
     site.words.ask(0, 3, number=70)
     site.words.forget_agreement()
     assert site.told() == [(0, 3), (4, 7)]
-    assert not site.words.answers(0, site.of)
+    assert not site.answers()
     site.words.agree(8)
     assert site.words.heard_number() == 0, "it was told to the former one"

@@ -24,6 +24,7 @@ from pane_kit import (
 from headwater.algebra.alarm import AlarmKind
 from headwater.algebra.close_digest import BlockDigest, Closes, digest_of
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.site_state import PaneState
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge.close_words import CloseWords
 from headwater.edge.config import EdgeConfig
@@ -59,6 +60,8 @@ class Federation:
         self.lie: Lie = lambda merged: merged
         self.silent: set[int] = set()
         """Sites that nothing of is carried."""
+        self.stalled: set[int] = set()
+        """Sites that read nothing, and so close nothing."""
         self.is_merging = True
 
     def record(self, site: int, pane: int) -> int:
@@ -73,7 +76,8 @@ class Federation:
             for n, desk in enumerate(self.sites):
                 is_time = self.now_s % PANE_S == 5.0 and pane < panes and (n, pane) not in QUIET
                 records = {pane: [self.record(n, pane)]} if is_time else None
-                desk.commit(records, now_s=self.now_s, read_through_s=self.now_s)
+                if n not in self.stalled:
+                    desk.commit(records, now_s=self.now_s, read_through_s=self.now_s)
             self.step()
 
     def step(self) -> None:
@@ -382,3 +386,38 @@ def test_beyond_the_limit_of_disputes_nothing_becomes_final_by_its_seal():
         for one in world.root.published[pane]:
             if one.envelope.final:
                 assert set(one.rows) == world.truth(pane)
+
+
+def test_a_site_that_has_not_closed_the_pane_says_so_and_holds_up_nobody():
+    """Site 0's Spark stands still; a relay says that it has closed pane 2 all the same, and that
+    site 2 has nothing in it."""
+    world = Federation()
+    world.run(19.0, panes=6)
+    world.stalled = {0}
+    told = claim(2, 2, part_of(2, (), 0))
+
+    def lie(merged: Summary) -> Summary:
+        lied = told(merged)
+        if merged.pane != 2 or merged.coverage.sites & 1:
+            return lied
+        parts = tuple(
+            sorted((*lied.coverage.parts, part_of(0, (), 0)), key=lambda one: one.ordinal)
+        )
+        return msgspec.structs.replace(lied, coverage=Coverage(parts=parts))
+
+    world.lie = lie
+    world.run(30.0, panes=6)
+    assert world.rows(2) == {world.record(1, 2)}
+    assert not world.newest(2).missing, "as the relay says"
+    world.lie = lambda merged: merged
+    world.run(170.0, panes=6)
+    assert world.count("disputed") == 1
+    assert world.count("replaced") == 1, "though site 0 has not closed the pane yet"
+    assert not world.newest(2).disputed
+    (missing,) = world.newest(2).missing
+    assert (missing.site, missing.state) == ("s0", PaneState.OPEN), "nobody claims it any more"
+    assert world.rows(2) == world.truth(2) - {world.record(0, 2)}
+    world.stalled = set()
+    world.run(200.0, panes=6)
+    assert world.rows(2) == world.truth(2) - {world.record(0, 2)}, "site 0 had read nothing in it"
+    assert world.newest(2).final

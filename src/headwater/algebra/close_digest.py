@@ -36,7 +36,8 @@ class BlockDigest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Closes(msgspec.Struct, frozen=True, array_like=True):
-    """The answer to a root that asks: every close with updates in panes first … last."""
+    """The answer to a root that asks: every close with updates in panes first … last. Where
+    ``last`` is below ``first``: pane ``first`` is not closed yet, so nothing of it has been cut."""
 
     first: int
     last: int
@@ -44,6 +45,14 @@ class Closes(msgspec.Struct, frozen=True, array_like=True):
     """The number of the acknowledgement that asked. All that the root held when it cut that one
     was cut by the site, if it ever was, before this was said."""
     closes: tuple[Close, ...] = ()
+
+    @classmethod
+    def not_yet(cls, pane: int, asked: int) -> Closes:
+        return cls(pane, pane - 1, asked)
+
+    @property
+    def is_not_yet(self) -> bool:
+        return self.last < self.first
 
 
 class Asked(msgspec.Struct, frozen=True, array_like=True):

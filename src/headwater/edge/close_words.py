@@ -34,7 +34,8 @@ class CloseWords:
         self.closed_through = -FOREVER
         """Panes below are told."""
         self._asked: dict[tuple[int, int], int] = {}
-        """(first, last) -> the number of the acknowledgement that asked."""
+        """(first, last) -> the number of the acknowledgement that asked. Where ``last`` is below
+        ``first``, the root wanted a pane that was not closed."""
         self._answered: int | None = None
         """The number of the state that answers all that was asked."""
         self._told: tuple[int, int] | None = None
@@ -96,7 +97,14 @@ class CloseWords:
 
     def ask(self, first: int, last: int, *, number: int) -> bool:
         """The root asks for closes; whether that is news."""
-        if (first, last) in self._asked or last < first:
+        return last >= first and self._put(first, last, number)
+
+    def wanted_open(self, pane: int, *, number: int) -> bool:
+        """The root wants the updates of a pane that is not closed; whether that is news."""
+        return self._put(pane, pane - 1, number)
+
+    def _put(self, first: int, last: int, number: int) -> bool:
+        if (first, last) in self._asked:
             return False
         while len(self._asked) >= self._config.asked_max:
             del self._asked[next(iter(self._asked))]
@@ -133,13 +141,18 @@ class CloseWords:
         last = self.closed_through - 1
         return (*found, BlockDigest(first, last, digest_of(incarnation, block)))
 
-    def answers(self, lowest: int, closes_of: ClosesOf) -> tuple[Closes, ...]:
-        """Of a range with more closes than may be told, those of its beginning."""
-        return tuple(
-            self._answer(max(first, lowest), min(last, self.closed_through - 1), number, closes_of)
-            for (first, last), number in self._asked.items()
-            if last >= lowest and first < self.closed_through
-        )
+    def answers(self, lowest: int, closes_of: ClosesOf, *, open_from: int) -> tuple[Closes, ...]:
+        """Of a range with more closes than may be told, those of its beginning. ``open_from``: no
+        pane from there on is closed."""
+        found = []
+        for (first, last), number in self._asked.items():
+            if last < first:
+                if first >= open_from:
+                    found.append(Closes.not_yet(first, number))
+            elif last >= lowest and first < self.closed_through:
+                through = min(last, self.closed_through - 1)
+                found.append(self._answer(max(first, lowest), through, number, closes_of))
+        return tuple(found)
 
     def _answer(self, first: int, last: int, number: int, closes_of: ClosesOf) -> Closes:
         closes: list[Close] = []

@@ -170,7 +170,7 @@ class QueryEdge:
             root_incarnation=self.root_incarnation,
             is_clock_unconfirmed=self._is_unconfirmed,
             digests=self.closes.digests(lowest, self.word.incarnation, self._closes_of),
-            closes=self.closes.answers(lowest, self._closes_of),
+            closes=self.closes.answers(lowest, self._closes_of, open_from=self.closed_through),
         )
 
     def _closes_of(self, first: int, last: int) -> Iterator[Close]:

@@ -171,12 +171,12 @@ def _read_asked(edge: QueryEdge, ack: Acknowledgement) -> None:
 
 def _read_wanted(edge: QueryEdge, ack: Acknowledgement, *, again_s: float, now_s: float) -> None:
     """Our own updates of these panes, alone, once in the life of a summary: a root that does not
-    get them asks again. What is declined is said to be so, and does not come."""
+    get them asks again. What is declined is said to be so, and does not come; and so is what is
+    not closed, lest the root waits for what a liar said of us."""
     for wanted in ack.wanted:
         pane = wanted.pane
         is_ours = wanted.sites >> edge.word.ordinal & 1 and pane >= edge.lowest()
-        is_closed = pane < edge.closed_through and pane not in edge.cutting
-        if not is_ours or not is_closed or edge.word.is_declined(pane):
+        if not is_ours or pane in edge.cutting or edge.word.is_declined(pane):
             continue
         if now_s - edge.resent_s.get(pane, NEVER_S) <= again_s:
             continue
@@ -184,6 +184,10 @@ def _read_wanted(edge: QueryEdge, ack: Acknowledgement, *, again_s: float, now_s
             del edge.resent_s[next(iter(edge.resent_s))]
         edge.resent_s.pop(pane, None)
         edge.resent_s[pane] = now_s
+        if pane >= edge.closed_through:
+            if edge.word.is_greeted and edge.closes.wanted_open(pane, number=ack.number):
+                edge.word.has_changed = edge.has_work = True
+            continue
         for update in range(1, edge.book.updates_of(pane) + 1) or (EMPTY_CLOSE,):
             edge.book.ask(pane, update)
 

@@ -333,6 +333,8 @@ class Agreements:
 
     def _answered(self, ordinal: int, life: _Life, told: Closes, *, now_s: float) -> None:
         ask = life.ask
+        if told.is_not_yet:
+            return
         if ask is None or told.asked < ask.number or not ask.first <= told.last <= ask.last:
             return
         self._end_ask(ordinal, life)

@@ -293,6 +293,7 @@ class Intake:
         since = self.table.views[state.ordinal].since
         self.outputs.append(KeepState(self.id, state, since))
         self.agreements.hear(state, now_s=now_s)
+        self.replacing.hear(state)
         if former is None or not _tells_digests_alone(former.state, state):
             self.table.greet(state.ordinal)
         for board in boards:
@@ -424,7 +425,7 @@ class Intake:
         """The alarm stands, also when the sites' own updates have taken the place of what relays
         brought: somebody lied, and people must hear of it."""
         text = "it has signed another close than the one that relays brought"
-        if not self.replacing.begin(pane):
+        if not self.replacing.begin(pane, now_s=now_s):
             text += "; what is held of the pane is no longer known piece by piece, and stays"
         self.notice("disputed", f"pane {pane} of {self.table.names[ordinal]}: {text}")
         alarm = Alarm.of(AlarmKind.DISPUTED, self.id, ordinal, (pane, pane), text, ())
@@ -450,6 +451,7 @@ class Intake:
                 self._replace(pane, own, now_s=now_s)
 
     def _replace(self, pane: int, own: Sequence[Summary], *, now_s: float) -> None:
+        still_open = self.replacing.open_in(pane)
         numbers, left = self.replacing.swap(pane)
         self.scoreboard.make_anew(pane)
         for piece in left:
@@ -461,6 +463,8 @@ class Intake:
             for summary in own
             if self.scoreboard.judge(pane, summary.coverage) in (Verdict.ACCEPTED, Verdict.CLOSES)
         ]
+        for ordinal, incarnation in still_open.items():
+            self.scoreboard.keep_open(pane, ordinal, incarnation)
         pieces = [Piece(one.number, one.coverage, one.has_rows) for one in kept]
         self.replacing.pieces.put(pane, [*left, *pieces])
         self.outputs.append(Replace(self.id, pane, tuple(sorted(numbers)), tuple(kept)))

@@ -4,8 +4,12 @@ A kept summary (a *piece*) can't be taken apart: if one site in it is disputed, 
 its carriers' word. It goes on counting until the own updates of all its sites are in, alone and
 signed, and is then replaced by them in one step; so no answer loses anything meanwhile, and a site
 that is away takes nothing with it. Only of a site that has declined the pane itself (its disk was
-lost, say) nothing is awaited: what a liar has spoilt by naming it can't come again. Pieces of one
-pane that have a site in common are replaced together.
+lost, say) nothing is awaited: what a liar has spoilt by naming it can't come again; nor of one that
+says that it has not closed the pane yet, which a liar has closed for it. Pieces of one pane that
+have a site in common are replaced together.
+
+There is room for some panes at a time. One whose sites stay away gives it up after a while, if
+another waits.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import msgspec
 from headwater.algebra import bitset, ranges
 from headwater.algebra.acknowledgement import PaneHeld
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger, Summary
 from headwater.root.config import RootConfig
 from headwater.root.scoreboard import Scoreboard
@@ -60,13 +65,23 @@ class Pieces:
 class Bench:
     """The own updates of the sites of one pane's disputed pieces, as far as they are in."""
 
-    def __init__(self, pieces: list[Piece]) -> None:
+    def __init__(self, pieces: list[Piece], since_s: float) -> None:
+        self.since_s = since_s
+        self.asked: int | None = None
+        """The number of the first acknowledgement that asked for them: all pieces were held when
+        it was cut."""
+        self.not_yet: dict[int, int] = {}
+        """Site -> the life in which it had not closed the pane when it was asked."""
         self.numbers = frozenset(piece.number for piece in pieces)
         self.sites = 0
         for piece in pieces:
             self.sites |= piece.coverage.sites
         self.came: dict[int, list[Summary]] = {}
         self.size_bytes = 0
+
+
+BENCH_LIVES = 3
+"""A pane has its turn for so many lives of a summary: in each its sites are asked once."""
 
 
 class Replacing:
@@ -79,27 +94,55 @@ class Replacing:
         self.pieces = Pieces(config)
         self._benches: dict[int, Bench] = {}
         self._turn = 0
+        self._gave_up: dict[int, None] = {}
+        """Disputed panes that had their turn, the one that had it longest ago first."""
 
-    def begin(self, pane: int) -> bool:
+    def begin(self, pane: int, *, now_s: float) -> bool:
         """The pane is disputed; False: its pieces are not known any more."""
-        disputed = bitset.of(self._scoreboard.disputed.get(pane, ()))
-        found = _connected(self.pieces.of(pane), disputed)
+        found = self._disputed_pieces(pane)
         has_room = pane in self._benches or len(self._benches) < self._config.replacing_max
         if found and has_room and self._is_other(pane, found):
-            self._benches[pane] = Bench(found)
+            self._benches[pane] = Bench(found, now_s)
+            self._gave_up.pop(pane, None)
         return bool(found)
+
+    def _disputed_pieces(self, pane: int) -> list[Piece]:
+        disputed = bitset.of(self._scoreboard.disputed.get(pane, ()))
+        return _connected(self.pieces.of(pane), disputed)
 
     def _is_other(self, pane: int, found: list[Piece]) -> bool:
         bench = self._benches.get(pane)
         return bench is None or bench.numbers != {piece.number for piece in found}
 
-    def begin_more(self) -> None:
-        """Disputed panes that had no room before."""
-        for pane in self._scoreboard.disputed:
-            if len(self._benches) >= self._config.replacing_max:
-                return
-            if pane not in self._benches:
-                self.begin(pane)
+    def begin_more(self, *, now_s: float) -> None:
+        """Disputed panes that had no room before; those first that never had any."""
+        disputed = self._scoreboard.disputed
+        self._gave_up = {pane: None for pane in self._gave_up if pane in disputed}
+        fresh = [pane for pane in disputed if pane not in self._gave_up]
+        for pane in [*fresh, *self._gave_up]:
+            if pane not in self._benches and self._disputed_pieces(pane):
+                if not self._has_room(now_s):
+                    return
+                self.begin(pane, now_s=now_s)
+
+    def _has_room(self, now_s: float) -> bool:
+        """A pane whose turn is over makes some; what has come for it is asked for again."""
+        if len(self._benches) < self._config.replacing_max:
+            return True
+        oldest = min(self._benches, key=lambda pane: self._benches[pane].since_s)
+        turn_s = BENCH_LIVES * self._config.summary_life_s
+        if now_s - self._benches[oldest].since_s < turn_s:
+            return False
+        del self._benches[oldest]
+        self._gave_up[oldest] = None
+        return True
+
+    def hear(self, state: SiteState) -> None:
+        """A site may say that it has not closed a pane that is waited for."""
+        for told in state.closes:
+            bench = self._benches.get(told.first) if told.is_not_yet else None
+            if bench is not None and bench.asked is not None and told.asked >= bench.asked:
+                bench.not_yet[state.ordinal] = state.incarnation
 
     def take(self, summary: Summary) -> bool:
         """Whether this is an update of one site that a disputed pane is waiting for."""
@@ -135,6 +178,8 @@ class Replacing:
         view = self._scoreboard.table.views.get(ordinal)
         if view is None:
             return None
+        if ordinal in self._open_in(bench):
+            return []
         found: dict[int, Summary] = {}
         close: Summary | None = None
         count = view.counts.get(pane, 0 if pane in view.empty else -1)
@@ -152,15 +197,28 @@ class Replacing:
             return [] if close is None else [close]
         return list({id(found[n]): found[n] for n in range(1, count + 1)}.values())
 
+    def open_in(self, pane: int) -> dict[int, int]:
+        """Sites of the pane's pieces that have not closed it, with their lives."""
+        return self._open_in(self._benches[pane])
+
+    def _open_in(self, bench: Bench) -> dict[int, int]:
+        present = self._scoreboard.table.present
+        return {
+            ordinal: life
+            for ordinal, life in bench.not_yet.items()
+            if life == present(ordinal) and ordinal not in bench.came
+        }
+
     def swap(self, pane: int) -> tuple[frozenset[int], list[Piece]]:
         """The pieces that go, by number, and those that stay."""
         bench = self._benches.pop(pane)
         left = [piece for piece in self.pieces.of(pane) if piece.number not in bench.numbers]
         return bench.numbers, left
 
-    def wanted(self) -> tuple[PaneHeld, ...]:
-        """Of which panes which sites are to send their own, in turn."""
-        self.begin_more()
+    def wanted(self, *, number: int, now_s: float) -> tuple[PaneHeld, ...]:
+        """Of which panes which sites are to send their own, in turn, in the acknowledgement with
+        this number."""
+        self.begin_more(now_s=now_s)
         sites: dict[int, int] = {}
         for pane, bench in self._benches.items():
             missing = (o for o in bitset.members(bench.sites) if self._own(pane, o, bench) is None)
@@ -180,7 +238,12 @@ class Replacing:
         self._turn += 1
         count = self._config.wanted_per_ack_max
         start = self._turn * count % len(found) if len(found) > count else 0
-        return tuple((found[start:] + found[:start])[:count])
+        told = (found[start:] + found[:start])[:count]
+        for one in told:
+            asking = self._benches.get(one.pane)
+            if asking is not None and asking.asked is None:
+                asking.asked = number
+        return tuple(told)
 
     def drop_below(self, pane: int) -> None:
         self.pieces.drop_below(pane)

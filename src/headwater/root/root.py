@@ -191,7 +191,7 @@ class Root:
                 done_through=done_through,
                 agreed=intake.agreements.take_told(),
                 asked=asked,
-                wanted=intake.replacing.wanted(),
+                wanted=intake.replacing.wanted(number=intake.acks.next_number, now_s=now_s),
                 sites_clock_s=self._intake.sites_clock_s(now_s),
                 late_s=late_s,
                 awake_share=awake_share,

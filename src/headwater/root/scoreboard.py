@@ -171,6 +171,10 @@ class Scoreboard:
         board.is_settled, board.covered = former.is_settled, board.covered | former.covered
         return board
 
+    def keep_open(self, pane: int, ordinal: int, incarnation: int) -> None:
+        """The site has not closed the pane, whatever was said of it: it is awaited."""
+        self.open(pane).add_part(ordinal, Share(incarnation, (), None), self.table.present(ordinal))
+
     def owe(self, pane: int, coverage: Coverage) -> PaneBoard:
         """The ledger has lost a summary: its updates are owed by the sites that still have them."""
         board = self.open(pane)
