@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.malformed import Malformed
 from headwater.edge.batch_times import Waiting
 from headwater.errors import DiskFull, StoreError
 from headwater.frontend.compile import compile_statements
@@ -73,7 +74,8 @@ class ListInbox:
         self.fenced = 0
         self.refused = 0
         self.the_fence = Fence()
-        self.samples: list[str] = []
+        self.samples: list[Malformed] = []
+        self.lines = 0
         self.high_time_us: int | None = None
         self.quarantined: list[int] = []
         self.full_disks = 0
@@ -154,11 +156,12 @@ class ListInbox:
         through_cut: int,
         results: Sequence[Any],
         unparsed: int,
-        samples: Sequence[str],
+        samples: Sequence[Malformed],
         high_time_us: int | None,
         records: int,
         fenced: int,
         refused: int,
+        lines: int,
     ) -> None:
         with self.changed:
             if self.full_disks:
@@ -177,6 +180,7 @@ class ListInbox:
             self.fenced += fenced
             self.refused += refused
             self.samples += samples
+            self.lines += lines
             self.high_time_us = high_time_us
             self.changed.notify_all()
 

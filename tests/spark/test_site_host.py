@@ -67,7 +67,8 @@ def test_sites_share_a_stream_and_queries_come_and_go_while_it_runs(
     x = serve("x", first)
     give(host, x, line(1), line(11), "broken")
     assert x.counts(first) == {(PANE, "a"): 1, (PANE + 1, "a"): 1}
-    assert (x.records, x.unparsed, x.samples) == (2, 1, ["broken"])
+    assert (x.lines, x.records, x.unparsed) == (3, 2, 1)
+    assert [kind.sample for kind in x.samples] == ["broken"]
     assert x.high_time_us == (PANE + 1) * 10_000_000 + 1_000_000
     (stream,) = spark.streams.active
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from headwater.agent.patience import Patience
 from headwater.agent.poll_words import PollWords
 from headwater.agent.site_sources import SiteSources
 from headwater.agent.source_inputs import SourceInput, SourceInputs
+from headwater.algebra.malformed import Malformed, added, without_values
 from headwater.algebra.site_state import Unread
 from headwater.edge.batch_times import Waiting
 from headwater.edge.report import BatchReport
@@ -44,9 +44,6 @@ from headwater.store.poll import Poll
 from headwater.store.source_state import SourceState
 
 log = structlog.get_logger()
-
-SAMPLES_MAX = 20
-"""Malformed lines that are kept to be shown, for each source."""
 
 MESSAGE_CHARS_MAX = 500
 """Of an error, as much as a notice tells."""
@@ -94,9 +91,13 @@ class Followed:
     """When it is to be read for somebody's sake, as told after the newest poll or commit."""
     new_queries: set[str] = field(default_factory=set)
     """Queries that no committed batch had."""
-    samples: deque[str] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
     found_bytes: int = 0
     """What polls of this process have registered."""
+    shows_values: bool = False
+    """Whether people at this site may see values of its records: no column is protected."""
+    malformed: tuple[Malformed, ...] = ()
+    """Why lines of it are malformed, as far as was looked at; the most frequent reason first."""
+    line_count: int = 0
     record_count: int = 0
     unparsed_count: int = 0
     fenced_count: int = 0
@@ -217,6 +218,7 @@ class Feeder:
             is_from_start = query.begin_pane is None or query.ends
             words = PollWords(self.site, key)
             followed = Followed(query.source, query, place, is_from_start, words)
+            followed.shows_values = self._sources.is_free(query.source)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries = {**followed.queries, id_: query}
@@ -565,11 +567,12 @@ class Feeder:
         through_cut: int,
         results: Sequence[QueryResult],
         unparsed: int,
-        samples: Sequence[str],
+        samples: Sequence[Malformed],
         high_time_us: int | None,
         records: int = 0,
         fenced: int = 0,
         refused: int = 0,
+        lines: int = 0,
     ) -> None:
         """Make one batch durable, then tell the node. Raises ``EpochOver`` where the source was
         forgotten since the epoch began, whether or not it is read again."""
@@ -579,7 +582,7 @@ class Feeder:
             def tell(report: BatchReport) -> None:
                 with contextlib.suppress(RuntimeError):  # the loop has ended
                     self._loop.call_soon_threadsafe(
-                        self._committed, followed, report, records, tuple(samples)
+                        self._committed, followed, report, (lines, records), tuple(samples)
                     )
 
             try:
@@ -604,20 +607,38 @@ class Feeder:
         self._wake.set()
 
     def _committed(
-        self, followed: Followed, report: BatchReport, records: int, samples: Sequence[str]
+        self,
+        followed: Followed,
+        report: BatchReport,
+        counts: tuple[int, int],
+        samples: Sequence[Malformed],
     ) -> None:
-        """On the event loop, which may have withdrawn the source since."""
+        """On the event loop, which may have withdrawn the source since. ``counts`` are lines and
+        records."""
         if not self._is_current(followed) or not self._is_open:
             return
-        followed.record_count += records
+        followed.line_count += counts[0]
+        followed.record_count += counts[1]
         followed.unparsed_count += report.unparsed
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
-        followed.samples.extend(samples)
+        self._note_malformed(followed, samples)
         followed.new_queries.difference_update(batch.query for batch in report.queries)
         self._tell(followed, report)
         self._find_due(followed)
         self._wake.set()  # the next poll may be due earlier now
+
+    def _note_malformed(self, followed: Followed, kinds: Sequence[Malformed]) -> None:
+        """Reasons are added up; each that is new is logged with the line, where that may be seen.
+        A protected column may stand anywhere in a line that is malformed, so that of a source that
+        has one no value is kept."""
+        shown = tuple(kinds) if followed.shows_values else without_values(kinds)
+        known = {kind.reason for kind in followed.malformed}
+        for kind in shown:
+            if kind.reason not in known:
+                source = followed.source.name
+                log.warning("malformed lines", site=self.site, source=source, why=kind.text())
+        followed.malformed = added(followed.malformed, shown)
 
     # For views
 

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from headwater.agent.config import SourcesConfig
 from headwater.agent.declarations import read_declarations
 from headwater.errors import ConfigurationError, QueryRefused
+from headwater.frontend.column_levels import Level
 from headwater.frontend.declared_source import DeclaredSource, disagreement
 from headwater.plan.glob_overlap import Parts, is_within, literal_parts, may_overlap, parts_of
 from headwater.plan.globs import glob_fault, has_magic
@@ -58,6 +59,15 @@ class SiteSources:
                 f"and {source.path[:100]!r} is of none"
             )
         return met[0] if met else None
+
+    def is_free(self, source: Source) -> bool:
+        """Whether everything in the source's files may be shown: no column of theirs is on a level
+        below free, also one that the query leaves out."""
+        try:
+            declared = self.declared(source)
+        except QueryRefused:
+            return False
+        return declared is None or all(level is Level.FREE for _, level in declared.levels)
 
     def place(self, source: Source) -> tuple[Path, str]:
         """(directory, glob below it). Raises if it leads outside.

@@ -23,6 +23,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headwater.algebra.malformed import Malformed
 from headwater.edge.batch_yield import BatchYield
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
@@ -69,7 +70,8 @@ class SiteOutcome(msgspec.Struct, frozen=True):
     results: tuple[QueryResult, ...] = ()
     records: int = 0
     unparsed: int = 0
-    samples: tuple[str, ...] = ()
+    samples: tuple[Malformed, ...] = ()
+    """Why lines are malformed, where that was looked at."""
     high_time_us: int | None = None
     fenced: int = 0
     refused: int = 0
@@ -77,7 +79,7 @@ class SiteOutcome(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[str, ...]
+        cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[Malformed, ...]
     ) -> SiteOutcome:
         return cls(
             tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us,
@@ -207,8 +209,22 @@ class BatchRunner:
                 )  # fmt: skip
             elif tally is None:
                 (tally,) = self._tallies(session, parser, typed, [fence])
-        (samples,) = self._samples.take(session, parser, LINES, [tally])
+        (samples,) = self._why(session, parser, [query], [tally])
         return SiteOutcome.of([_with_malformed(found, tally, 0)], tally, samples)
+
+    def _why(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        queries: Sequence[Query],
+        found: Sequence[Tally],
+    ) -> list[tuple[Malformed, ...]]:
+        """For each site: why lines are malformed. It may take as long as a query."""
+        if not any(tally.unparsed for tally in found):
+            return [() for _ in found]
+        is_due = any(query.ends for query in queries)
+        with self.jobs.limit(""):
+            return self._samples.take(session, parser, LINES, found, is_due=is_due)
 
     def _rows(self, frame: DataFrame, query: Query, *, bytes_in: int) -> Rows:
         with self.jobs.limit(str(query.id)):
@@ -250,7 +266,7 @@ class BatchRunner:
             counted, by_query = self._run_kept(
                 session, parser, group, fences, offsets_us, bytes_in=bytes_in
             )
-        samples = self._samples.take(session, parser, LINES, counted)
+        samples = self._why(session, parser, group.queries, counted)
         results = [
             (parser.needs.index(need_of(query)), by_query[str(query.id)]) for query in group.queries
         ]
@@ -333,7 +349,7 @@ def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
         tuple(result for one in outcomes for result in one.results),
         max(one.records for one in outcomes),
         max(one.unparsed for one in outcomes),
-        tuple(sample for one in outcomes for sample in one.samples),
+        max((one.samples for one in outcomes), key=lambda kinds: sum(one.lines for one in kinds)),
         max(times, default=None),
         max(one.fenced for one in outcomes),
         max(one.refused for one in outcomes),

@@ -17,6 +17,9 @@ from headwater.plan.query import Source, SourceFormat
 from headwater.spark.fields import CORRUPT, FIELDS, HEAD, LINE, PARSED, literal, option_map
 from headwater.spark.headers import FIELDS_DIRECTIVE, Layout, layout_of
 
+FIELDS_COUNTED_MAX = 1_000
+"""Of a line with more it is only said that it has more."""
+
 
 class Delimited(msgspec.Struct, frozen=True):
     """How the fields of a line are written."""
@@ -90,6 +93,21 @@ class DelimitedFields(msgspec.Struct, frozen=True):
     def is_malformed(self) -> str:
         count = self._by_head([one.count for one in self.layouts])
         return f"coalesce(size({FIELDS}) <> {count}, true)"
+
+    def fault(self) -> str:
+        """Of the header, or of the number of fields. A line with quotes has been taken apart by
+        Spark, which does not count."""
+        many = FIELDS_COUNTED_MAX
+        count = f"if(size({FIELDS}) > {many}, 'more than {many}', string(size({FIELDS})))"
+        got = f"coalesce({count}, {literal('another number, or a quote that does not end')})"
+        return self._by_head(
+            [
+                literal(one.fault)
+                if one.fault
+                else f"concat({literal(f'wanted {one.count} fields, got ')}, {got})"
+                for one in self.layouts
+            ]
+        )
 
     def needs_head(self) -> bool:
         return len(set(self.layouts)) > 1 or len(set(self.headers)) > 1

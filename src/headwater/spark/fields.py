@@ -37,6 +37,9 @@ class Fields(Protocol):
     def is_malformed(self) -> str:
         """Whether the line as such is malformed: true or false, never NULL."""
 
+    def fault(self) -> str:
+        """Why it is, for people, where it is: a text without any value of the line."""
+
     def needs_head(self) -> bool:
         """Whether any of these expressions refers to the column ``HEAD``."""
 

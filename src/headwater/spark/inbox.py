@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.malformed import Malformed
 from headwater.algebra.row_pieces import RowPieces
 from headwater.edge.batch_times import Waiting
 from headwater.plan.query import Source
@@ -91,14 +92,17 @@ class Inbox(Protocol):
         through_cut: int,
         results: Sequence[Any],
         unparsed: int,
-        samples: Sequence[str],
+        samples: Sequence[Malformed],
         high_time_us: int | None,
         records: int,
         fenced: int,
         refused: int,
+        lines: int,
     ) -> None:
         """Make a batch durable: ``QueryResult`` values of all queries and the cut, or nothing.
 
+        ``samples`` say why lines are malformed, where that was looked at, with values: what is
+        shown of them is the site's decision.
         ``high_time_us`` is the time of a record of the batch, as a rule the highest within the
         fence, never higher.
         Raises ``DiskFull`` when there is no room; the host then tries the same again. Raises

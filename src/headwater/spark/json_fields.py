@@ -28,6 +28,9 @@ class JsonFields(msgspec.Struct, frozen=True):
         """NULL instead of an object is what a line with only a JSON null or blanks yields."""
         return f"({FIELDS} IS NULL OR {FIELDS}.{CORRUPT} IS NOT NULL)"
 
+    def fault(self) -> str:
+        return literal("wanted a JSON object in one line")
+
     def needs_head(self) -> bool:
         return False
 

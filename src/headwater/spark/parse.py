@@ -39,6 +39,10 @@ from headwater.plan.query import Source
 from headwater.spark.fields import FIELDS, HEAD, LINE, Fields, literal, quoted
 from headwater.spark.formats import fields_of
 
+TEXT = "__text_"
+"""Followed by the number of a column, among those used: its field as it stands in the line."""
+FAULT = "__fault"
+"""Why the line as such is malformed; NULL: it is not."""
 BAD = "__bad_"
 """Followed by the number of the need: whether the line is malformed for it."""
 HAS = "__has_"
@@ -89,9 +93,11 @@ class Parser(msgspec.Struct, frozen=True):
         """Whether no need has a record in the line."""
         return f"({' AND '.join(f'{BAD}{number}' for number in range(len(self.needs)))})"
 
-    def typed_sql(self, lines: str, *, keep: Sequence[str] = ()) -> str:
+    def typed_sql(self, lines: str, *, keep: Sequence[str] = (), is_explained: bool = False) -> str:
         """SELECT ``keep``, the used columns in their types, and for each need whether the line
-        is bad, from the view ``lines``."""
+        is bad, from the view ``lines``. For who asks why a line is bad: also ``LINE``, ``FAULT``
+        and each column's ``TEXT``."""
+        keep = [*keep, LINE] if is_explained else keep
         fields = fields_of(
             self.source, self.columns, headers=self.headers, is_quote_free=self.is_quote_free
         )
@@ -103,9 +109,16 @@ class Parser(msgspec.Struct, frozen=True):
             candidates = f"({_select([*columns, *before], candidates)})"
         split = _select([*passed, f"{fields.of_line()} AS {FIELDS}"], candidates)
         is_malformed = f"{fields.is_malformed()} AS {MALFORMED}"
-        typed = _select([*keep, *self._converted(fields), is_malformed], f"({split})")
+        told = self._told(fields) if is_explained else {}
+        texts = [f"{text} AS {name}" for name, text in told.items()]
+        typed = _select([*keep, *self._converted(fields), is_malformed, *texts], f"({split})")
         flags = [f"{self._is_bad(need)} AS {BAD}{n}" for n, need in enumerate(self.needs)]
-        return _select([*keep, *map(quoted, self.columns), *flags], f"({typed})")
+        return _select([*keep, *map(quoted, self.columns), *flags, *told], f"({typed})")
+
+    def _told(self, fields: Fields) -> dict[str, str]:
+        """By name: what is told of a line to who asks why it is bad."""
+        texts = {f"{TEXT}{n}": fields.text(name) for n, name in enumerate(self.columns)}
+        return {FAULT: f"if({fields.is_malformed()}, {fields.fault()}, NULL)", **texts}
 
     def records_sql(
         self,

@@ -41,6 +41,9 @@ class PatternFields(msgspec.Struct, frozen=True):
         size = f"size({FIELDS}) <> {1 + len(self.names)}"
         return f"coalesce({size} OR get({FIELDS}, 0) <> '', true)"
 
+    def fault(self) -> str:
+        return literal("wanted a line that the pattern matches from end to end")
+
     def needs_head(self) -> bool:
         return False
 

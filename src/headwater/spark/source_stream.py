@@ -409,6 +409,7 @@ class SourceStream:
             records=outcome.records,
             fenced=outcome.fenced,
             refused=outcome.refused,
+            lines=outcome.lines,
         )
 
     def _epoch(self, life: int, site: str, inbox: Inbox) -> int:

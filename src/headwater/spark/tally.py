@@ -7,23 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
+import structlog
 from pyspark.sql import SparkSession
 
+from headwater.algebra.malformed import Malformed
 from headwater.plan.query import Query
 from headwater.spark.fence import Fence, refused_sql, tolerated_sql
-from headwater.spark.fields import LINE, quoted
+from headwater.spark.fields import quoted
 from headwater.spark.lines import SITE
-from headwater.spark.parse import BAD, Parser
-from headwater.spark.spark_message import SPARK_ERRORS, reduced
+from headwater.spark.malformed import kinds_of
+from headwater.spark.parse import Parser
+from headwater.spark.spark_message import SPARK_ERRORS, message_of, reduced
 
-SAMPLES_MAX = 3
-"""Malformed lines that are shown, for each site."""
-SAMPLE_CHARACTERS = 200
+log = structlog.get_logger()
+
 NEVER_US = -(1 << 63)
 MASK = "__mask"
 """Column: for which needs a line is malformed."""
 SAMPLES_EVERY_S = 30.0
-"""Finding samples reads lines again, so it is not done for every batch."""
+"""Finding out why lines are malformed reads them again, so it is not done for every batch."""
 
 
 class ReadFailed(Exception):
@@ -134,34 +136,28 @@ def _extreme(choose: Callable[[int, int], int], one: int | None, other: int | No
 
 
 class SampleBudget:
-    """A few malformed lines for people to look at, now and then."""
+    """Why lines are malformed is found out now and then: it reads the lines again."""
 
     def __init__(self) -> None:
         self._next_s = 0.0
 
     def take(
-        self, session: SparkSession, parser: Parser, lines: str, found: Sequence[Tally]
-    ) -> list[tuple[str, ...]]:
-        """For each site, from the view ``lines``; none at all where none are due."""
-        samples: list[list[str]] = [[] for _ in found]
-        if any(tally.unparsed for tally in found) and time.monotonic() >= self._next_s:
-            self._next_s = time.monotonic() + SAMPLES_EVERY_S
-            for row in _malformed(session, parser, lines, limit=SAMPLES_MAX * len(found)):
-                if len(samples[row[SITE]]) < SAMPLES_MAX:
-                    samples[row[SITE]].append(row[LINE])
-        return [tuple(of_site) for of_site in samples]
-
-
-def _malformed(
-    session: SparkSession, parser: Parser, lines: str, *, limit: int
-) -> list[dict[str, Any]]:
-    text = f"make_valid_utf8(left({LINE}, {SAMPLE_CHARACTERS})) AS {LINE}"
-    typed = parser.typed_sql(lines, keep=[SITE, LINE])
-    is_bad = " OR ".join(_flags(parser))
-    sql = f"SELECT {SITE}, {text} FROM ({typed}) WHERE {is_bad} LIMIT {limit}"
-    rows: list[dict[str, Any]] = session.sql(sql).toArrow().to_pylist()
-    return rows
-
-
-def _flags(parser: Parser) -> list[str]:
-    return [f"{BAD}{number}" for number in range(len(parser.needs))]
+        self,
+        session: SparkSession,
+        parser: Parser,
+        lines: str,
+        found: Sequence[Tally],
+        *,
+        is_due: bool = False,
+    ) -> list[tuple[Malformed, ...]]:
+        """For each site, from the view ``lines``, some of which are malformed; none at all where it
+        is not time to. A finite input is read once, so that it is always time (``is_due``)."""
+        nothing: list[tuple[Malformed, ...]] = [() for _ in found]
+        if not is_due and time.monotonic() < self._next_s:
+            return nothing
+        self._next_s = time.monotonic() + SAMPLES_EVERY_S
+        try:
+            return kinds_of(session, parser, lines, site_count=len(found))
+        except SPARK_ERRORS as error:
+            log.warning("why lines are malformed is not known", words=message_of(error))
+            return nothing

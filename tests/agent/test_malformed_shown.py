@@ -1,0 +1,95 @@
+"""Malformed lines at a site: why they are, and that values of protected columns stay unseen."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.agent.config import SourcesConfig
+from headwater.agent.declarations import SourceDeclaration
+from headwater.agent.site_sources import SiteSources
+from headwater.algebra.malformed import Malformed
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from feeder_kit import Site, running, until
+
+MANY = Malformed("bytes: wanted bigint", 3, "many", "12:00,/a,many")
+FEW = Malformed("wanted 3 fields, got 1", 1, None, "broken")
+
+
+async def commit(site: Site, *kinds: Malformed, lines: int, unparsed: int, **more: Any) -> None:
+    """One more batch."""
+    state = site.cube.cuts.state("weblog")
+    cut = state.committed_cut + 1
+    site.write(f"line {cut}")
+    await site.until_cut("weblog", cut)
+    followed = site.feeder.followed["weblog"]
+    wanted = followed.line_count + lines
+    epoch = site.feeder.new_epoch("weblog")
+    site.feeder.commit(
+        "weblog", epoch=epoch, batch_id=0, through_cut=cut, results=(), unparsed=unparsed,
+        samples=kinds, high_time_us=None, records=lines - unparsed, lines=lines, **more,
+    )  # fmt: skip
+    await until(lambda: followed.line_count == wanted)
+
+
+def declared(level: str) -> SourceDeclaration:
+    """The source of the kit's query, with a level for its columns."""
+    from store_kit import query_of
+
+    source = query_of(counter=1).source
+    columns = ", ".join(f"{one.name} {one.type}" for one in source.columns)
+    options = f"format = '{source.format}', path = 'weblog*.log', time = '{source.time_column}'"
+    levels = {one.name: level for one in source.columns}
+    return SourceDeclaration(f"CREATE SOURCE weblog ({columns}) WITH ({options})", levels)
+
+
+def test_reasons_of_all_batches_add_up(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            await site.install(1)
+            await commit(site, MANY, FEW, lines=10, unparsed=4)
+            await commit(site, MANY, lines=5, unparsed=3)
+            followed = site.feeder.followed["weblog"]
+            assert followed.malformed == (msgspec.structs.replace(MANY, lines=6), FEW)
+            assert (followed.line_count, followed.record_count, followed.unparsed_count) == (
+                15, 8, 7,
+            )  # fmt: skip
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("level", "is_shown"), [("free", True), ("aggregated", False)])
+def test_where_a_column_is_protected_no_value_is_kept_or_logged(
+    tmp_path: Path, level: str, is_shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A comma too many, and it stands where another column is."""
+
+    async def run() -> None:
+        async with running(tmp_path, declared=(declared(level),)) as site:
+            await site.install(1)
+            await commit(site, MANY, FEW, lines=10, unparsed=4)
+            kinds = site.feeder.followed["weblog"].malformed
+            assert [kind.reason for kind in kinds] == [MANY.reason, FEW.reason]
+            assert [kind.sample is not None for kind in kinds] == [is_shown] * 2
+            assert (kinds[0].came == "many") is is_shown
+
+    asyncio.run(run())
+    logged = capsys.readouterr()
+    said = logged.out + logged.err
+    assert "bytes: wanted bigint" in said
+    assert ("broken" in said) is is_shown
+
+
+def test_a_source_that_the_site_would_refuse_shows_nothing(tmp_path: Path) -> None:
+    from store_kit import query_of
+
+    sources = SiteSources(SourcesConfig(data=str(tmp_path), declared_only=True))
+    assert not sources.is_free(query_of(counter=1).source)
+    assert SiteSources(SourcesConfig(data=str(tmp_path))).is_free(query_of(counter=1).source)
