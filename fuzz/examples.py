@@ -18,6 +18,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.proof import Proof
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.types import summary_schema
@@ -85,6 +86,7 @@ def messages() -> list[Message]:
         QUERY, 2, 9, 4, -3, message="…", sealed_through=FOREVER, empty=((1, 9), (20, 30)),
         declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4, 5, 6),
         alarms=(Alarm.of(AlarmKind.NEVER_CUT, QUERY, 2, (5, 7), "never cut", ["alpha"]),),
+        remarks=(Remark("no file", "no file matches 'a'"),),
     )  # fmt: skip
     ack = with_leaves(
         Acknowledgement(QUERY, 8, 3, 100, held=((101, 110),), age_s=1.5),

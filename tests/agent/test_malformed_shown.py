@@ -65,6 +65,32 @@ def test_reasons_of_all_batches_add_up(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_too_many_are_a_notice_once_and_a_remark_without_values(tmp_path: Path) -> None:
+    told: list[tuple[str, ...]] = []
+
+    def remarked(source: str, remarks: tuple[Any, ...]) -> None:
+        told.append(tuple(remark.kind for remark in remarks))
+
+    async def run() -> None:
+        async with running(tmp_path, remarked=remarked) as site:
+            await site.install(1)
+            await commit(site, FEW, lines=100, unparsed=1)
+            assert site.feeder.remarks("weblog") == ()
+            for _ in range(3):
+                await commit(site, MANY, lines=10, unparsed=3)
+            (kind,) = {kind for kind, _ in site.notices if kind != "no file"}
+            assert kind == "malformed"
+            assert len([kind for kind, _ in site.notices if kind == "malformed"]) == 1
+            (remark,) = site.feeder.remarks("weblog")
+            assert "bytes: wanted bigint" in remark.text
+            assert "many" not in remark.text.replace(MANY.reason, "")
+            assert told[-1] == ("malformed",)
+            assert site.feeder.line_counts() == {"weblog": (130, 10)}
+            assert site.feeder.remark_counts() == {"malformed": 1}
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(("level", "is_shown"), [("free", True), ("aggregated", False)])
 def test_where_a_column_is_protected_no_value_is_kept_or_logged(
     tmp_path: Path, level: str, is_shown: bool, capsys: pytest.CaptureFixture[str]

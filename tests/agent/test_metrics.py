@@ -55,7 +55,10 @@ class LoopOnly:
     @property
     def feeder(self) -> Any:
         self._require_owner()
-        return SimpleNamespace(fenced_count=5, refused_count=1, unread_count=6)
+        return SimpleNamespace(
+            fenced_count=5, refused_count=1, unread_count=6,
+            line_counts=lambda: {"weblog": (100, 7)}, remark_counts=lambda: {"no file": 1},
+        )  # fmt: skip
 
     def troubles(self) -> dict[str, str]:
         self._require_owner()
@@ -97,6 +100,10 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert "headwater_awake_share 0.5" in text
     assert "headwater_records_fenced_total 5.0" in text
     assert "headwater_input_unread 6.0" in text
+    assert 'headwater_lines_total{source="weblog"} 100.0' in text
+    assert 'headwater_lines_malformed_total{source="weblog"} 7.0' in text
+    assert 'headwater_input_remarks{kind="no file"} 1.0' in text
+    assert 'headwater_input_remarks{kind="malformed"} 0.0' in text
     assert 'headwater_link_up{to="fra"}' in text
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text

@@ -86,6 +86,18 @@ def test_what_is_for_free_use_has_no_levels(path: str) -> None:
     assert reason(config(), asking(path)) is None
 
 
+def test_names_of_files_are_told_only_where_nothing_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "hit.csv").touch()
+    source = asking("hits.csv").source
+    free = SiteSources(SourcesConfig(data=str(tmp_path)))
+    assert free.no_file(source) == "no file matches 'hits.csv'; nearest: hit.csv"
+    assert SiteSources(config(str(tmp_path))).no_file(source) == "no file matches 'hits.csv'"
+    (tmp_path / "hits.csv").touch()
+    assert free.no_file(source) == ""
+    below = asking("none/hits.csv").source
+    assert free.no_file(below).startswith("no file matches 'none/hits.csv'; nearest: hits.csv")
+
+
 def test_where_only_declared_sources_are_read_nothing_else_is() -> None:
     sources = config(declared_only=True)
     assert "reads declared sources only (declared: hits_0)" in str(

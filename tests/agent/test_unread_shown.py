@@ -54,12 +54,12 @@ def agent(
     )  # fmt: skip
 
 
-async def until(desk: ControlDesk, is_so: Callable[[str], bool]) -> str:
-    """What ``streams`` says of what is not read, once it is so."""
+async def until(desk: ControlDesk, is_so: Callable[[str], bool], column: str = "unread") -> str:
+    """What ``streams`` says of what is not read, or in another column, once it is so."""
     end_s = time.monotonic() + SEEN_S_MAX
     while True:
         lines = (await desk.handle("streams", {}))["streams"]
-        text = str(lines[0]["unread"]) if lines else ""
+        text = str(lines[0][column]) if lines else ""
         if lines and is_so(text):
             return text
         assert time.monotonic() < end_s, f"streams says {text!r}"
@@ -86,6 +86,35 @@ def test_streams_and_why_at_the_root_tell_what_another_site_does_not_read(tmp_pa
             assert (told["site"], told["unread"][0]) == ("oslo", 1)
             (tmp_path / "oslo" / "data" / "old.log.xz").unlink()
             await until(desks["hub"], lambda text: text == "")
+        finally:
+            for runtime in agents.values():
+                await runtime.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 3 * SEEN_S_MAX))
+
+
+def test_streams_and_why_at_the_root_tell_where_no_file_matches(tmp_path: Path) -> None:
+    async def run() -> None:
+        world = MemoryWorld()
+        agents = {site.name: agent(world, tmp_path, site.name) for site in ROSTER.sites}
+        (tmp_path / "hub" / "data" / "hit.csv").touch()
+        (tmp_path / "oslo" / "data" / "hits.log").touch()
+        desks = {name: ControlDesk() for name in agents}
+        try:
+            for name, runtime in agents.items():
+                await runtime.start()
+                desks[name].open(runtime)
+            text = TEXT.replace("'*'", "'hit*.csv'")
+            await run_statements(desks["hub"].handle, text, world.operator)
+            said = "oslo: no file matches 'hit*.csv'; nearest: hits.log"
+            assert await until(desks["hub"], lambda text: text != "", "remarks") == said
+            assert await until(desks["oslo"], lambda text: text != "", "remarks") == said
+            why = await desks["hub"].handle("why", {"stream": "pages", "window": "newest"})
+            assert said in why["text"]
+            assert "feeder: no file" in agents["oslo"].notice_counts
+            assert "feeder: no file" not in agents["hub"].notice_counts
+            (tmp_path / "oslo" / "data" / "hits.csv").touch()
+            await until(desks["hub"], lambda text: text == "", "remarks")
         finally:
             for runtime in agents.values():
                 await runtime.stop()

@@ -133,6 +133,13 @@ def test_the_headline_counts_alarms_and_names_the_first() -> None:
     assert "alarm" not in headline(header(0, alarms=[], alarm_count=0))
 
 
+def test_the_headline_tells_the_first_remark_of_a_site_about_its_input() -> None:
+    named = [{"site": "oslo", "kind": "no file", "text": "no file matches 'a'"}]
+    text = headline(header(0, remarks=named, remark_count=2))
+    assert "2 remarks (oslo: no file matches 'a'), exact" in text
+    assert "remark" not in headline(header(0, remarks=[], remark_count=0))
+
+
 def test_the_headline_and_the_table_say_how_many_groups_were_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pane_kit import SiteDesk, make_query
 
 from headwater.algebra.acknowledgement import Acknowledgement, Greeting, with_leaves
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import (
     FOREVER,
     UNREAD_CHARACTERS_MAX,
@@ -73,3 +74,15 @@ def test_what_is_told_is_bounded_and_the_end_of_a_long_name_is_kept() -> None:
     assert told.endswith("/end.zip")
     assert why.startswith("because")
     assert unread.text().endswith(f"; and {1_000 - UNREAD_NAMED_MAX} more")
+
+
+def test_remarks_about_the_input_are_told_and_taken_back() -> None:
+    site = greeted()
+    none = (Remark("no file", "no file matches 'a'"),)
+    site.edge.input_remarks("hits", none)
+    site.edge.input_remarks("another", ())
+    site.work(now_s=20.0)
+    assert site.take_told()[-1].remarks == none
+    site.edge.input_remarks("hits", ())
+    site.work(now_s=40.0)
+    assert site.take_told()[-1].remarks == ()

@@ -82,7 +82,7 @@ def test_what_holds_anyway_may_be_said() -> None:
     options = (
         CSV
         + """, header = 'false', delimiter = ',', quote = '"', escape = '"',
-        null_value = '', future_tolerance = '2 minutes'"""
+        null_value = '', future_tolerance = '2 minutes', malformed_max = '5%'"""
     )
     (query,) = asking(options=options)
     check_query(query, Policy(declared=(declared(),)))

@@ -207,6 +207,8 @@ def test_a_statement_that_is_none_says_what_was_wanted(text: str, place: str, me
          "format json has no option `quote`; options: format, path, time"),
         ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', delimiter = '::'",
          "option `delimiter` takes one character"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', malformed_max = 'few'",
+         "wanted a share of the lines or a number of them, such as '1%'"),
         ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', header = 'maybe'",
          "no header `maybe`; headers: true, false"),
         ("ts TIMESTAMP, window INT", "format = 'csv', path = 'x', time = 'ts'",

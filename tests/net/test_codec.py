@@ -22,6 +22,7 @@ from headwater.algebra.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remark import Remark
 from headwater.algebra.route import Route
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
@@ -261,6 +262,7 @@ FULL = [
         (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),), True,
         (BlockDigest(100, 127, b"d" * 16), BlockDigest(128, FOREVER - 1, b"e" * 16)),
         (Closes(128, 140, 77, ((128, 1), (131, 3))),),
+        (Remark("no file", "no file matches 'a'"),),
     ),
     Heartbeat(
         1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),

@@ -8,6 +8,7 @@ from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, w
 
 from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import (
     FOREVER,
     Declined,
@@ -21,6 +22,7 @@ from headwater.algebra.summary import Lane, Summary
 from headwater.root.config import RootConfig
 from headwater.root.envelope import MissingSite, Trigger
 from headwater.root.outputs import Acknowledge, Answer, Keep, KeepState, Trim
+from headwater.root.view import explain
 
 A, B, C = 100, 200, 300
 """Incarnations of sites 0, 1 and 2."""
@@ -179,6 +181,22 @@ def test_a_revision_that_changes_nothing_is_not_made():
     root.hear(state(root.query, 0, of=A, number=2, tally=Tally(unparsed=3)), now_s=15.0)
     root.work(now_s=16.0)
     assert len(root.published[0]) == 1
+
+
+def test_an_answer_names_the_sites_that_remark_something_about_their_input():
+    root = desk()
+    remarks = (Remark("no file", "no file matches 'a*'"), Remark("malformed", "9 of 9 lines"))
+    root.hear(state(root.query, 0, of=A, number=2, remarks=remarks), now_s=11.0)
+    root.receive(merged(root.query, 0, [0, 1], [1, 2]), now_s=12.0)
+    root.work(now_s=12.0)
+    found = root.newest(0).envelope
+    assert [(one.kind, one.text) for one in found.remarks] == [(r.kind, r.text) for r in remarks]
+    assert found.remark_count == 2
+    assert found.exact, "all that is there is in"
+    why = explain(root.root, 0)
+    assert f"{found.remarks[0].site}: no file matches 'a*'" in why.text()
+    root.hear(state(root.query, 0, of=A, number=3), now_s=13.0)
+    assert root.root.table.remarks() == ()
 
 
 def test_due_windows_are_answered_together_newest_first_and_one_of_the_oldest():

@@ -30,6 +30,7 @@ from headwater.agent.install import (
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso, last_time_us
 from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.control import Caller
@@ -196,6 +197,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
         query.id.name, str(query.id), query.root, window,
         part=_part_text(query), trouble=_trouble_text(runtime, query),
         spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
+        remarks=_remarks_text(runtime, query),
         alarms=0 if root is None else len(root.alarms),
         clocks=_clocks_text(runtime, query),
     )  # fmt: skip
@@ -258,6 +260,15 @@ def _unread_text(runtime: SiteRuntime, query: Query) -> str:
         return told
     count = sum(one.unread.count for one in rest)
     return f"{told}; and {count} at {len(rest)} more {'site' if len(rest) == 1 else 'sites'}"
+
+
+def _remarks_text(runtime: SiteRuntime, query: Query) -> str:
+    root = runtime.node.root(str(query.id))
+    if root is not None:
+        return remarks_line(root.table.remarks(), shown=UNREAD_SITES_SHOWN)
+    own = runtime.feeder.remarks(query.source.name)
+    found = (SiteRemark(runtime.site, one.kind, one.text) for one in own)
+    return remarks_line(found, shown=UNREAD_SITES_SHOWN)
 
 
 def _clocks_text(runtime: SiteRuntime, query: Query) -> str:

@@ -132,6 +132,9 @@ class StreamLine(msgspec.Struct, frozen=True):
     unread: str = ""
     """Input that sites do not read, with the first names and reasons: of all sites at the root,
     elsewhere of the site that was asked."""
+    remarks: str = ""
+    """What sites remark about their input: a path that matches no file, too many malformed lines;
+    of all sites at the root, elsewhere of the site that was asked."""
     alarms: int = 0
     """That stand at its root: ``headwater alarms`` there has them."""
     clocks: str = ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -23,11 +24,13 @@ import msgspec
 import structlog
 
 from headwater.agent.config import SourcesConfig
+from headwater.agent.input_remarks import InputRemarks
 from headwater.agent.patience import Patience
 from headwater.agent.poll_words import PollWords
 from headwater.agent.site_sources import SiteSources
 from headwater.agent.source_inputs import SourceInput, SourceInputs
 from headwater.algebra.malformed import Malformed, added, without_values
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import Unread
 from headwater.edge.batch_times import Waiting
 from headwater.edge.report import BatchReport
@@ -76,6 +79,7 @@ class Followed:
     is_from_start: bool
     """What was in the files when they were first looked at is read, too."""
     words: PollWords
+    remarks: InputRemarks
     input: SourceInput | None = None
     """None: it could not be opened yet."""
     queries: Mapping[str, Query] = field(default_factory=dict)
@@ -158,6 +162,7 @@ class Feeder:
         future_keep_s: float,
         notice: Callable[[str, str], None] = lambda kind, text: None,
         unread: Callable[[str, Unread], None] = lambda source, unread: None,
+        remarked: Callable[[str, tuple[Remark, ...]], None] = lambda source, remarks: None,
         poller: Executor,
     ) -> None:
         """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
@@ -165,7 +170,7 @@ class Feeder:
         more than ``future_keep_s`` ahead of the clock are refused. ``next_wanted_s``: from when on
         somebody gets something by a source's being read, if it was read through that. ``notice``
         is told (kind, text) of what people should see, ``unread`` (source, what) after each poll of
-        what it does not read."""
+        what it does not read, ``remarked`` (source, remarks) of what is to be said of its input."""
         self.site = site
         self.followed: Mapping[str, Followed] = {}
         """By the source's name; replaced whole, for Spark's threads read it."""
@@ -186,6 +191,7 @@ class Feeder:
         self._future_keep_s = future_keep_s
         self._notice = notice
         self._unread = unread
+        self._remarked = remarked
         self._loop = asyncio.get_running_loop()
         self._inputs = SourceInputs(cube.cuts, poller)
         self._turn = asyncio.Lock()
@@ -217,7 +223,8 @@ class Feeder:
             place = self._sources.place(query.source)
             is_from_start = query.begin_pane is None or query.ends
             words = PollWords(self.site, key)
-            followed = Followed(query.source, query, place, is_from_start, words)
+            remarks = InputRemarks(query.source)
+            followed = Followed(query.source, query, place, is_from_start, words, remarks)
             followed.shows_values = self._sources.is_free(query.source)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
@@ -392,6 +399,9 @@ class Feeder:
         if not self._is_current(followed):
             return
         self._note_poll(followed, poll)
+        await self._look_for_files(followed, poll)
+        if not self._is_current(followed):
+            return
         if self._is_begun(followed):
             begun, followed.unbegun = followed.unbegun, set()
             for query_id in begun:
@@ -411,6 +421,23 @@ class Feeder:
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
         self._unread(followed.source.name, followed.unread)
+
+    async def _look_for_files(self, followed: Followed, poll: Poll) -> None:
+        """Where a poll has none it is said, with names that are like the path: once."""
+        remarks, alone, news = followed.remarks, poll.refused_count, []
+        if poll.files:
+            news = remarks.found_some()
+        elif remarks.is_look_due(alone):
+            words = await self._inputs.beside(lambda: self._sources.no_file(followed.source))
+            news = remarks.found_none(words, alone)
+        news += remarks.read(0, 0, followed.malformed, now_s=self._now_s())
+        self._remark(followed, news)
+
+    def _remark(self, followed: Followed, news: Sequence[tuple[str, str]]) -> None:
+        for kind, text in news:
+            self._notice(kind, text)
+        if self._is_current(followed):
+            self._remarked(followed.source.name, followed.remarks.current)
 
     def _find_due(self, followed: Followed) -> None:
         """When it is to be read next. A source of which it isn't known how far it was read is read
@@ -623,6 +650,12 @@ class Feeder:
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
         self._note_malformed(followed, samples)
+        lines = counts[0] + report.skipped_lines
+        now_s = self._now_s()
+        self._remark(
+            followed,
+            followed.remarks.read(lines, report.unparsed, followed.malformed, now_s=now_s),
+        )
         followed.new_queries.difference_update(batch.query for batch in report.queries)
         self._tell(followed, report)
         self._find_due(followed)
@@ -646,6 +679,11 @@ class Feeder:
         """What this site does not read of the source."""
         followed = self.followed.get(source)
         return Unread() if followed is None else followed.unread
+
+    def remarks(self, source: str) -> tuple[Remark, ...]:
+        """What is to be said of the source's input at this site."""
+        followed = self.followed.get(source)
+        return () if followed is None else followed.remarks.current
 
     def troubles(self) -> dict[str, str]:
         """By source: why it can't be read, or forgotten, now, or fails at every batch."""
@@ -684,6 +722,16 @@ class Feeder:
     def unread_count(self) -> int:
         """Files that the paths of sources name and that are not read now."""
         return sum(followed.unread.count for followed in self.followed.values())
+
+    def line_counts(self) -> dict[str, tuple[int, int]]:
+        """By source: lines read, and those that some query can't use."""
+        return {name: (one.line_count, one.unparsed_count) for name, one in self.followed.items()}
+
+    def remark_counts(self) -> Counter[str]:
+        """By kind: sources of which that is to be said."""
+        return Counter(
+            remark.kind for one in self.followed.values() for remark in one.remarks.current
+        )
 
     @property
     def has_read_all(self) -> bool:

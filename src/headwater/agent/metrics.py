@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.alarm import AlarmKind
+from headwater.algebra.remark import RemarkKind
 from headwater.net.network import NetworkStats
 from headwater.overlay.lie_book import LieKind
 from headwater.overlay.neighbours import BEAT_BYTES
@@ -39,6 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     fenced: int
     refused: int
     unread: int = 0
+    lines: Mapping[str, tuple[int, int]] = {}
+    remarks: Mapping[str, int] = {}
     heartbeats: int = 0
     stages: Mapping[str, int] = {}
     guests: int = 0
@@ -146,6 +149,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
         unread=runtime.feeder.unread_count,
+        lines=runtime.feeder.line_counts(),
+        remarks=runtime.feeder.remark_counts(),
         heartbeats=runtime.node.peer.heartbeat_count(),
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
@@ -207,6 +212,23 @@ def _of_alarms(snapshot: Snapshot) -> Iterator[Metric]:
     )  # fmt: skip
 
 
+def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:
+    """By source, since the agent reads it."""
+    lines = CounterMetricFamily("headwater_lines", "Lines read", labels=["source"])
+    bad = CounterMetricFamily(
+        "headwater_lines_malformed", "Lines that some query can't use", labels=["source"]
+    )
+    for source, (read, malformed) in snapshot.lines.items():
+        lines.add_metric([source], read)
+        bad.add_metric([source], malformed)
+    remarks = GaugeMetricFamily(
+        "headwater_input_remarks", "Sources of which this is to be said now", labels=["kind"]
+    )
+    for kind in RemarkKind:
+        remarks.add_metric([kind], snapshot.remarks.get(kind, 0))
+    yield from (lines, bad, remarks)
+
+
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
@@ -249,6 +271,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "headwater_records_refused", "Records from too far in the future", value=snapshot.refused
     )
+    yield from _of_lines(snapshot)
     yield GaugeMetricFamily(
         "headwater_input_unread", "Files that are named and not read now", value=snapshot.unread
     )

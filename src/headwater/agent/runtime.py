@@ -32,6 +32,7 @@ from headwater.agent.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.threads import SiteThreads, done_by
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.edge.site_word import ALWAYS_S
@@ -144,6 +145,7 @@ class SiteRuntime:
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
             notice=lambda kind, text: self.note("feeder", kind, text), unread=self._unread,
+            remarked=self._remarked,
             poller=self._threads.poller,
         )  # fmt: skip
         self._answers = (
@@ -498,6 +500,11 @@ class SiteRuntime:
     def _unread(self, source: str, unread: Unread) -> None:
         with self._ends_with("node"):
             self.node.input_unread(source, unread, now_s=self.now_s())
+        self._wake.set()
+
+    def _remarked(self, source: str, remarks: tuple[Remark, ...]) -> None:
+        with self._ends_with("node"):
+            self.node.input_remarks(source, remarks, now_s=self.now_s())
         self._wake.set()
 
     def _reported(self, report: BatchReport) -> None:

@@ -21,6 +21,9 @@ from headwater.plan.globs import glob_fault, has_magic
 from headwater.plan.query import Source
 from headwater.store.closed_files import ClosedFiles, Place
 from headwater.store.directories import Reach
+from headwater.store.disk import Disk
+from headwater.store.listing import Glob
+from headwater.store.nearest_names import no_file_words
 
 
 class SiteSources:
@@ -68,6 +71,15 @@ class SiteSources:
         except QueryRefused:
             return False
         return declared is None or all(level is Level.FREE for _, level in declared.levels)
+
+    def no_file(self, source: Source) -> str:
+        """Why a site has nothing of a source: empty where a file matches after all. Where anything
+        is declared, names of files may be as much of a secret as what is in them."""
+        directory, pattern = self.place(source)
+        look = Glob(directory, pattern, disk=Disk(), compressed=True).look()
+        if look.matching or look.refused.keys() - look.unlisted.keys():
+            return ""
+        return no_file_words(directory, pattern, names_files=not self._declared)
 
     def place(self, source: Source) -> tuple[Path, str]:
         """(directory, glob below it). Raises if it leads outside.

@@ -19,6 +19,7 @@ from headwater.algebra.alarm import Alarm
 from headwater.algebra.close_digest import BlockDigest, Closes
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.remark import Remark
 
 FOREVER = 1 << 62
 """A pane number beyond all panes: what an input that has ended is sealed through."""
@@ -168,5 +169,7 @@ class SiteState(msgspec.Struct, frozen=True):
     to."""
     closes: tuple[Closes, ...] = ()
     """What the root has asked for: where the digest of a range differs."""
+    remarks: tuple[Remark, ...] = ()
+    """About its input, as it is now; told as seldom as the tally."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -27,6 +27,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(left_out(header["left_out"]))
     if header.get("alarm_count"):
         parts.append(alarms(header["alarm_count"], header["alarms"]))
+    if header.get("remark_count"):
+        parts.append(remarks(header["remark_count"], header["remarks"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 
@@ -48,6 +50,12 @@ def alarms(count: int, named: Any) -> str:
     """``2 alarms (of fra: never cut)``."""
     many = "1 alarm" if count == 1 else f"{count} alarms"
     return f"{many} (of {named[0]['site'] or 'several sites'}: {named[0]['kind']})"
+
+
+def remarks(count: int, named: Any) -> str:
+    """``2 remarks (oslo: no file matches 'sale*.csv')``."""
+    many = "1 remark" if count == 1 else f"{count} remarks"
+    return f"{many} ({named[0]['site']}: {named[0]['text']})"
 
 
 def _part(part: Mapping[str, Any]) -> str:

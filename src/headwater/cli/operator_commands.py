@@ -37,7 +37,9 @@ At = Annotated[
 ]
 File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
 Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
-TROUBLES = frozenset(("part", "trouble", "spark_deaths", "unread", "alarms", "clocks", "former"))
+TROUBLES = frozenset(
+    ("part", "trouble", "spark_deaths", "unread", "remarks", "alarms", "clocks", "former")
+)
 """Of a stream, what a table shows only where there is some."""
 
 

@@ -15,6 +15,7 @@ import msgspec
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.budget import SLACK, Budget
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import Reason, SiteState, Unread
 from headwater.edge.closing import SourceClock
 from headwater.edge.config import EdgeConfig
@@ -248,6 +249,12 @@ class Edge:
         """After each poll of the source: what it names and is not read."""
         for edge in self._edges.values():
             if edge.query.source.name == source and edge.word.tell_unread(unread):
+                self._due_s, edge.has_work = None, True
+
+    def input_remarks(self, source: str, remarks: tuple[Remark, ...]) -> None:
+        """What people should know of the source's input; none: nothing any more."""
+        for edge in self._edges.values():
+            if edge.query.source.name == source and edge.word.tell_remarks(remarks):
                 self._due_s, edge.has_work = None, True
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:

@@ -17,6 +17,7 @@ from headwater.algebra.alarm import ALARMS_TOLD_MAX, Alarm
 from headwater.algebra.close_digest import BlockDigest, Closes
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.remark import REMARKS_MAX, Remark
 from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.edge.config import EdgeConfig
 from headwater.edge.record import EdgeRecord
@@ -32,11 +33,36 @@ class SiteWord:
     """One query at one site. Panes below ``done_through`` are left out of what is said."""
 
     __slots__ = (
-        "_alarmed", "_alarms", "_config", "_counts", "_damaged", "_declined", "_empty",
-        "_must_speak", "_never", "_numbered_s", "_tally_changed", "_told_s", "_trusted_from",
-        "catching_up", "done_through", "ended", "first_pane", "greeted_number", "has_changed",
-        "incarnation", "is_greeted", "message", "number", "ordinal", "query", "sealed_through",
-        "status", "tally", "unread",
+        "_alarmed",
+        "_alarms",
+        "_config",
+        "_counts",
+        "_damaged",
+        "_declined",
+        "_empty",
+        "_must_speak",
+        "_never",
+        "_numbered_s",
+        "_tally_changed",
+        "_told_s",
+        "_trusted_from",
+        "catching_up",
+        "done_through",
+        "ended",
+        "first_pane",
+        "greeted_number",
+        "has_changed",
+        "incarnation",
+        "is_greeted",
+        "message",
+        "number",
+        "ordinal",
+        "query",
+        "remarks",
+        "sealed_through",
+        "status",
+        "tally",
+        "unread",
     )  # fmt: skip
 
     def __init__(self, query: str, ordinal: int, incarnation: int, config: EdgeConfig) -> None:
@@ -52,6 +78,7 @@ class SiteWord:
         self.done_through = -FOREVER
         self.tally = Tally()
         self.unread = Unread()
+        self.remarks: tuple[Remark, ...] = ()
         self.number = 0
         self.greeted_number = 0
         self.is_greeted = False
@@ -133,6 +160,13 @@ class SiteWord:
         if unread == self.unread:
             return False
         self.unread, self._tally_changed = unread, True
+        return True
+
+    def tell_remarks(self, remarks: tuple[Remark, ...]) -> bool:
+        """False: they are no news."""
+        if remarks == self.remarks:
+            return False
+        self.remarks, self._tally_changed = remarks[:REMARKS_MAX], True
         return True
 
     def raise_alarm(self, alarm: Alarm) -> bool:
@@ -275,6 +309,7 @@ class SiteWord:
             is_clock_unconfirmed=is_clock_unconfirmed,
             digests=digests,
             closes=closes,
+            remarks=self.remarks,
         )
 
     def empty(self) -> Ranges:

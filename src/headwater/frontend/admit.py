@@ -25,6 +25,7 @@ from headwater.frontend.sources import (
 from headwater.frontend.statements import NAME_PATTERN, STATEMENTS_MAX
 from headwater.plan.durations import DURATION_US_MAX, duration_us
 from headwater.plan.globs import glob_fault
+from headwater.plan.malformed_max import malformed_max
 from headwater.plan.part import PARTS_MAX
 from headwater.plan.query import (
     COLUMNS_MAX,
@@ -191,6 +192,9 @@ def _check_source(source: Source) -> None:
     tolerance = dict(source.options).get("future_tolerance")
     if tolerance is not None and duration_us(tolerance) is None:
         raise QueryRefused(f"source: future_tolerance is no time: {tolerance[:60]!r}")
+    most = dict(source.options).get("malformed_max")
+    if most is not None and malformed_max(most) is None:
+        raise QueryRefused(f"source: malformed_max is no share and no number: {most[:60]!r}")
     if source.format is SourceFormat.REGEX:
         try:
             group_numbers(dict(source.options).get("pattern", ""), [*types])

@@ -6,7 +6,8 @@ only if the query reads the file as the site says that it is written: the same f
 options, the same columns in the same places, the same time. Of JSON, where a column is found by its
 own name, a query may leave columns out and order them as it likes.
 
-A source's name is the query's own, and so is ``future_tolerance``, which cuts no line.
+A source's name is the query's own, and so are ``future_tolerance`` and ``malformed_max``, which cut
+no line.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from headwater.plan.query import Column, Query, Source, SourceFormat
 FORM_CHARACTERS_MAX = 1000
 """Of a declared statement, in a refusal."""
 NAMED_MAX = 5
-OWN_OPTIONS = ("future_tolerance",)
+OWN_OPTIONS = ("future_tolerance", "malformed_max")
 """Options that change nothing about which bytes a column is."""
 _DELIMITED = {"header": "false", "null_value": ""}
 

@@ -5,6 +5,8 @@ from headwater.frontend.refusal import choices, refusal
 from headwater.frontend.statements import SourceStatement
 from headwater.plan.durations import EXAMPLES, duration_us
 from headwater.plan.globs import glob_fault
+from headwater.plan.malformed_max import EXAMPLES as MOST
+from headwater.plan.malformed_max import malformed_max
 from headwater.plan.query import Column, Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
 from headwater.plan.time_patterns import pattern_fault
@@ -16,6 +18,7 @@ _ANYWHERE = {
     "timestamp_format": "Spark's datetime pattern for timestamp columns",
     "date_format": "Spark's datetime pattern for date columns",
     "future_tolerance": "how far ahead of the site's clock records may be, such as '2 minutes'",
+    "malformed_max": "how many lines may be malformed before it is a failure, such as '1%'",
 }
 _DELIMITED = {
     "header": "true: the first line of a file names its columns",
@@ -111,6 +114,10 @@ def _format_options(
     }
     if "future_tolerance" in found and duration_us(found["future_tolerance"]) is None:
         raise options.refused("future_tolerance", f"wanted a time, such as {EXAMPLES}")
+    if "malformed_max" in found and malformed_max(found["malformed_max"]) is None:
+        raise options.refused(
+            "malformed_max", f"wanted a share of the lines or a number of them, such as {MOST}"
+        )
     for name, text in found.items():
         fault = time_option_fault(name, text)
         if fault is not None:

@@ -40,6 +40,7 @@ from headwater.algebra.close_digest import CLOSE_DIGEST_BYTES, Asked, BlockDiges
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.proof import Proof
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.remark import REMARK_CHARACTERS_MAX, REMARKS_MAX, Remark
 from headwater.algebra.route import START, TREES_MAX, Route
 from headwater.algebra.site_state import (
     FOREVER,
@@ -150,6 +151,9 @@ class WireUpdate(msgspec.Struct, frozen=True, array_like=True):
     """A digest of them; empty: there are none."""
 
 
+RemarkText = Annotated[str, Meta(max_length=REMARK_CHARACTERS_MAX)]
+
+
 class WireUnread(msgspec.Struct, frozen=True, array_like=True):
     count: Number
     named: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=UNREAD_NAMED_MAX)]
@@ -203,6 +207,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
         ],
         Meta(max_length=DIGESTS_MAX),
     ] = ()  # fmt: skip
+    remarks: Annotated[tuple[tuple[Name, RemarkText], ...], Meta(max_length=REMARKS_MAX)] = ()
 
 
 class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
@@ -407,6 +412,7 @@ def wire_state(state: SiteState) -> WireState:
         state.is_clock_unconfirmed,
         tuple((one.first, one.last, one.digest) for one in state.digests),
         tuple((one.first, one.last, one.asked, one.closes) for one in state.closes),
+        tuple((one.kind, one.text) for one in state.remarks),
     )
 
 
@@ -434,6 +440,7 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         is_clock_unconfirmed=wire.is_clock_unconfirmed,
         digests=tuple(BlockDigest(*one) for one in wire.digests),
         closes=tuple(Closes(*one) for one in wire.closes),
+        remarks=tuple(Remark(*one) for one in wire.remarks),
         proof=proof_of(signed),
     )
 

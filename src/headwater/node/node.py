@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from headwater.algebra.remark import Remark
 from headwater.algebra.site_state import Reason, Unread
 from headwater.algebra.summary import Merger, Rows
 from headwater.edge.edge import Edge
@@ -202,6 +203,12 @@ class Node:
         """What the newest poll of the source left alone."""
         if self._machines.edge is not None:
             self._machines.edge.input_unread(source, unread)
+            self._machines.pass_on(now_s=now_s)
+
+    def input_remarks(self, source: str, remarks: tuple[Remark, ...], *, now_s: float) -> None:
+        """What the newest poll of the source left alone."""
+        if self._machines.edge is not None:
+            self._machines.edge.input_remarks(source, remarks)
             self._machines.pass_on(now_s=now_s)
 
     def suspend(self, query_id: str, message: str, *, now_s: float) -> None:

@@ -16,6 +16,7 @@ from msgspec import Meta
 from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.plan.durations import duration_us
+from headwater.plan.malformed_max import DEFAULT, MalformedMax, malformed_max
 from headwater.plan.part import Part
 
 __all__ = [
@@ -103,6 +104,13 @@ class Source(msgspec.Struct, frozen=True):
         option = dict(self.options).get("future_tolerance")
         tolerance_us = None if option is None else duration_us(option)
         return default_s if tolerance_us is None else tolerance_us / MICROS
+
+    @property
+    def malformed_max(self) -> MalformedMax:
+        """How many of its lines at a site may be malformed before people are told."""
+        option = dict(self.options).get("malformed_max")
+        found = None if option is None else malformed_max(option)
+        return DEFAULT if found is None else found
 
 
 class Timing(msgspec.Struct, frozen=True):

@@ -19,7 +19,13 @@ from headwater.plan.query import Query
 from headwater.root.alarm_book import AlarmBook
 from headwater.root.assess import Assessment, assess, signature_of
 from headwater.root.config import RootConfig
-from headwater.root.envelope import NONE_LEFT_OUT, Envelope, LeftOut, Trigger
+from headwater.root.envelope import (
+    NONE_LEFT_OUT,
+    REMARKS_LISTED_MAX,
+    Envelope,
+    LeftOut,
+    Trigger,
+)
 from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.windows import ALWAYS_S, NEVER_S, Window, WindowBook
@@ -155,6 +161,7 @@ class Answers:
             trigger = Trigger.REVISION
         else:
             trigger = Trigger.DEADLINE if window.unsettled else Trigger.COMPLETE
+        remarks = self._scoreboard.table.remarks()
         return Envelope(
             stream=self._query.id.name,
             query=str(self._query.id),
@@ -176,6 +183,8 @@ class Answers:
             damaged=found.damaged,
             clocks_unconfirmed=len(self._scoreboard.table.unconfirmed()),
             disputed=found.disputed,
+            remarks=remarks[:REMARKS_LISTED_MAX],
+            remark_count=len(remarks),
             part=self._query.part,
             alarms=found.alarms,
             alarm_count=found.alarm_count,

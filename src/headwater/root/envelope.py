@@ -16,6 +16,7 @@ import msgspec
 
 from headwater.algebra.alarm import AlarmKind
 from headwater.algebra.ranges import Range, Ranges
+from headwater.algebra.remark import SiteRemark
 from headwater.algebra.site_state import PaneState, Tally
 from headwater.plan.part import Part
 
@@ -47,6 +48,8 @@ class DisputedSite(msgspec.Struct, frozen=True, array_like=True):
     panes: Ranges
 
 
+REMARKS_LISTED_MAX = 8
+"""Remarks that an envelope names; ``remark_count`` is the truth."""
 ALARMS_LISTED_MAX = 8
 """Alarms that an envelope names; ``alarm_count`` is the truth."""
 
@@ -169,6 +172,10 @@ class Envelope(msgspec.Struct, frozen=True):
     """What somebody has found to be wrong with this window: it is not exact."""
     alarm_count: int = 0
 
+    remarks: tuple[SiteRemark, ...] = ()
+    """What sites remark about their input, whatever window it is for: a path that matches no file,
+    too many malformed lines. At most ``REMARKS_LISTED_MAX``."""
+    remark_count: int = 0
     disputed: tuple[DisputedSite, ...] = ()
     """Sites whose own word contradicts what is in the answer of them; it is neither exact nor
     final. At most ``missing_listed_max``."""

@@ -8,6 +8,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.ranges import Ranges
+from headwater.algebra.remark import SiteRemark
 from headwater.algebra.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
@@ -90,6 +91,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Sites that do not read some of their input, whatever window it is for."""
     unconfirmed: tuple[str, ...] = ()
     """By age: sites that go by a clock on which fewer than three neighbours agree."""
+    remarks: tuple[SiteRemark, ...] = ()
+    """What sites remark about their input, whatever window it is for."""
     part: Part | None = None
     """Of a stream with several roots: which one."""
     left_out: LeftOut = LeftOut()
@@ -129,6 +132,9 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
         lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
+        lines += [f"  {remark.line()}" for remark in self.remarks[:SITES_SHOWN_MAX]]
+        if len(self.remarks) > SITES_SHOWN_MAX:
+            lines.append(f"  and more: {len(self.remarks)} remarks of sites about their input")
         if self.unconfirmed:
             lines.append(f"  {unconfirmed_text(self.unconfirmed)}")
         lines += [f"  {sentence}" for sentence in self.awaited]

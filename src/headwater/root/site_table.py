@@ -17,6 +17,7 @@ from headwater.algebra import bitset
 from headwater.algebra.coverage import incarnation_tag
 from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.ranges import Range
+from headwater.algebra.remark import SiteRemark
 from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
@@ -83,6 +84,7 @@ class SiteTable:
         self._sealed = Counter({-FOREVER: len(members)})
         self._ended: set[int] = set()
         self._unconfirmed: set[int] = set()
+        self._remarking: set[int] = set()
         self._greet: dict[int, None] = {}
         self._spoken = 0
         self._offsets_s: dict[int, float] = {}
@@ -118,6 +120,14 @@ class SiteTable:
     def offsets_s(self) -> dict[int, float]:
         """By ordinal: how far the root's steady clock is ahead of the site's wall clock."""
         return dict(self._offsets_s)
+
+    def remarks(self) -> tuple[SiteRemark, ...]:
+        """What sites remark about their input, as they last told."""
+        return tuple(
+            SiteRemark(self.names[ordinal], remark.kind, remark.text)
+            for ordinal in sorted(self._remarking)
+            for remark in self.views[ordinal].state.remarks
+        )
 
     def unconfirmed(self) -> tuple[str, ...]:
         """By age: the sites that say that their idea of the root's clock is unconfirmed."""
@@ -221,6 +231,10 @@ class SiteTable:
             self._unconfirmed.add(state.ordinal)
         else:
             self._unconfirmed.discard(state.ordinal)
+        if state.remarks and sign > 0:
+            self._remarking.add(state.ordinal)
+        else:
+            self._remarking.discard(state.ordinal)
         sealed = _sealed_through(state)
         former, later = (-FOREVER, sealed) if sign > 0 else (sealed, -FOREVER)
         self._sealed[former] -= 1
