@@ -238,6 +238,32 @@ def test_what_was_said_with_a_certificate_that_has_ended_is_said_again(overlay):
     assert not any(peer.counts().get("refused") for peer in world.peers.values())
 
 
+def test_what_was_said_with_a_certificate_that_was_renewed_is_said_again_at_once(overlay):
+    """No start is needed: the former certificate is still valid, and soon will not be."""
+    keys = {name: SimulatedKey() for name in ("root", "a", "b", "c", "d", OPERATOR)}
+    operator = SimulatedSignatures(keys[OPERATOR], keys)
+    signatures = {name: SimulatedSignatures(keys[name], keys) for name in keys}
+    world = overlay.World(TREE, signatures_of=signatures.get, sign=operator.sign_command)
+    query = world.install(sites=("root", "a", "b", "c", "d"))
+    world.run(1.0)
+    log = world.peers["root"]._commands.log
+    install, count = log.live[query], log.counts["root"]
+    world.peers["root"].renewed(now_s=world.now_s)
+    assert log.counts["root"] is count, "with the same certificate nothing is said again"
+    keys["root"] = signatures["root"]._own = SimulatedKey()
+    world.peers["root"].renewed(now_s=world.now_s)
+    world.run(5.0)
+    world.part("c")
+    world.start("c")
+    world.connect("a", "c")
+    world.run(5.0)
+    for name in ("a", "c", "d"):
+        again = world.peers[name]._commands.log
+        assert again.counts["root"].order > count.order
+        assert again.live[query].plan_version == install.plan_version + 1
+    assert not any(peer.counts().get("refused") for peer in world.peers.values())
+
+
 def test_lies_are_written_down_with_the_neighbour_that_they_came_from(world):
     lie = world.signatures["a"].sign_state(state(world, "c", sealed_through=FOREVER))
     world.hand("a", "root", StatesMessage((lie, lie)))

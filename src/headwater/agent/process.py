@@ -124,7 +124,12 @@ async def _run(config: AgentConfig) -> None:
             spark=spark,
         )
         desk.open(runtime)
-        watch = CertificateWatch(credentials.paths, network.reload)
+
+        def reload() -> None:
+            network.reload()
+            runtime.renewed()
+
+        watch = CertificateWatch(credentials.paths, reload)
         await _serve(runtime, config, signed, watch)
     finally:
         if spark is not None:

@@ -274,6 +274,12 @@ class SiteRuntime:
             self.node.replan(install, now_s=self.now_s())
         self._wake.set()
 
+    def renewed(self) -> None:
+        """The agent's certificate may be another one from now on."""
+        with self._ends_with("node"):
+            self.node.renewed(now_s=self.now_s())
+        self._wake.set()
+
     def suspend(self, query_id: str, why: str) -> None:
         """The query takes more than its share of this site."""
         with self._ends_with("node"):

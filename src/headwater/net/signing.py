@@ -115,6 +115,11 @@ class Signer:
         self._federation = federation
         self._own = own
 
+    @property
+    def key(self) -> bytes:
+        """The name of the key that it signs with now."""
+        return self._own().name
+
     def sign(self, kind: Kind, word: bytes, *, shows_certificate: bool = False) -> Proof:
         """``shows_certificate``: the word outlives the links, and so must the proof."""
         own = self._own()
@@ -214,6 +219,9 @@ class KeySignatures:
             return False
         public = self._others.of_operator(operator, proof, is_counted=is_counted)
         return public is not None and self._is_signed(public, Kind.COMMAND, proof)
+
+    def is_of_present_key(self, proof: Proof | None) -> bool:
+        return proof is not None and proof.key == self._signer.key
 
     def _is_by(self, site: str, kind: Kind, proof: Proof | None) -> bool:
         if proof is None:

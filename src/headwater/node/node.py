@@ -194,6 +194,11 @@ class Node:
         self._machines.peer.replan(install, now_s=now_s)
         self._machines.pass_on(now_s=now_s)
 
+    def renewed(self, *, now_s: float) -> None:
+        """This site signs with another certificate from now on."""
+        self._machines.peer.renewed(now_s=now_s)
+        self._machines.pass_on(now_s=now_s)
+
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
         if self._machines.edge is not None:
             self._machines.edge.batch_committed(report, now_s=now_s)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
+from headwater.algebra.proof import Proof
 from headwater.overlay.command_log import CommandLog, Verdict, number_of
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.lie_book import LieKind, Untrue
@@ -87,31 +88,46 @@ class Commands:
             self._tray.note("set aside", f"{len(told)} installs that can't be used: {text}")
         self.log.restore(sound, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
-        self._sign_anew()
+        for install in self._sign_anew():
+            self._tell_accepted(install)
+        self._tell_untold()
         for install in self.log.live.values():
             self._on_installed(install, None)
 
-    def _sign_anew(self) -> None:
-        """What this site said with a certificate that has ended since is said again, as news:
-        nobody who comes later would believe it, and it would pass for a lie of who hands it on."""
+    def renewed(self, *, now_s: float) -> None:
+        """This site has another certificate from now on: what the former one has signed and that
+        outlives links is said again, while all still believe it."""
+        for install in self._sign_anew():
+            self._accepted(install, [], now_s=now_s)
+            self._flood(CommandMessage(install), sender=None)
+        self._tell_untold()
+
+    def _sign_anew(self) -> list[Install]:
+        """What this site said with another certificate than its present one is said again, as news;
+        the plans among it are to be made durable. Once that certificate has ended nobody who comes
+        later would believe it, and it would pass for a lie of who hands it on."""
         own = self.log.counts.get(self._site)
-        if own is not None and not self._signatures.is_count_of(self._site, own):
+        if own is not None and not self._is_present(own.proof):
             again = msgspec.structs.replace(own, revision=own.revision + 1, proof=None)
             self._adopt(self._signatures.sign_count(again))
-        for install in [one for one in self.log.live.values() if one.planner == self._site]:
-            if not self._signatures.is_plan_of(self._site, install):
-                self._plan_again(install)
+        planned = [one for one in self.log.live.values() if one.planner == self._site]
+        return [self._plan_again(one) for one in planned if not self._is_present(one.plan_proof)]
+
+    def _is_present(self, proof: Proof | None) -> bool:
+        return self._signatures.is_of_present_key(proof)
+
+    def _tell_untold(self) -> None:
         if self._untold:
             self._tray.put(CountsLearned(self._take_untold()))
 
-    def _plan_again(self, install: Install) -> None:
+    def _plan_again(self, install: Install) -> Install:
         """The same trees. Only a root's plan has a later version, which all others take over."""
         if install.query.root == self._site:
             version = install.plan_version + 1
             install = msgspec.structs.replace(install, plan_version=version)
         install = self._signatures.sign_plan(install)
         self.log.live[str(install.query.id)] = install
-        self._tell_accepted(install)
+        return install
 
     def _sound(
         self, installs: Iterable[Install], aside: dict[str, str]
@@ -354,8 +370,7 @@ class Commands:
             self._tell_accepted(Remove(loser, winner.installer, winner.counter))
             self._forget(str(loser))
             self._tray.note("name-lost", f"{loser} ends: {winner} has the same name and wins")
-        if self._untold:
-            self._tray.put(CountsLearned(self._take_untold()))
+        self._tell_untold()
 
     def _tell_removed(self, removed: Iterable[QueryId]) -> None:
         for query_id in removed:

@@ -308,6 +308,11 @@ class Peer:
         self._begin(now_s)
         self._commands.replan(install, now_s=now_s)
 
+    def renewed(self, *, now_s: float) -> None:
+        """This site signs with another certificate from now on."""
+        self._begin(now_s)
+        self._commands.renewed(now_s=now_s)
+
     def next_counter(self) -> int:
         """The number of this site's next command, also after its own count was lost."""
         return self._commands.log.number_of(self.site) + 1

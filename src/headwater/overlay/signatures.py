@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
+from headwater.algebra.proof import Proof
 from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
 from headwater.plan.command import Command, Count, Install
@@ -56,6 +57,10 @@ class Signatures(Protocol):
         """Whether this operator has commanded exactly that. Of a command that is counted, also
         with a certificate that has ended since."""
 
+    def is_of_present_key(self, proof: Proof | None) -> bool:
+        """Whether this member would sign with the same key now. One that was renewed since is
+        valid for a while, and what it has signed is not believed afterwards."""
+
 
 class Unsigned:
     """Nobody signs and everybody is believed: where all sites are one program, or for a machine
@@ -95,6 +100,9 @@ class Unsigned:
         return True
 
     def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+        return True
+
+    def is_of_present_key(self, proof: Proof | None) -> bool:
         return True
 
 

@@ -123,6 +123,9 @@ class SimulatedSignatures:
     def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
         return operator == OPERATOR and self._is_by(operator, command.proof, _command(command))
 
+    def is_of_present_key(self, proof: Proof | None) -> bool:
+        return isinstance(proof, SimulatedProof) and proof.by is self._own
+
     def _sign(self, said: object) -> SimulatedProof:
         return simulated_proof(self._own, said)
 
