@@ -58,7 +58,7 @@ class ProgressLine:
         if self._status is not None:
             from rich.text import Text
 
-            self._status.update(Text(shown_line(text)))
+            self._status.update(Text(shown_line(text), no_wrap=True, overflow="ellipsis"))
         elif now_s >= self._line_due_s:
             say(text)
             self._line_due_s = now_s + PLAIN_EVERY_S
