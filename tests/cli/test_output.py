@@ -104,6 +104,11 @@ def test_a_fitted_table_that_fits_is_one_table(monkeypatch: pytest.MonkeyPatch) 
     assert printed(small, OutputFormat.TABLE).count("window") == 1
 
 
+def test_numbers_stand_at_the_right_also_where_some_are_not_known() -> None:
+    text = printed(Listing(("count",), [(1_000_000,), (None,), (7,)]), OutputFormat.TABLE)
+    assert "│       7 │" in text
+
+
 @pytest.mark.parametrize("told", ["", "wide", "0", "-5"])
 def test_a_width_that_is_none_is_not_heeded(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", told)

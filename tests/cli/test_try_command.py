@@ -434,17 +434,23 @@ def test_a_share_that_is_none_is_refused(share: str, capsys: pytest.CaptureFixtu
 def test_a_site_where_spark_refused_records_of_a_query_is_named_with_its_words() -> None:
     query = a_result().query
 
-    def at(*found: tuple[str, str]) -> Any:
+    def at(*found: tuple[str, str], broken: tuple[str, ...] = ()) -> Any:
         edge = tuple(SimpleNamespace(query=id_, message=words) for id_, words in found)
-        return SimpleNamespace(node=SimpleNamespace(progress=lambda: SimpleNamespace(edge=edge)))
+        return SimpleNamespace(
+            node=SimpleNamespace(progress=lambda: SimpleNamespace(edge=edge)),
+            feeder=SimpleNamespace(broken=lambda source: list(broken)),
+        )
 
     runtimes = {
         "root": at(),
         "oslo": at((str(query.id), REFUSED), ("other@root#9", "not of this query")),
         "lima": at((str(query.id), ""), ("other@root#9", "not of this query")),
+        "rome": at(broken=("a.csv.gz can't be read: too short",)),
     }
     federation = cast(Federation, SimpleNamespace(runtimes=runtimes))
-    assert try_module._failed(federation, query) == {"oslo": REFUSED}
+    assert try_module._failed(federation, query) == {
+        "oslo": REFUSED, "rome": "a.csv.gz can't be read: too short"
+    }  # fmt: skip
 
 
 def _pieces() -> int:

@@ -64,6 +64,9 @@ def test_a_link_carries_messages_both_ways_and_counts_their_bytes(run: Any, kit:
         encoded = len(Codec(kit.schema_of).encode(message))
         assert encoded < sent < encoded + 100
         assert alpha.stats().links["bravo"].received_bytes == sent
+        kinds = world.world.sent_kinds
+        assert kinds[type(message).__name__] == encoded
+        assert kinds[Heartbeat.__name__] == len(Codec(kit.schema_of).encode(BEAT))
 
     run(test)
 

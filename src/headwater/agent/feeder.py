@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -48,6 +48,8 @@ from headwater.store.source_state import SourceState
 
 log = structlog.get_logger()
 
+BROKEN_NAMED_MAX = 20
+"""Files of a source that are named as unreadable, the newest ones."""
 MESSAGE_CHARS_MAX = 500
 """Of an error, as much as a notice tells."""
 
@@ -97,6 +99,8 @@ class Followed:
     """Queries that no committed batch had."""
     found_bytes: int = 0
     """What polls of this process have registered."""
+    broken: deque[str] = field(default_factory=lambda: deque(maxlen=BROKEN_NAMED_MAX))
+    """Files of which Spark could not read a part, and why."""
     shows_values: bool = False
     """Whether people at this site may see values of its records: no column is protected."""
     malformed: tuple[Malformed, ...] = ()
@@ -581,9 +585,14 @@ class Feeder:
 
     def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
         with self._inputs.commits:
-            self._of_epoch(source, epoch)
-            log.warning("chunk quarantined", site=self.site, source=source, cut=cut, reason=reason)
+            followed, _ = self._of_epoch(source, epoch)
+            file = self._cube.cuts.origin(source, cut)
+            log.warning(
+                "chunk quarantined", site=self.site, source=source, cut=cut, file=file,
+                reason=reason,
+            )  # fmt: skip
             self._cube.cuts.quarantine(source, cut)
+            followed.broken.append(f"{file} can't be read: {reason}")
 
     def commit(
         self,
@@ -684,6 +693,11 @@ class Feeder:
         """What is to be said of the source's input at this site."""
         followed = self.followed.get(source)
         return () if followed is None else followed.remarks.current
+
+    def broken(self, source: str) -> list[str]:
+        """Files that Spark could not read in this life, and why; the newest ones."""
+        followed = self.followed.get(source)
+        return [] if followed is None else list(followed.broken)
 
     def troubles(self) -> dict[str, str]:
         """By source: why it can't be read, or forgotten, now, or fails at every batch."""

@@ -463,12 +463,18 @@ def _result(federation: Federation, query: Query) -> StreamResult:
 
 
 def _failed(federation: Federation, query: Query) -> dict[str, str]:
-    return {
-        name: one.message
-        for name, runtime in federation.runtimes.items()
-        for one in runtime.node.progress().edge
-        if one.query == str(query.id) and one.message
-    }
+    """What Spark refused, and files that it could not read, by site."""
+    found: dict[str, str] = {}
+    for name, runtime in federation.runtimes.items():
+        refused = [
+            one.message
+            for one in runtime.node.progress().edge
+            if one.query == str(query.id) and one.message
+        ]
+        words = [*refused, *runtime.feeder.broken(query.source.name)]
+        if words:
+            found[name] = "; ".join(words)
+    return found
 
 
 class _spark:

@@ -161,7 +161,7 @@ def print_table(listing: Listing, out: IO[str] | None = None) -> None:
         for row in listing.rows
     ]
     heads = [
-        _Head(shown_line(name), all(_is_number(row[number]) for row in listing.rows))
+        _Head(shown_line(name), _are_numbers([row[number] for row in listing.rows]))
         for number, name in columns
     ]
     for table in _tables(listing, heads, cells, columns=console.width):
@@ -173,8 +173,10 @@ class _Head(msgspec.Struct, frozen=True):
     is_number: bool
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Decimal)
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Some are, and the others are nothing."""
+    found = [value for value in values if value is not None]
+    return bool(found) and all(isinstance(value, int | float | Decimal) for value in found)
 
 
 def _tables(

@@ -219,6 +219,14 @@ class CutLog:
                 f"{'none' if identity is None else 'another one'}; is its disk mounted?"
             )
 
+    def origin(self, name: str, cut: int) -> str:
+        """The file that a chunk is of; empty where the cut is not known any more."""
+        with self._manifest.lock:
+            row = self._manifest.first(
+                "SELECT origin FROM cuts WHERE source = ? AND cut = ?", (self.state(name).id, cut)
+            )
+        return "" if row is None else str(row[0])
+
     def quarantine(self, name: str, cut: int, *, epoch: int | None = None) -> None:
         """A chunk that Spark can't read: set aside, counted as lost, and never offered again.
 
