@@ -68,6 +68,9 @@ def test_each_site_s_files_are_counted_and_their_disorder_is_measured(
 
     found = gives["broken"].found
     assert (found.lines, found.malformed) == (3, 2)
+    assert [(kind.lines, kind.came) for kind in found.why] == [(1, "x"), (1, None)]
+    assert found.why[0].reason == "n: wanted int"
+    assert gives["ordered"].found.why == ()
     assert list(gives["broken"].left_alone) == ["b.csv.zip"]
 
     assert (gives["nothing"].files, gives["nothing"].found.lines) == (0, 0)

@@ -10,6 +10,7 @@ import pytest
 from headwater.agent.check_source import SiteGives
 from headwater.agent.infer_check import Held
 from headwater.agent.infer_files import infer_files
+from headwater.algebra.malformed import Malformed
 from headwater.cli import main
 from headwater.cli.infer_command import sql_text, words
 from headwater.frontend.compile import parse_program
@@ -45,6 +46,17 @@ def test_programs_get_an_object_with_each_doubt(capsys: pytest.CaptureFixture[st
     assert found["files"] == found["looked_at"] == 3
     assert len(found["doubts"]) == 2
     assert found["records"] is None
+
+
+def test_a_source_that_can_not_be_run_as_it_is_is_shown_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``window`` is the name of an answer's window, in backticks as well."""
+    (tmp_path / "a.csv").write_text("ts,window\n2026-05-01T12:00:00Z,1\n")
+    assert run("infer", str(tmp_path / "a.csv")) == main.EXIT_REFUSED
+    out, _ = capsys.readouterr()
+    assert "-- Can't be run as it is: line 3" in out
+    assert "CREATE SOURCE a (" in out
 
 
 def test_records_and_malformed_lines_are_comments(tmp_path: Path) -> None:
@@ -85,12 +97,25 @@ def test_what_makes_no_sense_is_refused_at_once(
 def test_people_are_told_what_to_do_about_each_source() -> None:
     gives = [
         SiteGives("hits", "oslo", 1, 10, {}, SiteCheck(lines=9, behind_us=1_500_000)),
-        SiteGives("hits", "bern", 1, 10, {}, SiteCheck(lines=2000, malformed=1500, behind_us=0)),
+        SiteGives(
+            "hits",
+            "bern",
+            1,
+            10,
+            {},
+            SiteCheck(
+                lines=2000,
+                malformed=1500,
+                behind_us=0,
+                why=(Malformed("n: wanted int", 1500, "x", "12:00,x"),),
+            ),
+        ),
         SiteGives("hits", "rome", 0, 0, {}, SiteCheck()),
     ]
     assert words(gives) == [
         "hits: no file matches at rome",
         "hits: at bern 1,500 of 2,000 lines are malformed",
+        "  n: wanted int, came 'x' (1,500 lines; the first: '12:00,x')",
         "hits: with disorder = '2s' all but one record in a thousand would have been on time at "
         "every site",
     ]

@@ -10,7 +10,8 @@ import msgspec
 
 from headwater.agent.columnar_guess import guess_columnar
 from headwater.agent.sampling import FoundFile, columnar_format, find_files, read_samples, some_of
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, QueryRefused
+from headwater.frontend.compile import parse_program
 from headwater.infer.first_question import write_question
 from headwater.infer.guess import NoGuess, SourceGuess
 from headwater.infer.infer_source import infer_source
@@ -34,11 +35,14 @@ class Inferred(msgspec.Struct, frozen=True):
     """All that the source stands for, as far as they were listed."""
     looked_at: int
     """Files that were opened."""
+    refused: str = ""
+    """Why the statement can't be run as it is; empty: it can."""
 
     @property
     def comments(self) -> list[str]:
         seen = f"{len(self.files)} files" if len(self.files) != 1 else "1 file"
-        return [f"-- Inferred from {self.looked_at} of {seen}.", *doubt_lines(self.guess)]
+        said = [f"-- Inferred from {self.looked_at} of {seen}.", *doubt_lines(self.guess)]
+        return [*said, f"-- Can't be run as it is: {self.refused}"] if self.refused else said
 
 
 def infer_files(paths: Sequence[Path], *, name: str | None = None) -> Inferred:
@@ -60,14 +64,25 @@ def infer_files(paths: Sequence[Path], *, name: str | None = None) -> Inferred:
     guess = msgspec.structs.replace(guess, doubts=(*doubts, *guess.doubts))
     path = glob_of([file.below for file in alike])
     chosen = name or source_name(path)
+    statement = write_source(guess, name=chosen, path=path)
     return Inferred(
         name=chosen,
-        statement=write_source(guess, name=chosen, path=path),
+        statement=statement,
         question=write_question(guess, source=chosen, record_count=record_count),
         guess=guess,
         files=tuple(alike),
         looked_at=len(looked_at),
+        refused=_refusal(statement),
     )
+
+
+def _refusal(statement: str) -> str:
+    """In one line; what a column is called, say, may be nothing that a statement can name."""
+    try:
+        parse_program(statement)
+    except QueryRefused as error:
+        return str(error).partition("\n")[0]
+    return ""
 
 
 def _alike(files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from headwater.cli.ending import ends_in_order
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from headwater.agent.infer_files import Inferred
     from headwater.spark.session import RunningSpark
 
+EXIT_REFUSED = 2
+"""A source was written, and this version can't run it as it is."""
 CELL_CHARACTERS_MAX = 40
 """Of a value in the records that are shown as a comment."""
 
@@ -66,11 +69,13 @@ def infer(
     if output not in ("sql", OutputFormat.JSON):
         raise ConfigurationError(f"-o {output}: this command prints sql or json")
     inferred = infer_files(paths, name=name)
-    held = None if quick else _held(inferred)
+    held = None if quick or inferred.refused else _held(inferred)
     if output == "sql":
         print_text(sql_text(inferred, held))
     else:
         print_objects([_as_object(inferred, held)])
+    if inferred.refused:
+        raise typer.Exit(EXIT_REFUSED)
 
 
 def check_source(
@@ -104,6 +109,7 @@ def sql_text(inferred: Inferred, held: Held | None) -> str:
         lines, bad = held.found.lines, held.found.malformed
         are = "is" if bad == 1 else "are"
         parts.append(f"-- Of the {lines} lines that were looked at, {bad} {are} malformed for it.")
+        parts += [f"--   {kind.text()}" for kind in held.found.why[:REASONS_SHOWN]]
         if held.records:
             parts += ["-- The first records, as Spark reads them:", *_record_lines(held.records)]
     return "\n".join(parts)
@@ -128,18 +134,18 @@ def _cell(value: Any) -> str:
 
 
 def _as_object(inferred: Inferred, held: Held | None) -> dict[str, Any]:
-    import msgspec
-
     return {
         "source": inferred.name,
         "sql": f"{inferred.statement};",
         "question": f"{inferred.question};",
         "doubts": inferred.guess.doubts,
+        "refused": inferred.refused,
         "guess": msgspec.to_builtins(inferred.guess),
         "files": len(inferred.files),
         "looked_at": inferred.looked_at,
         "lines": None if held is None else held.found.lines,
         "malformed": None if held is None else held.found.malformed,
+        "why": () if held is None else msgspec.to_builtins(held.found.why),
         "records": None if held is None else held.records,
     }
 
@@ -175,9 +181,11 @@ def _spark() -> Iterator[RunningSpark]:
 
 COLUMNS = (
     "source", "site", "files", "bytes", "lines", "malformed", "first", "last", "behind",
-    "behind_s", "behind_s_max", "disorder", "left_alone",
+    "behind_s", "behind_s_max", "disorder", "left_alone", "why",
 )  # fmt: skip
 SECOND_US = 1_000_000
+REASONS_SHOWN = 5
+"""Of why lines of a site are malformed; programs get all of them."""
 
 
 def _show(gives: Sequence[SiteGives], output: OutputFormat | None) -> None:
@@ -185,7 +193,7 @@ def _show(gives: Sequence[SiteGives], output: OutputFormat | None) -> None:
     rows = [_row(one, is_table=is_table) for one in gives]
     listing = Listing(COLUMNS, rows, seldom=frozenset(("left_alone", "behind")))
     if is_table:
-        print_table(listing)
+        print_table(Listing(COLUMNS[:-1], [row[:-1] for row in rows], seldom=listing.seldom))
     else:
         print_listing(listing, output)
     for line in words(gives):
@@ -202,11 +210,10 @@ def words(gives: Sequence[SiteGives]) -> list[str]:
         empty = [one.site for one in of_source if not one.files]
         if empty:
             lines.append(f"{name}: no file matches at {', '.join(empty)}")
-        lines += [
-            f"{name}: at {one.site} {_of_lines(one)} are malformed"
-            for one in of_source
-            if one.found.malformed
-        ]
+        for one in of_source:
+            if one.found.malformed:
+                lines.append(f"{name}: at {one.site} {_of_lines(one)} are malformed")
+                lines += [f"  {kind.text()}" for kind in one.found.why[:REASONS_SHOWN]]
         behind = [one.found.behind_us for one in of_source if one.found.behind_us is not None]
         if behind:
             lines.append(
@@ -232,5 +239,5 @@ def _row(one: SiteGives, *, is_table: bool) -> tuple[Any, ...]:
     size = amount(one.bytes) if is_table else one.bytes
     return (
         one.source, one.site, one.files, size, found.lines, found.malformed, *times, found.behind,
-        *behind, one.disorder, alone,
+        *behind, one.disorder, alone, [msgspec.to_builtins(kind) for kind in found.why],
     )  # fmt: skip

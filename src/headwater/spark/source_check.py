@@ -10,22 +10,25 @@ with which one record in a thousand is late.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.algebra.malformed import Malformed
 from headwater.errors import SparkFailed
 from headwater.plan.compressed import expanded_suffix
 from headwater.plan.query import Source
 from headwater.spark.fields import quoted
 from headwater.spark.lines import SITE
+from headwater.spark.malformed import kinds_of
 from headwater.spark.parse import BAD, Parser
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
+T = TypeVar("T")
 LINES = "__checked_lines"
 FILE = "__file"
 BLOCK = "__block"
@@ -48,6 +51,8 @@ class SiteCheck(msgspec.Struct, frozen=True):
     behind_us: int | None = None
     """How far the 99.9th percentile does."""
     behind_us_max: int | None = None
+    why: tuple[Malformed, ...] = ()
+    """Why lines are malformed, the most frequent reason first."""
 
 
 @contextmanager
@@ -70,7 +75,13 @@ def check_sites(
     typed = parser.typed_sql(LINES, keep=[SITE, FILE, BLOCK, ROW])
     rows = _run(session, source, _check_sql(typed, quoted(source.time_column)))
     found = {row.pop(SITE): SiteCheck(**row) for row in rows}
-    return [found.get(number, SiteCheck()) for number in range(site_count)]
+    checks = [found.get(number, SiteCheck()) for number in range(site_count)]
+    if not any(check.malformed for check in checks):
+        return checks
+    reasons = _asked(source, lambda: kinds_of(session, parser, LINES, site_count=site_count))
+    return [
+        msgspec.structs.replace(check, why=why) for check, why in zip(checks, reasons, strict=True)
+    ]
 
 
 def first_records(
@@ -119,8 +130,11 @@ def _check_sql(typed: str, time: str) -> str:
 
 
 def _run(session: SparkSession, source: Source, sql: str) -> list[dict[str, Any]]:
+    return _asked(source, lambda: session.sql(sql).toArrow().to_pylist())
+
+
+def _asked(source: Source, ask: Callable[[], list[T]]) -> list[T]:
     try:
-        rows: list[dict[str, Any]] = session.sql(sql).toArrow().to_pylist()
+        return ask()
     except SPARK_ERRORS as error:
         raise SparkFailed(f"source {source.name}: {message_of(error)}") from error
-    return rows
