@@ -151,6 +151,9 @@ def test_what_a_site_refuses_of_its_declared_sources_is_seen_at_the_root(tmp_pat
             ):
                 await until_said(desks["oslo"], stream, "refused at oslo: ", words)
                 await until_told(agents["hub"], stream, words)
+            own = asked.replace("more", "mine").replace("clients", "own")
+            (told,) = (await run_statements(desks["oslo"].handle, own, world.operator)).installed
+            assert "not read here: refused at oslo: column 'client'" in told.refused
         finally:
             for runtime in agents.values():
                 await runtime.stop()

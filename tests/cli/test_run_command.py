@@ -40,6 +40,7 @@ class Federation:
         self._states = states
         self.installed: list[str] = []
         """The texts that were run."""
+        self.refused: dict[str, str] = {}
 
     def ask(self, federation: Any, site: Any, name: str, request: Any, reply: Any) -> Any:
         assert name == api.COMPARE
@@ -51,7 +52,10 @@ class Federation:
     def run_statements(self, ask: Any, text: str, signature: Any) -> api.RunReply:
         self.installed.append(text)
         found = [name for name in self._states if f"CREATE STREAM {name} " in text]
-        new = [api.Installed(name, f"{name}@fra#9", "fra", "…", 2) for name in found]
+        new = [
+            api.Installed(name, f"{name}@fra#9", "fra", "…", 2, refused=self.refused.get(name, ""))
+            for name in found
+        ]
         return api.RunReply(tuple(new))
 
 
@@ -61,7 +65,9 @@ Run = Callable[..., tuple[int, str, str, Federation]]
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*options: str, **states: str) -> tuple[int, str, str, Federation]:
+        refused = states.pop("refused", "")
         federation = Federation(**states)
+        federation.refused = {"b": refused}
         monkeypatch.setattr(reach, "ask", federation.ask)
         monkeypatch.setattr(reach, "command", federation.command)
         monkeypatch.setattr(operator_client, "run_statements", federation.run_statements)
@@ -87,6 +93,16 @@ def test_a_file_that_runs_as_it_is_changes_nothing(run: Run) -> None:
     assert "a runs as it is written, as a@fra#1, and goes on" in err
     assert "nothing is changed" in err
     assert [json.loads(line)["change"] for line in out.splitlines()] == ["unchanged", "unchanged"]
+
+
+def test_what_the_asked_agent_refuses_is_said_and_is_no_success(run: Run) -> None:
+    reason = "not read here: refused at fra: the [policy] of fra does not let olga install it"
+    code, out, err, _ = run(a=api.NEW, b=api.NEW, refused=reason)
+    assert code == run_command.EXIT_REFUSED_HERE
+    assert f"b@fra#9 is installed, and the agent that took it refuses its part: {reason}" in err
+    assert "a@fra#9 is installed" not in err
+    told = {json.loads(line)["stream"]: json.loads(line)["refused"] for line in out.splitlines()}
+    assert told == {"a": "", "b": reason}
 
 
 def test_what_has_changed_is_refused_where_nobody_can_be_asked(run: Run) -> None:

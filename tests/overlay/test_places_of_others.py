@@ -50,11 +50,18 @@ def test_everybody_is_known_to_everybody_in_the_end(world):
         assert set(peer.coordinates()) == set("abcde") | {"root"}
 
 
+def test_honest_neighbours_tell_nothing_that_is_passed_over(world):
+    world.run(60.0)
+    assert not any("place passed over" in peer.counts() for peer in world.peers.values())
+
+
 def test_a_child_places_those_below_itself_and_nobody_else(world):
     tell(world, "a", "root", "c", "d", "e")
     assert placed(world, "root", "c") == placed(world, "root", "d") == FAR
     assert placed(world, "root", "e") is None
-    assert "refused" not in world.peers["root"].counts(), "honest ones tell of others, too"
+    counts = world.peers["root"].counts()
+    assert "refused" not in counts, "where rosters differ honest ones do, too"
+    assert counts["place passed over"] == 1
 
 
 def test_a_parent_places_those_who_are_not_below_us(world):

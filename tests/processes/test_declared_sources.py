@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headwater.agent.up import lay_out
+from headwater.cli.run_command import EXIT_REFUSED_HERE
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -74,7 +75,9 @@ def test_a_denied_column_stays_in_and_everybody_sees_why(
     allowed = f"CREATE SOURCE counts_of (ts TIMESTAMP, page STRING) {CSV.format('web/*.csv')};"
     allowed += STREAM.format("counts", "1").replace("SELECT 1, ", "SELECT ").replace(", 1;", ";")
     statements.write_text("\n".join([*texts, allowed]))
-    headwater("run", statements)
+    done = headwater.run("run", statements)
+    assert done.returncode == EXIT_REFUSED_HERE, "site1, which is asked, reads none of the first"
+    assert "is installed, and the agent that took it refuses its part: not read here" in done.stderr
     with growing(federation / "site1" / "data" / "web" / "hits.csv"):
         (rows,) = until_rows(headwater, "counts")
         assert rows["n"] >= 1

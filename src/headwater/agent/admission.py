@@ -27,10 +27,10 @@ CHECKED_MAX = 256
 """Queries whose check is remembered."""
 
 
-def admit_with(policy: PolicyConfig, sources: SourcesConfig) -> Admit:
+def admit_with(policy: PolicyConfig, sources: SourcesConfig, *, site: str = "") -> Admit:
     """A function that gives the reason to refuse a query, or None. What an operator may install is
     asked where its records are and where it is answered, whichever agent took the command."""
-    rights = Rights(policy.operators)
+    rights = Rights(policy.operators, site=site)
     site_sources = SiteSources(sources)
 
     def admit(query: Query, duty: Duty, operator: str) -> str | None:

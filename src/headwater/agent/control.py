@@ -148,8 +148,15 @@ def _installed(runtime: SiteRuntime, query: Query) -> api.Installed:
         begin = iso(query.window.pane_start_us(query.begin_pane))
     sites = query.sites or [site for site in runtime.roster.sites if site.has_data]
     return api.Installed(
-        query.id.name, str(query.id), query.root, begin, len(sites), part=_part_text(query)
-    )
+        query.id.name, str(query.id), query.root, begin, len(sites), part=_part_text(query),
+        refused=_refused_text(runtime, query),
+    )  # fmt: skip
+
+
+def _refused_text(runtime: SiteRuntime, query: Query) -> str:
+    """Why the agent that took it does not do its own part in it, if it does not."""
+    troubles = (*_root_troubles(runtime, query).values(), *_site_troubles(runtime, query))
+    return "; ".join(shown_line(one) for one in troubles)
 
 
 def _part_text(query: Query) -> str:
@@ -223,27 +230,31 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
 
 def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     """What keeps this site from its part in the query."""
-    concern = ("refused", "part", "writing", "reading rows", f"source {query.source.name}")
-    found = runtime.troubles() | _part_troubles(runtime, query)
-    return "; ".join(f"{what}: {found[what]}" for what in concern if what in found)
+    concern = ("refused", "writing", "reading rows", f"source {query.source.name}")
+    found = runtime.troubles() | _root_troubles(runtime, query)
+    told = [f"{what}: {found[what]}" for what in concern if what in found]
+    return "; ".join([*told, *_site_troubles(runtime, query)])
 
 
-def _part_troubles(runtime: SiteRuntime, query: Query) -> dict[str, str]:
-    """Why this agent does not do its part, as root or as site: refused, suspended, or no Spark."""
+def _root_troubles(runtime: SiteRuntime, query: Query) -> dict[str, str]:
+    """Why this agent does not answer it, where it is to: refused, suspended, or no Spark."""
     query_id = str(query.id)
     refused = runtime.node.refusals().get(query_id)
     if refused is None and query.root == runtime.site and not runtime.can_answer:
         refused = NO_SPARK
-    found = {} if refused is None else {"refused": f"it is not answered here: {refused}"}
-    if query_id in runtime.node.unread_records():
-        found["part"] = f"set aside at {runtime.site}: {runtime.node.unread_records()[query_id]}"
+    return {} if refused is None else {"refused": f"it is not answered here: {refused}"}
+
+
+def _site_troubles(runtime: SiteRuntime, query: Query) -> list[str]:
+    """Why no records of this site count in it: refused, suspended, set aside, or waiting."""
+    query_id, site = str(query.id), runtime.site
+    waits, aside = runtime.node.waits().get(query_id), runtime.node.unread_records().get(query_id)
+    if waits is not None:
+        return [f"not read here: waits at {site}: {waits}"]
     for one in () if runtime.node.edge is None else runtime.node.edge.progress():
         if one.query == query_id and one.status != RUNNING:
-            found["part"] = f"{one.status} at {runtime.site}: {one.message}"
-    waits = runtime.node.waits().get(query_id)
-    if waits is not None:
-        found["part"] = f"waits at {runtime.site}: {waits}"
-    return found
+            return [f"not read here: {one.status} at {site}: {one.message}"]
+    return [] if aside is None else [f"not read here: set aside at {site}: {aside}"]
 
 
 def _unread_text(runtime: SiteRuntime, query: Query) -> str:

@@ -59,6 +59,8 @@ class Installed(msgspec.Struct, frozen=True):
     """Of a stream with several roots: which one, as text."""
     change: str = "installed"
     """installed; unchanged: it was there already, and goes on; replaces and the former id."""
+    refused: str = ""
+    """Why the agent that was asked does not do its own part in it; others may do theirs."""
 
 
 class Compared(msgspec.Struct, frozen=True):

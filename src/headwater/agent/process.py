@@ -118,7 +118,7 @@ async def _run(config: AgentConfig) -> None:
             network=network,
             now_s=clock.now_s,
             ahead_s=clock.ahead_s,
-            admit=admit_with(config.policy, config.sources),
+            admit=admit_with(config.policy, config.sources, site=config.site),
             host=spark.host() if spark is not None and site.has_data else None,
             root_spark=spark.root() if spark is not None else None,
             spark=spark,
@@ -159,8 +159,8 @@ def take_roster(config: AgentConfig, credentials: Credentials, *, now_s: float) 
 
 def _front_desk(desk: ControlDesk, config: AgentConfig) -> FrontDesk:
     return FrontDesk(
-        desk.handle, Rights(config.policy.operators), AuditLog(Path(config.directory)),
-        compiled=desk.compiled, live=desk.live,
+        desk.handle, Rights(config.policy.operators, site=config.site),
+        AuditLog(Path(config.directory)), compiled=desk.compiled, live=desk.live,
     )  # fmt: skip
 
 

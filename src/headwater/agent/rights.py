@@ -53,8 +53,10 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Rights:
-    def __init__(self, granted: Sequence[OperatorRights] = ()) -> None:
+    def __init__(self, granted: Sequence[OperatorRights] = (), *, site: str = "") -> None:
+        """``site`` is whose policy it is: a refusal travels, and is read elsewhere."""
         self._granted = tuple(granted)
+        self._policy = f"the [policy] of {site}" if site else "this site's [policy]"
 
     def objection(self, who: Identity, asked: Asked) -> str | None:
         """Why it may not be done, as a sentence; None: it may."""
@@ -63,7 +65,7 @@ class Rights:
             return objection
         if not self._granted or any(one.grants(asked) for one in self._granted_to(who)):
             return None
-        return f"this site's [policy] does not let {who.name} {_words(asked)}"
+        return f"{self._policy} does not let {who.name} {_words(asked)}"
 
     def objection_to(self, who: Identity, *, changes: bool) -> str | None:
         """Whatever it is about: why this one may not change, or not even ask."""
@@ -72,7 +74,7 @@ class Rights:
         if who.role is Role.VIEWER and changes:
             return f"{who.name} is a viewer, who changes nothing; wanted an operator's certificate"
         if self._granted and not self._granted_to(who):
-            return f"this site's [policy] names operators, and {who.name} is not among them"
+            return f"{self._policy} names operators, and {who.name} is not among them"
         return None
 
     def _granted_to(self, who: Identity) -> list[OperatorRights]:

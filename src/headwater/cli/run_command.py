@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EXIT_DECLINED = 1
 """Whoever was asked said no."""
+EXIT_REFUSED_HERE = 3
+"""It is installed, and the agent that was asked does not do its part in it."""
 
 Replace = Annotated[
     bool,
@@ -46,7 +48,8 @@ def run(
     """Install the streams of a file, all or none.
 
     Those that run already as they are written go on as they are. One that has changed is shown, and
-    replaced if you say so: the former one ends, and its results stay.
+    replaced if you say so: the former one ends, and its results stay. Exit code 3: it is installed,
+    and the agent that was asked does not do its own part in it, with the reason.
     """
     from headwater.agent import control_api as api
     from headwater.agent.operator_client import only_streams, run_statements
@@ -72,8 +75,16 @@ def run(
     goes_on = [
         msgspec.structs.replace(query, change="unchanged") for one in same for query in one.running
     ]
-    listing = listing_of(api.Installed, (*goes_on, *installed), seldom=frozenset(("part",)))
-    print_listing(listing, output)
+    seldom = frozenset(("part", "refused"))
+    print_listing(listing_of(api.Installed, (*goes_on, *installed), seldom=seldom), output)
+    refused = [query for query in installed if query.refused]
+    for query in refused:
+        say(
+            f"{query.id} is installed, and the agent that took it refuses its part: {query.refused}"
+        )
+    if refused:
+        say("streams, why and the answers tell of the others; end it with: headwater remove STREAM")
+        raise typer.Exit(EXIT_REFUSED_HERE)
 
 
 def difference(one: Compared, file: str) -> str:

@@ -103,19 +103,24 @@ class Coordinates:
 
     def receive(self, sender: str, message: CoordinatesMessage, *, now_s: float) -> None:
         """What is new is told on at the next turn, up and down."""
-        problems = []
+        problems, passed_over = [], []
         for ordinal, place in ((one.ordinal, one.coordinate) for one in message.placed):
             problem = self._problem_with(ordinal, place)
             if problem is not None:
                 problems.append(problem)
             elif ordinal == self._own or self._towards(ordinal) not in (None, sender):
-                continue  # honest neighbours tell of what they hear on links of other trees, too
+                passed_over.append(self._roster.name_of[ordinal])
             elif self._is_news(sender, ordinal, place, now_s=now_s):
                 self._known[ordinal] = _stepped(self._known.get(ordinal), place)
                 self._changed.add(ordinal)
         if problems:
             more = f"; and {len(problems) - 1} more" if problems[1:] else ""
             self._tray.note("refused", f"{sender}: {problems[0]}{more}")
+        if passed_over:
+            names = f"{passed_over[0]}, and {len(passed_over) - 1} more sites"
+            text = f"{sender} tells where {names if passed_over[1:] else passed_over[0]} is"
+            whose = "which is not its to say: they are not behind it in the federation's tree"
+            self._tray.note("place passed over", f"{text}, {whose}", times=len(passed_over))
 
     def _problem_with(self, ordinal: int, place: Coordinate) -> str | None:
         problem = problem_with_coordinate(place)
@@ -150,15 +155,16 @@ class Coordinates:
         if now_s < self._next_s or self._federation is None:
             return
         self._next_s = now_s + self._every_s
-        news = [Placed(self._own, self.own)]
-        news += [Placed(one, self._known[one]) for one in sorted(self._changed)]
+        news = [(Placed(self._own, self.own), "")]
+        news += [(Placed(n, self._known[n]), self._towards(n) or "") for n in sorted(self._changed)]
         self._changed.clear()
         place = self._federation
         nearby = place.children if place.parent is None else (place.parent, *place.children)
         for site in nearby:
             if self._neighbours.is_open(site):
-                for start in range(0, len(news), PLACED_MAX):
-                    part = tuple(news[start : start + PLACED_MAX])
+                told = [placed for placed, by in news if by != site]  # it has said those itself
+                for start in range(0, len(told), PLACED_MAX):
+                    part = tuple(told[start : start + PLACED_MAX])
                     self._tray.transmit(site, CoordinatesMessage(part), CONTROL)
 
 

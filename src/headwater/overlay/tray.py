@@ -25,8 +25,8 @@ class Tray:
     def transmit(self, to: str, message: Message, lane_priority: int) -> None:
         self._outputs.append(Transmit(to, message, lane_priority))
 
-    def note(self, kind: str, text: str) -> None:
-        notice: Notice | None = self.board.note(kind, text, now_s=self.now_s)
+    def note(self, kind: str, text: str, *, times: int = 1) -> None:
+        notice: Notice | None = self.board.note(kind, text, now_s=self.now_s, times=times)
         if notice is not None:
             self._outputs.append(notice)
 
