@@ -1,7 +1,8 @@
 """Writes the reference pages from the code, so that they can't say anything else.
 
 ``docs/reference/cli.md`` is the help of every command; ``docs/operating/configuration.md`` has
-every key of ``agent.toml`` with its default and the sentence that stands beside it in the code.
+every key of ``agent.toml`` with its default and the sentence that stands beside it in the code;
+``docs/reference/messages.md`` has every refusal (``message_catalogue.py``).
 Run it after changing either: ``.venv/bin/python scripts/write_references.py``. A test compares.
 """
 
@@ -10,6 +11,7 @@ import contextlib
 import inspect
 import io
 import os
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,10 @@ from headwater.agent.declarations import SourceDeclaration
 from headwater.agent.rights import OperatorRights
 from headwater.cli.main import main
 from headwater.plan.roster import Site
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from message_catalogue import messages_page
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
@@ -100,6 +106,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "reference" / "cli.md": cli_page(),
         DOCS / "operating" / "configuration.md": configuration_page(),
+        DOCS / "reference" / "messages.md": messages_page(),
     }
 
 

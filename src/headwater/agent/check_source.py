@@ -56,7 +56,10 @@ def sources_of(text: str) -> list[Source]:
     """Raises where there is none."""
     sources = list(parse_program(text).sources)
     if not sources:
-        raise ConfigurationError("no CREATE SOURCE in the file: there is nothing to check")
+        raise ConfigurationError(
+            "no CREATE SOURCE in the file: there is nothing to check; write one with: "
+            "headwater infer PATH"
+        )
     return sources
 
 

@@ -224,7 +224,9 @@ def _decode(path: Path, kind: type[T]) -> T:
     try:
         return msgspec.toml.decode(path.read_bytes(), type=kind)
     except OSError as error:
-        raise ConfigurationError(f"{path}: can't be read: {error.strerror}") from error
+        raise ConfigurationError(
+            f"{path}: can't be read: {error.strerror}; name an agent.toml"
+        ) from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

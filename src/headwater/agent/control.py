@@ -81,7 +81,7 @@ class ControlDesk:
 
     def _opened(self) -> SiteRuntime:
         if self._runtime is None:
-            raise HeadwaterError("this agent is starting; try again in a moment")
+            raise HeadwaterError("this agent: it is starting; try again in a moment")
         return self._runtime
 
     def note(self, notice: Notice) -> None:

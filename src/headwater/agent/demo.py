@@ -271,7 +271,8 @@ class Demo:
         while not all(self._is_final(query) for query in self._queries):
             if time.monotonic() > limit_s:
                 raise HeadwaterError(
-                    f"after {SETTLE_S_MAX:.0f} s not every answer is final:\n{self._why()}"
+                    f"after {SETTLE_S_MAX:.0f} s not every answer is final; try again when the "
+                    f"machine is quiet:\n{self._why()}"
                 )
             self._show()
             await asyncio.sleep(SHOW_EVERY_S)

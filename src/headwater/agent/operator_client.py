@@ -104,5 +104,5 @@ def _require_same(text: str, prepared: api.Prepared, queries: list[Query]) -> No
     if len(queries) != len(ours):
         raise HeadwaterError(
             f"the agent has made {len(queries)} queries, here they are {len(ours)}; "
-            "nothing is signed"
+            "nothing is signed. Compare the versions: headwater --version"
         )

@@ -49,7 +49,9 @@ def find_files(paths: Sequence[Path]) -> list[FoundFile]:
         named = [Path(one) for one in sorted(glob.glob(str(given)))] if _is_glob(given) else [given]
         for path in named:
             if not path.exists():
-                raise ConfigurationError(f"{path}: there is no such file or folder")
+                raise ConfigurationError(
+                    f"{path}: there is no such file or folder; name one that exists"
+                )
             found += _of_folder(path) if path.is_dir() else [_alone(path)]
     if not found:
         raise ConfigurationError(

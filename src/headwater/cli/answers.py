@@ -135,7 +135,9 @@ def _write_file(stream: StreamAnswers, form: OutputFormat, path: Path | None) ->
             case _:
                 _write_arrow(with_short_form(stream), form, path)
     except OSError as error:
-        raise ConfigurationError(f"{path}: can't be written: {error.strerror}") from error
+        raise ConfigurationError(
+            f"{path}: can't be written: {error.strerror}; name a file elsewhere with --out"
+        ) from error
 
 
 def _write_arrow(table: pa.Table, form: OutputFormat, path: Path | None) -> None:

@@ -235,7 +235,9 @@ def read_sql(file: Path) -> str:
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"{file}: can't be read: {error.strerror}") from error
+        raise ConfigurationError(
+            f"{file}: can't be read: {error.strerror}; name a file of statements"
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{file}: wanted UTF-8 text: {error}") from error
 

@@ -181,7 +181,7 @@ def _check_source(source: Source) -> None:
     if fault is not None:
         raise QueryRefused(f"source: {fault}")
     if len(dict(source.options)) != len(source.options):
-        raise QueryRefused("source: an option occurs twice")
+        raise QueryRefused("source: an option occurs twice; wanted each once")
     for name, value in source.options:
         limit = PATTERN_LENGTH_MAX if name == "pattern" else OPTION_LENGTH_MAX
         if name not in FORMAT_OPTIONS[source.format] or len(value) > limit:

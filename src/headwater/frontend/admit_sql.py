@@ -90,7 +90,9 @@ def _parsed(text: str, what: str) -> exp.Select:
     if not isinstance(tree, exp.Select):
         raise QueryRefused(f"{what}: wanted one SELECT, got {type(tree).__name__}")
     if sql_of(tree) != text:
-        raise QueryRefused(f"{what}: the text is not the canonical writing of what it says")
+        raise QueryRefused(
+            f"{what}: this is not the canonical writing of what it says; wanted that one"
+        )
     return tree
 
 
@@ -118,7 +120,7 @@ def _named_items(select: exp.Select) -> list[tuple[str, exp.Expr]]:
 def _groups(select: exp.Select) -> list[exp.Expr]:
     group = select.args.get("group")
     if group is None or any(value for name, value in group.args.items() if name != "expressions"):
-        raise QueryRefused("wanted GROUP BY columns")
+        raise QueryRefused("site or root part: wanted GROUP BY columns")
     return list(group.expressions)
 
 
@@ -136,7 +138,7 @@ def _type(expression: exp.Expr, relation: Relation) -> str:
     except Objection as objection:
         raise QueryRefused(f"{sql_of(expression)[:100]}: {objection.message}") from objection
     except RecursionError as error:
-        raise QueryRefused("an expression nests too deeply") from error
+        raise QueryRefused("site or root part: an expression nests too deeply; split it") from error
 
 
 def _check_type(what: str, found: str, wanted: str) -> None:

@@ -134,7 +134,9 @@ def _resolved(
         at = stream.select_offset if offset is None else offset
         raise refusal(text, at, objection.message) from objection
     except RecursionError as error:
-        raise refusal(text, stream.select_offset, "this expression nests too deeply") from error
+        raise refusal(
+            text, stream.select_offset, "this expression nests too deeply; split it"
+        ) from error
 
 
 def question_of(query: Query) -> Question:

@@ -44,8 +44,8 @@ def read_window(call: exp.Anonymous, source: Source) -> WindowSpec:
     if not isinstance(time, exp.Column) or time.name.lower() != source.time_column.lower():
         raise Objection(
             time,
-            f"windows are over the time column of the source: {shape}; another column becomes it "
-            "with time = '…' in CREATE SOURCE",
+            f"windows are over the time column of the source: {shape}; to make another column it, "
+            "write time = '…' in CREATE SOURCE",
         )
     range_us = _length(arguments[1], "a length")
     slide_us = _length(arguments[2], "a slide") if len(arguments) > 2 else range_us

@@ -55,13 +55,20 @@ class Names:
         """For ``type_of`` over records, where there is no window yet."""
         found = self._columns.get(node.name.lower())
         if node.table or found is None:
-            raise Objection(node, f"{sql_of(node)} can't stand here; it is not part of a record")
+            raise Objection(
+                node,
+                f"{sql_of(node)} can't stand here, it is not part of a record; name a column of "
+                "the source",
+            )
         return found.type
 
     def _column(self, node: exp.Column, aliases: Aliases, *, alias_first: bool) -> exp.Expr:
         name, qualifier = node.name.lower(), node.table.lower()
         if not isinstance(node.this, exp.Identifier) or node.args.get("db"):
-            raise Objection(node, f"`{sql_of(node)}` is no column")
+            raise Objection(
+                node,
+                f"`{sql_of(node)}` is no column; wanted its name alone, or behind the source's",
+            )
         if qualifier == WINDOW_COLUMN:
             return self._window_field(node.this, node)
         if qualifier and qualifier not in self._qualifiers:

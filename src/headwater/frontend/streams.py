@@ -53,7 +53,8 @@ def read_timing(options: Options) -> Timing:
     )
     if timing.lateness_s is not None and timing.lateness_s < timing.disorder_s:
         raise options.refused(
-            "lateness", "lateness is shorter than disorder; nothing could be late"
+            "lateness",
+            "lateness is shorter than disorder, so nothing could be late; raise lateness",
         )
     return timing
 
@@ -90,7 +91,9 @@ def _roots(options: Options, default: str) -> tuple[str, ...]:
     twice = next((name for name in roots if roots.count(name) > 1), None)
     if twice is not None:
         raise options.refused(
-            "roots", f"root `{twice[:60]}` is named twice; a site answers one part of a stream"
+            "roots",
+            f"root `{twice[:60]}` is named twice, and a site answers one part of a stream; name it "
+            "once",
         )
     if not 1 <= len(roots) <= PARTS_MAX:
         raise options.refused(

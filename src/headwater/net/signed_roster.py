@@ -109,7 +109,7 @@ def read_signed_roster(data: bytes, trust: RosterTrust) -> SignedRoster:
     ):
         raise ConfigurationError(
             f"roster: it is signed by {identity.uri}, and says other things of itself: federation "
-            f"{text.federation}, {text.signed}"
+            f"{text.federation}, {text.signed}; sign its text anew with: {_SIGN_IT}"
         )
     signed_at_s = text.signed.at.timestamp()
     if not valid_from_s <= signed_at_s <= identity.expires_s:
@@ -167,7 +167,9 @@ def read_bounded(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(ROSTER_BYTES_MAX + 1)
     except OSError as error:
-        raise ConfigurationError(f"{path}: can't be read: {error.strerror}") from None
+        raise ConfigurationError(
+            f"{path}: can't be read: {error.strerror}; name a roster"
+        ) from None
 
 
 def sign_roster(
@@ -257,7 +259,8 @@ def _read_unsigned(text: bytes, federation: str) -> RosterText:
         raise ConfigurationError("roster: [signed] is for the signer to write; take it out")
     if found.federation != federation:
         raise ConfigurationError(
-            f"roster: it is of federation {found.federation}, and the operator of {federation}"
+            f"roster: it is of federation {found.federation}, and the operator of {federation}; "
+            "sign it with an operator's certificate of its own federation"
         )
     return found
 

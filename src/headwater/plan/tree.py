@@ -21,14 +21,19 @@ class Tree(msgspec.Struct, frozen=True, dict=True):
         """Every member must reach the root; a cycle or a stray parent is refused here, once."""
         parent = dict(self.parents)
         if len(parent) != len(self.parents) or self.root in parent:
-            raise ConfigurationError("tree: a member has two parents, or the root has one")
+            raise ConfigurationError(
+                "tree: wanted one parent for each member and none for the root; a member has two, "
+                "or the root has one"
+            )
         reaches = {self.root}
         for member in parent:
             path = []
             while member not in reaches:
                 path.append(member)
                 if len(path) > len(parent) or member not in parent:
-                    raise ConfigurationError(f"tree: ordinal {path[0]} does not reach the root")
+                    raise ConfigurationError(
+                        f"tree: wanted members that all reach the root, {path[0]} does not"
+                    )
                 member = parent[member]
             reaches.update(path)
 

@@ -172,7 +172,9 @@ def read_simulation(path: Path) -> SimulationFile:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"{path}: can't be read: {error.strerror}") from None
+        raise ConfigurationError(
+            f"{path}: can't be read: {error.strerror}; name a simulation's file"
+        ) from None
     simulation = parse_simulation(text, where=str(path))
     if simulation.world.data:
         data = (path.parent / simulation.world.data).resolve()
@@ -185,7 +187,7 @@ def parse_simulation(text: str, *, where: str = "simulation") -> SimulationFile:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{where}: not a TOML file: {error}") from None
+        raise ConfigurationError(f"{where}: not a TOML file, and one is wanted: {error}") from None
     _refuse_unknown(content, where)
     try:
         return msgspec.convert(content, SimulationFile)

@@ -159,7 +159,9 @@ def read_secret(path: str) -> str:
         mode = Path(path).stat().st_mode
         text = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{where}: can't be read: {error}") from error
+        raise ConfigurationError(
+            f"{where}: can't be read, name a file of the agent's user: {error}"
+        ) from error
     if stat.S_IMODE(mode) & 0o077:
         raise ConfigurationError(
             f"{where}: wanted a file for its owner alone, got mode {stat.S_IMODE(mode):o}; "

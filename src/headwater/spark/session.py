@@ -224,7 +224,9 @@ def start_session(
     PySpark would write eight kilobytes of trace for each query that fails; we tell its message.
     """
     if SparkContext._active_spark_context is not None:
-        raise ConfigurationError("Spark: one session in a process, and there is one already")
+        raise ConfigurationError(
+            "Spark: one session in a process, and there is one already; stop that one first"
+        )
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_no_broken_call)

@@ -230,7 +230,9 @@ def _relative(directory: Path, pattern: str) -> Path:
     path = Path(pattern)
     if path.is_absolute():
         if not path.is_relative_to(directory.absolute()):
-            raise ConfigurationError(f"source path {pattern!r} is not under {directory}")
+            raise ConfigurationError(
+                f"source path {pattern!r}: wanted one under {directory}, it is not"
+            )
         path = path.relative_to(directory.absolute())
     if ".." in path.parts or not path.name:
         raise ConfigurationError(

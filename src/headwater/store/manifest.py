@@ -286,7 +286,10 @@ class Manifest:
         """SQLite undoes a whole transaction when a statement of it meets a failing disk. Whoever
         went on after that would change the disk statement by statement."""
         if self._open is not None and not self._connection.in_transaction:
-            raise DiskTrouble(f"{self.path}: writing: an earlier statement failed; all is undone")
+            raise DiskTrouble(
+                f"{self.path}: writing: an earlier statement failed; all is undone, and may be "
+                "tried again"
+            )
 
     @property
     def is_broken(self) -> bool:

@@ -68,7 +68,7 @@ class PaneSegments:
             raise RowsGone(f"segment {number}: it was freed; retention has taken its rows")
         *segment, is_damaged = found
         if is_damaged:
-            raise SegmentDamaged(f"segment {segment[0]}: it was damaged and is in quarantine")
+            raise SegmentDamaged(f"segment {segment[0]}: it was damaged and stays in quarantine")
         self._newest = (number, Segment(*segment))
         return self._newest[1]
 

@@ -603,7 +603,9 @@ def _encoded(keep: Keep) -> tuple[object, ...]:
     data = checksum = None
     if kept.rows is not None:
         if not isinstance(kept.rows, pa.Table):
-            raise StoreError(f"summary {kept.number} of {keep.query}: rows are not decoded")
+            raise StoreError(
+                f"summary {kept.number} of {keep.query}: rows are not decoded; wanted a table"
+            )
         data = table_image(kept.rows)
         checksum = checksum_of(data)
     coverage = encode_coverage(kept.coverage)
