@@ -227,6 +227,13 @@ def test_json_lines_with_members_of_members() -> None:
     assert guess.time.columns == ("@timestamp",)
 
 
+def test_names_with_dots_are_told_from_members_of_members() -> None:
+    guess = found(json.dumps({"ts": T, "a.b": 1, "a": {"b": 2, "x-y": 3}, "a_b": 4}))
+    assert {column.name: column.path for column in guess.columns} == {
+        "ts": "", "a.b": "", "a_b_2": "a.b", "a_x_y": "a.`x-y`", "a_b": "",
+    }  # fmt: skip
+
+
 def test_a_time_within_an_object_is_found() -> None:
     guess = found('{"meta": {"ts": 1777636800123}, "n": 1}\n')
     assert (guess.time.columns, guess.time.pattern) == (("meta_ts",), "epoch_ms")

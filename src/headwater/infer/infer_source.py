@@ -13,12 +13,16 @@ from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any
 
-import msgspec
-
 from headwater.infer.delimiter import Delimiter, find_delimiter, records_of
 from headwater.infer.guess import ColumnGuess, NoGuess, SourceGuess, TimeGuess
 from headwater.infer.header import find_header
-from headwater.infer.json_columns import COLUMNS_MAX, are_objects, members_of
+from headwater.infer.json_columns import (
+    COLUMNS_MAX,
+    are_objects,
+    column_name,
+    members_of,
+    path_text,
+)
 from headwater.infer.log_shapes import (
     W3C_FIELDS,
     Shape,
@@ -72,10 +76,17 @@ def _json(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
         doubts.append(
             f"{len(members) - len(kept)} members beyond the first {COLUMNS_MAX} are left out"
         )
-    texts = {path: [_text(value) for value in values] for path, values in kept.items()}
-    types = {path: _json_type(values) for path, values in kept.items()}
+    own = [place[0] for place in kept if len(place) == 1]
+    paths: dict[str, str] = {}
+    for place in kept:
+        paths[column_name(place, [*own, *paths])] = path_text(place)
+    texts = {
+        name: [_text(value) for value in values]
+        for name, values in zip(paths, kept.values(), strict=True)
+    }
+    types = dict(zip(paths, map(_json_type, kept.values()), strict=True))
     count = len(lines) - broken
-    return _built("json", texts, doubts=doubts, types=types, is_pathed=True, record_count=count)
+    return _built("json", texts, doubts=doubts, types=types, paths=paths, record_count=count)
 
 
 def _text(value: Any) -> str:
@@ -251,7 +262,7 @@ def _built(
     options: Mapping[str, str] | None = None,
     doubts: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
-    is_pathed: bool = False,
+    paths: Mapping[str, str] | None = None,
     has_nulls: bool = False,
     record_count: int = 0,
 ) -> Guessed:
@@ -276,10 +287,8 @@ def _built(
     for name, values in full.items():
         type_ = _type_of(name, values, choice, types, said)
         share = len(values) / max(1, record_count or len(columns[name]))
-        guesses.append(_column(name, type_, values, share, is_pathed=is_pathed))
-    names = tuple(_column_name(name, is_pathed=is_pathed) for name in choice.time.columns)
-    time = msgspec.structs.replace(choice.time, columns=names)
-    return SourceGuess(format_, tuple(guesses), time, tuple(chosen.items()), tuple(said))
+        guesses.append(_column(name, type_, values, share, (paths or {}).get(name, "")))
+    return SourceGuess(format_, tuple(guesses), choice.time, tuple(chosen.items()), tuple(said))
 
 
 def _null_of(columns: Mapping[str, Sequence[str]], said: list[str]) -> str:
@@ -327,20 +336,10 @@ def _type_of(
     return found.type
 
 
-def _column(
-    name: str, type_: str, values: Sequence[str], share: float, *, is_pathed: bool
-) -> ColumnGuess:
+def _column(name: str, type_: str, values: Sequence[str], share: float, path: str) -> ColumnGuess:
     counts = Counter(values)
-    path = name if is_pathed and "." in name else ""
-    return ColumnGuess(
-        _column_name(name, is_pathed=is_pathed),
-        type_, path, len(counts), _spread(list(counts.values())), share,
-    )  # fmt: skip
-
-
-def _column_name(name: str, *, is_pathed: bool) -> str:
-    """What lies within an object gets a name of its own."""
-    return re.sub(r"\W+", "_", name) if is_pathed and "." in name else name
+    spread = _spread(list(counts.values()))
+    return ColumnGuess(name, type_, path, len(counts), spread, share)
 
 
 def _spread(counts: Sequence[int]) -> float:

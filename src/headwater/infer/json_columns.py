@@ -1,20 +1,25 @@
 """The columns of JSON objects, one in a line: members of members get a path.
 
->>> columns, broken = members_of(['{"a": 1, "geo": {"city": "Oslo"}, "tags": [1]}', "x"])
+>>> columns, broken = members_of(['{"a.b": 1, "geo": {"city": "Oslo", "x-y": 2}}', "x"])
 >>> columns
-{'a': [1], 'geo.city': ['Oslo'], 'tags': [[1]]}
+{('a.b',): [1], ('geo', 'city'): ['Oslo'], ('geo', 'x-y'): [2]}
 >>> broken
 1
+>>> path_text(("a.b",)), path_text(("geo", "city")), path_text(("geo", "x-y"))
+('', 'geo.city', 'geo.`x-y`')
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from itertools import count
 from typing import Any
 
 DEPTH_MAX = 4
 """Objects within objects that are taken apart; what lies deeper is taken as text."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
 COLUMNS_MAX = 200
 """Of one source; members beyond are said to be left out."""
 
@@ -25,18 +30,48 @@ def are_objects(lines: Sequence[str]) -> bool:
     return likely >= 0.9 * len(lines) > 0 and any(_object(line) is not None for line in lines[:20])
 
 
-def members_of(lines: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
-    """By path the values that are not null, in the order of first sight; and how many lines are no
+Place = tuple[str, ...]
+"""The names of members, from the outermost in."""
+
+
+def members_of(lines: Sequence[str]) -> tuple[dict[Place, list[Any]], int]:
+    """By place the values that are not null, in the order of first sight; and how many lines are no
     objects."""
-    columns: dict[str, list[Any]] = {}
+    columns: dict[Place, list[Any]] = {}
     broken = 0
     for line in lines:
         found = _object(line)
         if found is None:
             broken += 1
         else:
-            _add(columns, found, "", 1)
+            _add(columns, found, ())
     return columns, broken
+
+
+def path_text(place: Place) -> str:
+    """As PATH has it; empty for a member of the record itself, which its name alone finds."""
+    if len(place) == 1:
+        return ""
+    return ".".join(name if _WORD.fullmatch(name) else f"`{_doubled(name)}`" for name in place)
+
+
+def column_name(place: Place, taken: Collection[str]) -> str:
+    """Its own name, which finds it; for what lies deeper one that is free.
+
+    >>> column_name(("geo", "city"), ["geo_city"]), column_name(("@timestamp",), ["@timestamp"])
+    ('geo_city_2', '@timestamp')
+    """
+    if len(place) == 1:
+        return place[0]
+    name = re.sub(r"\W+", "_", "_".join(place))
+    lower = {one.lower() for one in taken}
+    if name.lower() not in lower:
+        return name
+    return next(f"{name}_{n}" for n in count(2) if f"{name}_{n}".lower() not in lower)
+
+
+def _doubled(name: str) -> str:
+    return name.replace("`", "``")
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -47,12 +82,12 @@ def _object(line: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _add(columns: dict[str, list[Any]], found: dict[str, Any], above: str, depth: int) -> None:
+def _add(columns: dict[Place, list[Any]], found: dict[str, Any], above: Place) -> None:
     for name, value in found.items():
-        path = f"{above}{name}"
-        if isinstance(value, dict) and value and depth < DEPTH_MAX:
-            _add(columns, value, f"{path}.", depth + 1)
+        place = (*above, name)
+        if isinstance(value, dict) and value and len(place) < DEPTH_MAX:
+            _add(columns, value, place)
         elif value is not None:
-            columns.setdefault(path, []).append(value)
+            columns.setdefault(place, []).append(value)
         else:
-            columns.setdefault(path, [])
+            columns.setdefault(place, [])
