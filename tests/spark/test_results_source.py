@@ -406,7 +406,8 @@ def test_executors_need_nothing_of_headwater(results: Path) -> None:
     publish_the_first_three(results)
     sent: list[bytes] = []
     registry = SimpleNamespace(register=lambda cls: sent.append(cloudpickle.dumps(cls)))
-    register(SimpleNamespace(dataSource=registry))  # type: ignore[arg-type]
+    here = SimpleNamespace(pythonExec=sys.executable)
+    register(SimpleNamespace(dataSource=registry, sparkContext=here))  # type: ignore[arg-type]
     command = [sys.executable, "-c", READ_ELSEWHERE, str(results)]
     done = subprocess.run(command, input=sent[0], capture_output=True, check=True)
     assert done.stdout.decode().strip() == "['c']"
