@@ -19,6 +19,8 @@ class BenchChunk(msgspec.Struct, frozen=True):
     cut: int
     path: Path
     bytes: int
+    header: str = ""
+    is_file: bool = False
 
 
 class BenchSite:

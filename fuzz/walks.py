@@ -175,7 +175,7 @@ def _read(data: bytes) -> Any:
 def _looked(path: str, files: Files) -> bool:
     began_s = time.process_time()
     try:
-        listing = Glob(Path(BASE), path, disk=files, compressed=True).look()
+        listing = Glob(Path(BASE), path, disk=files).look()
     except ConfigurationError:
         return False
     took_s = time.process_time() - began_s
@@ -186,7 +186,7 @@ def _looked(path: str, files: Files) -> bool:
     found = {inode for _, inode in listing.matching}
     wanted = set(_named(files, path))
     assert found == wanted, f"{path!r}: it found {sorted(found)}, and names {sorted(wanted)}"
-    again = Glob(Path(BASE), plain_glob(path), disk=files, compressed=True).look()
+    again = Glob(Path(BASE), plain_glob(path), disk=files).look()
     assert {inode for _, inode in again.matching} == found, "written shorter it names other files"
     return True
 

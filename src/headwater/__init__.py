@@ -1,3 +1,3 @@
 """Headwater: continuous questions about data that is born in many places."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

@@ -37,7 +37,7 @@ def test_the_files_of_all_sites_count_once_however_many_queries_read_them(sites:
 
 def test_what_is_not_read_does_not_count_and_what_expands_counts_for_more(sites: Path) -> None:
     (sites / "north" / "a.txt").write_bytes(b"x" * 2_000)
-    (sites / "north" / "a.csv.xz").write_bytes(b"x" * 2_000)
+    (sites / "north" / "a.csv.zip").write_bytes(b"x" * 2_000)
     assert is_brief(SQL, sites)
     (sites / "north" / "a.csv.gz").write_bytes(b"x" * 126)
     assert not is_brief(SQL, sites)

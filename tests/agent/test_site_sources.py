@@ -153,7 +153,7 @@ def read(
     made = SiteSources(sources)
     directory, pattern = made.place(query.source)
     closed = made.closed_to(query.source)
-    listing = Glob(directory, pattern, disk=Disk(), compressed=compressed, closed=closed).look()
+    listing = Glob(directory, pattern, disk=Disk(), closed=closed).look()
     found = sorted(Path(one.path).name for one in listing.matching.values())
     return found, sorted(Path(path).name for path in listing.refused)
 
@@ -218,7 +218,7 @@ def test_a_declared_link_closes_a_compressed_file_as_well(data: Path, tmp_path: 
     (data / "linked").mkdir()
     (data / "linked" / "a.gz").symlink_to(tmp_path / "far" / "b.gz")
     sources = config(str(data), "linked/*", open=(str(tmp_path / "far"),))
-    assert read(sources, asking(f"{tmp_path}/far/*.gz"), compressed=True) == ([], ["b.gz"])
+    assert read(sources, asking(f"{tmp_path}/far/*.gz")) == ([], ["b.gz"])
 
 
 def test_a_declared_folder_that_is_a_link_closes_the_true_one(data: Path, tmp_path: Path) -> None:
@@ -243,9 +243,7 @@ def test_a_link_that_is_made_later_is_looked_at_when_it_is_there(data: Path) -> 
     made = SiteSources(sources)
     query = asking("free/*.log")
     directory, pattern = made.place(query.source)
-    glob = Glob(
-        directory, pattern, disk=Disk(), compressed=False, closed=made.closed_to(query.source)
-    )
+    glob = Glob(directory, pattern, disk=Disk(), closed=made.closed_to(query.source))
     assert len(glob.look().matching) == 1
     (data / "free" / "late.log").symlink_to(data / "web" / "access.log")
     look = glob.look()
@@ -283,7 +281,7 @@ def test_a_file_does_not_become_a_neighbour_by_being_declared(data: Path, is_the
     made = SiteSources(config(str(data)))
     directory, pattern = made.place(query.source)
     closed = made.closed_to(query.source)
-    look = Glob(directory, pattern, disk=Disk(), compressed=False, closed=closed).look()
+    look = Glob(directory, pattern, disk=Disk(), closed=closed).look()
     names = {Path(path).name for paths in look.neighbours.values() for path in paths}
     assert names == {"other.txt"}
     assert len(look.neighbours) == 1

@@ -70,7 +70,7 @@ def test_streams_and_why_at_the_root_tell_what_another_site_does_not_read(tmp_pa
     async def run() -> None:
         world = MemoryWorld()
         agents = {site.name: agent(world, tmp_path, site.name) for site in ROSTER.sites}
-        (tmp_path / "oslo" / "data" / "old.log.xz").write_bytes(b"?")
+        (tmp_path / "oslo" / "data" / "old.log.zip").write_bytes(b"?")
         desks = {name: ControlDesk() for name in agents}
         try:
             for name, runtime in agents.items():
@@ -78,13 +78,13 @@ def test_streams_and_why_at_the_root_tell_what_another_site_does_not_read(tmp_pa
                 desks[name].open(runtime)
             await run_statements(desks["hub"].handle, TEXT, world.operator)
             said = await until(desks["hub"], lambda text: text != "")
-            assert said.startswith("oslo: 1 file is not read: old.log.xz (")
+            assert said.startswith("oslo: 1 file is not read: old.log.zip (")
             assert await until(desks["oslo"], lambda text: text != "") == said
             why = await desks["hub"].handle("why", {"stream": "pages", "window": "newest"})
             assert said in why["text"]
             (told,) = why["value"]["unread"]
             assert (told["site"], told["unread"][0]) == ("oslo", 1)
-            (tmp_path / "oslo" / "data" / "old.log.xz").unlink()
+            (tmp_path / "oslo" / "data" / "old.log.zip").unlink()
             await until(desks["hub"], lambda text: text == "")
         finally:
             for runtime in agents.values():

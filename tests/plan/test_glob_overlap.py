@@ -63,7 +63,7 @@ def test_letters_say_what_a_listing_finds(tree: Path, glob: str) -> None:
     from headwater.store.disk import Disk
     from headwater.store.listing import Glob
 
-    listing = Glob(tree, glob, disk=Disk(), compressed=True).look()
+    listing = Glob(tree, glob, disk=Disk()).look()
     listed = {str(Path(found.path).relative_to(tree)) for found in listing.matching.values()}
     letters = {path for path in named(glob) if (tree / path).is_file()}
     assert listed == letters

@@ -55,6 +55,8 @@ class Chunk(msgspec.Struct, frozen=True):
     cut: int
     path: Path
     bytes: int
+    header: str = ""
+    is_file: bool = False
 
 
 class ListInbox:

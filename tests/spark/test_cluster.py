@@ -209,6 +209,8 @@ class Cut(SimpleNamespace):
     cut: int
     path: Path
     bytes: int
+    header = ""
+    is_file = False
 
 
 def test_chunks_are_put_where_executors_see_them_and_are_gone_afterwards(tmp_path: Path) -> None:
@@ -216,12 +218,12 @@ def test_chunks_are_put_where_executors_see_them_and_are_gone_afterwards(tmp_pat
     path.write_bytes(b"lines")
     chunks = [[Cut(cut=4, path=path, bytes=5)]]
     with linked(tmp_path / "batch", chunks, is_shared=True) as first:
-        (put,) = first.rglob("*.gz")
-        assert put.relative_to(first) == Path(f"{SITE}=0/4.gz")
+        (put,) = first.directory.rglob("*.gz")
+        assert put.relative_to(first.directory) == Path(f"{SITE}=0/4-0.gz")
         assert not put.is_symlink()
         assert put.read_bytes() == b"lines"
     with linked(tmp_path / "batch", chunks, is_shared=True) as second:
-        assert first != second, "machines remember what was under a name"
+        assert first.directory != second.directory, "machines remember what was under a name"
     assert list((tmp_path / "batch").iterdir()) == []
     assert path.read_bytes() == b"lines"
 
@@ -237,7 +239,7 @@ def test_chunks_on_another_file_system_are_copied(
     with linked(
         tmp_path / "batch", [[Cut(cut=1, path=tmp_path / "spool", bytes=5)]], is_shared=True
     ) as at:
-        assert (at / f"{SITE}=0" / "1.txt").read_bytes() == b"lines"
+        assert (at.directory / f"{SITE}=0" / "1-0.txt").read_bytes() == b"lines"
 
 
 @pytest.mark.spark

@@ -252,8 +252,11 @@ class ScheduleDisk(Disk):
 class Schedule:
     """One world and one follower."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, has_archives: bool = False) -> None:
+        """``has_archives``: what is in compressed files is checked, too; others' seeds stay what
+        they were."""
         self.seed = seed
+        self.has_archives = has_archives
         self.chance = random.Random(seed)
         self.top = Path(os.path.realpath(tempfile.mkdtemp(prefix="schedule")))
         self.logs = self.top / "logs"
@@ -393,7 +396,7 @@ class Schedule:
         return os.stat(path).st_ino in self.old_files
 
     def excuse(self, path: Path) -> None:
-        data = path.read_bytes() if path.exists() else b""
+        data = content_of(path)
         self.excused |= set(whole_lines(data))
         rest = data[data.rfind(b"\n") + 1 :]
         if rest:
@@ -419,7 +422,8 @@ class Schedule:
         for chunk, origin, first, end, is_doubtful in rows:
             self.steps.append(f"  registered {origin} {first} to {end}")
             data = (self.cuts.spool.directory / chunk).read_bytes()
-            assert data.endswith(b"\n"), f"half a line in {chunk}"
+            is_whole = data.endswith(b"\n") or ".gz" in origin  # its last line needs no end
+            assert is_whole, f"half a line in {chunk}"
             self.got.update(data.splitlines(keepends=True))
             self.doubted |= set(data.splitlines(keepends=True)) if is_doubtful else set()
         self.last_cut = state.last_cut
@@ -459,7 +463,12 @@ class Schedule:
         if self.disk.is_mounted:
             self.volume_away_s = None
             present = self.present()
-            has_files = any(present[p] for p in present if p.startswith(self.disk.mount_point))
+            # Of archives that were there before nothing is missed.
+            has_files = any(
+                lines - self.excused if path.endswith(".gz") else lines
+                for path, lines in present.items()
+                if path.startswith(self.disk.mount_point)
+            )
             # Files that a poll surely saw must be missed; those that are gone while the volume is
             # there need not be: also a poll that was not clean may have seen that.
             is_seen = poll is not None and poll.is_clean
@@ -488,7 +497,16 @@ class Schedule:
         ]
 
     def present(self) -> dict[str, set[bytes]]:
-        return {str(path): set(whole_lines(path.read_bytes())) for path in self.files()}
+        files = [*self.files(), *(self.archives() if self.has_archives else ())]
+        return {str(path): set(whole_lines(content_of(path))) for path in files}
+
+    def archives(self) -> list[Path]:
+        return [
+            path
+            for directory in self.directories()
+            for path in sorted(directory.iterdir())
+            if ".log" in path.name and path.is_file() and path.name.endswith(".gz")
+        ]
 
     # The writers
 
@@ -620,8 +638,62 @@ class Schedule:
         path = self.some_file()
         if path is not None and not path.is_symlink():
             target = path.with_name(f"{path.name}.gz")
-            target.write_bytes(gzip.compress(path.read_bytes()))
+            data = gzip.compress(path.read_bytes(), mtime=0)
+            if self.has_archives:
+                self.compress(path, target, data)
+            else:
+                target.write_bytes(data)
             path.unlink()
+
+    def compress(self, path: Path, target: Path, data: bytes) -> None:
+        """With the time of what was compressed, as a rule; and seen when half is written, at
+        times."""
+        target.unlink(missing_ok=True)
+        if self.chance.random() < 0.3:
+            self.write(target, data[: self.chance.randrange(len(data))], "wb")
+            self.poll()
+        self.write(target, data, "wb")
+        if self.chance.random() < 0.7 and path.exists():
+            status = path.stat()
+            os.utime(target, ns=(status.st_mtime_ns, status.st_mtime_ns))
+        if self.chance.random() < 0.3:
+            self.poll()
+
+    def some_archive(self) -> Path | None:
+        files = self.archives()
+        path = self.chance.choice(files) if files else None
+        self.steps.append(f"  {path}")
+        return path
+
+    def also_rename_archive(self) -> None:
+        path = self.some_archive()
+        if path is not None:
+            self.number += 1
+            inside = self.chance.random() < 0.7
+            name = f"n.log.{self.number}.gz" if inside else f"old-{self.number}.gz"
+            path.rename(path.with_name(name))
+
+    def also_remove_archive(self) -> None:
+        path = self.some_archive()
+        if path is not None:
+            path.unlink()
+
+    def also_append_member(self) -> None:
+        path = self.some_archive()
+        if path is not None and content_of(path)[-1:] in (b"", b"\n"):
+            self.write(path, gzip.compress(self.lines(), mtime=0))
+
+    def also_make_archive(self) -> None:
+        path = self.new_path()
+        if path is not None:
+            data = gzip.compress(self.lines(30), mtime=0)
+            self.compress(path, path.with_name(f"{path.name}.gz"), data)
+
+    def also_keep_both(self) -> None:
+        path = self.some_file()
+        if path is not None and not path.is_symlink():
+            data = gzip.compress(path.read_bytes(), mtime=0)
+            self.compress(path, path.with_name(f"{path.name}.gz"), data)
 
     def do_symlink(self) -> None:
         path = self.new_path()
@@ -741,7 +813,11 @@ class Schedule:
         self.settle()
 
     def actions(self) -> dict[str, Callable[[], None]]:
-        return {name[3:]: getattr(self, name) for name in sorted(dir(self)) if name[:3] == "do_"}
+        found = {name[3:]: getattr(self, name) for name in sorted(dir(self)) if name[:3] == "do_"}
+        if self.has_archives:
+            names = [name for name in sorted(dir(self)) if name.startswith("also_")]
+            found |= {name.removeprefix("also_"): getattr(self, name) for name in names}
+        return found
 
     def settle(self) -> None:
         """The trouble is over: everything is there, and polls become clean."""
@@ -791,14 +867,25 @@ WEIGHTS = {
 }
 
 
+def content_of(path: Path) -> bytes:
+    """Nothing of one that is gone, or only half written."""
+    data = path.read_bytes() if path.exists() else b""
+    if not path.name.endswith(".gz"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError):
+        return b""
+
+
 def whole_lines(data: bytes) -> Iterator[bytes]:
     whole = data[: data.rfind(b"\n") + 1]
     return (line for line in whole.splitlines(keepends=True) if len(line) <= LINE_BYTES_MAX + 1)
 
 
-def run_schedule(seed: int) -> Schedule:
+def run_schedule(seed: int, *, has_archives: bool = False) -> Schedule:
     """Raises ``AssertionError`` with all steps when something that must hold does not."""
-    schedule = Schedule(seed)
+    schedule = Schedule(seed, has_archives=has_archives)
     try:
         schedule.run()
     except AssertionError as error:
@@ -809,13 +896,14 @@ def run_schedule(seed: int) -> Schedule:
 
 
 def main() -> None:
-    """``FIRST COUNT``: run these seeds, and say which of them failed."""
+    """``FIRST COUNT [archives]``: run these seeds, and say which of them failed."""
     first, count = (int(word) for word in sys.argv[1:3])
+    has_archives = "archives" in sys.argv[3:]
     failed = []
     clean = kills = faults = 0
     for seed in range(first, first + count):
         try:
-            done = run_schedule(seed)
+            done = run_schedule(seed, has_archives=has_archives)
         except Exception as error:
             failed.append(seed)
             print(f"seed {seed}: {type(error).__name__} {str(error).splitlines()[0][:300]}")

@@ -26,6 +26,12 @@ def test_every_line_comes_exactly_once_or_is_said_not_to(first: int) -> None:
     assert sum(one.disk.faults for one in done) > 50
 
 
+def test_the_same_holds_of_what_is_in_compressed_files() -> None:
+    done = [run_schedule(seed, has_archives=True) for seed in range(1, 2 * BATCH)]
+    assert sum(one.clean_polls for one in done) > BATCH
+    assert sum(one.kills for one in done) > 5
+
+
 def test_schedules_that_showed_a_mistake_once_show_it_no_more() -> None:
     for seed in FOUND:
         run_schedule(seed)

@@ -42,7 +42,7 @@ def work(folders: Path, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[
 
     monkeypatch.setattr(directories, "is_match", counting)
     disk = CountingDisk()
-    listing = Glob(folders, pattern, disk=disk, compressed=False).look()
+    listing = Glob(folders, pattern, disk=disk).look()
     return sorted(found.path for found in listing.matching.values()), len(compared) + disk.scans
 
 

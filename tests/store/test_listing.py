@@ -40,7 +40,7 @@ def make(top: Path, *names: str) -> None:
 
 
 def matching(top: Path, pattern: str, disk: Disk | None = None) -> list[str]:
-    found = Glob(top, pattern, disk=disk or Disk(), compressed=False).look().matching.values()
+    found = Glob(top, pattern, disk=disk or Disk()).look().matching.values()
     return sorted(str(Path(one.path).relative_to(top)) for one in found)
 
 
@@ -83,7 +83,7 @@ def test_what_can_not_be_listed_is_named_with_the_reason(
 ) -> None:
     make(tmp_path, "a.log", "one/b.log", "two/c.log")
     disk = OneBadPlace(tmp_path / bad, code)
-    look = Glob(tmp_path, pattern, disk=disk, compressed=False).look()
+    look = Glob(tmp_path, pattern, disk=disk).look()
     assert look.unlisted == {str(tmp_path / bad): os.strerror(code)}
     assert look.refused == look.unlisted
     assert not look.is_whole
@@ -91,7 +91,7 @@ def test_what_can_not_be_listed_is_named_with_the_reason(
 
 def test_a_file_that_can_not_be_looked_at_makes_its_directory_partial(tmp_path: Path) -> None:
     make(tmp_path, "a.log", "b.log")
-    look = Glob(tmp_path, "*.log", disk=OneBadPlace(tmp_path / "a.log"), compressed=False).look()
+    look = Glob(tmp_path, "*.log", disk=OneBadPlace(tmp_path / "a.log")).look()
     assert [Path(one.path).name for one in look.matching.values()] == ["b.log"]
     assert look.partial == {str(tmp_path)}
     assert str(tmp_path / "a.log") in look.refused
@@ -101,8 +101,8 @@ def test_a_base_that_is_not_there_is_unlisted_but_a_deeper_folder_is_no_news(
     tmp_path: Path,
 ) -> None:
     make(tmp_path, "one/logs/a.log", "two/b")
-    assert Glob(tmp_path, "*/logs/*.log", disk=Disk(), compressed=False).look().is_whole
-    assert not Glob(tmp_path, "three/*.log", disk=Disk(), compressed=False).look().is_whole
+    assert Glob(tmp_path, "*/logs/*.log", disk=Disk()).look().is_whole
+    assert not Glob(tmp_path, "three/*.log", disk=Disk()).look().is_whole
 
 
 def test_more_files_or_directories_than_are_followed_are_said_and_never_whole(
@@ -110,21 +110,23 @@ def test_more_files_or_directories_than_are_followed_are_said_and_never_whole(
 ) -> None:
     make(tmp_path, *(f"{n}/{n}.log" for n in range(5)))
     monkeypatch.setattr(listing, "FILES_MAX", 3)
-    look = Glob(tmp_path, "*/*.log", disk=Disk(), compressed=False).look()
+    look = Glob(tmp_path, "*/*.log", disk=Disk()).look()
     assert (len(look.matching), len(look.refused), look.is_whole) == (3, 2, False)
     monkeypatch.setattr(directories, "DIRECTORIES_MAX", 3)
-    look = Glob(tmp_path, "*/*.log", disk=Disk(), compressed=False).look()
+    look = Glob(tmp_path, "*/*.log", disk=Disk()).look()
     assert (len(look.unlisted), look.is_whole) == (3, False)
 
 
-@pytest.mark.parametrize("name", ["a.log.xz", "a.log.zip", "a.log.lz4", "a.log.snappy", "a.LOG.Z"])
+@pytest.mark.parametrize(
+    "name", ["a.log.deflate", "a.log.zip", "a.log.lz4", "a.log.snappy", "a.LOG.Z"]
+)
 def test_a_compressed_file_that_spark_can_not_expand_is_left_alone_and_named(
     tmp_path: Path, name: str
 ) -> None:
-    make(tmp_path, name, "b.log.gz", "c.log.BZ2", "d.log.zst")
-    look = Glob(tmp_path, "*", disk=FaultyDisk(), compressed=True).look()
+    make(tmp_path, name, "b.log.gz", "c.log.BZ2", "d.log.zst", "e.log.xz")
+    look = Glob(tmp_path, "*", disk=FaultyDisk()).look()
     names = sorted(Path(one.path).name for one in look.matching.values())
-    assert names == ["b.log.gz", "c.log.BZ2", "d.log.zst"]
+    assert names == ["b.log.gz", "c.log.BZ2", "d.log.zst", "e.log.xz"]
     assert "expand" in look.refused[str(tmp_path / name)]
     assert look.is_whole
 
@@ -149,7 +151,7 @@ def test_a_directory_on_which_a_file_system_is_mounted_while_it_is_listed_is_not
             return os.stat_result(fields)
 
     make(tmp_path, "a.log")
-    look = Glob(tmp_path, "*.log", disk=Mounting(), compressed=False).look()
+    look = Glob(tmp_path, "*.log", disk=Mounting()).look()
     assert "mounted" in look.unlisted[str(tmp_path)]
     assert not look.matching
     assert not look.listed

@@ -18,8 +18,8 @@ from headwater.store.listing import Glob
 from headwater.store.poll import Start
 from headwater.store.site_files import look_below, paths_below
 
-READ = ("a.csv", "b.csv.gz", "c.csv.bz2", "d.csv.zst", "e.csv.deflate")
-LEFT_ALONE = ("f.csv.zip", "g.csv.xz", "h.csv.lz4", "i.csv.snappy", "j.csv.Z", "k.csv.7z")
+READ = ("a.csv", "b.csv.gz", "c.csv.bz2", "d.csv.zst", "e.csv.xz")
+LEFT_ALONE = ("f.csv.zip", "g.csv.deflate", "h.csv.lz4", "i.csv.snappy", "j.csv.Z", "k.csv.7z")
 TREE = (
     "a.csv", "b.csv", "ab.csv", "a.log", ".hidden.csv", "[x].csv", "one/a.csv", "one/b.log",
     "one/two/a.csv", "one/two/three/a.csv", "two/a.csv", ".dot/a.csv", "one/.dot/a.csv",
@@ -91,7 +91,7 @@ def test_a_link_out_of_the_folder_is_not_read_and_named(tree: Path, name: str) -
 
 def test_a_link_may_lead_to_what_is_open(tree: Path) -> None:
     reach = Reach([tree, tree.parent / "elsewhere"])
-    look = Glob(tree, "far/*.csv", disk=Disk(), compressed=True, reach=reach).look()
+    look = Glob(tree, "far/*.csv", disk=Disk(), reach=reach).look()
     assert [Path(one.path).name for one in look.matching.values()] == ["far.csv"]
 
 

@@ -28,19 +28,19 @@ def logs(tmp_path: Path) -> Path:
     os.mkfifo(directory / "pipe.log")
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(directory / "socket.log"))
-    (directory / "packed.log.xz").write_bytes(b"?")
+    (directory / "packed.log.zip").write_bytes(b"?")
     (directory / "a.log").write_text("1\n")
     return directory
 
 
 def refused(directory: Path, pattern: str) -> dict[str, str]:
-    found = Glob(directory, pattern, disk=Disk(), compressed=True).look().refused
+    found = Glob(directory, pattern, disk=Disk()).look().refused
     return {str(Path(path).relative_to(directory)): reason for path, reason in found.items()}
 
 
 def test_what_is_no_file_is_named_with_its_reason(logs: Path) -> None:
     found = refused(logs, "*.log*")
-    assert sorted(found) == ["folder.log", "packed.log.xz", "pipe.log", "socket.log"]
+    assert sorted(found) == ["folder.log", "packed.log.zip", "pipe.log", "socket.log"]
     assert found["folder.log"].startswith("a directory, and the path names files")
     assert found["pipe.log"].startswith("not a regular file")
     assert found["socket.log"].startswith("not a regular file")
@@ -52,7 +52,7 @@ def test_a_directory_whose_files_are_read_is_not_named(logs: Path) -> None:
 
 def test_a_follower_counts_all_that_it_does_not_read(open_cube: Open, logs: Path) -> None:
     for number in range(REFUSED_SHOWN_MAX + 7):
-        (logs / f"old{number}.log.gz").write_bytes(b"?")
+        (logs / f"old{number}.log.lz4").write_bytes(b"?")
     poll = LogFollower(
         open_cube().cube.cuts, source=SOURCE, directory=logs, pattern="*.log*"
     ).poll(now_s=5.0)  # fmt: skip

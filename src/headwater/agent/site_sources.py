@@ -76,7 +76,7 @@ class SiteSources:
         """Why a site has nothing of a source: empty where a file matches after all. Where anything
         is declared, names of files may be as much of a secret as what is in them."""
         directory, pattern = self.place(source)
-        look = Glob(directory, pattern, disk=Disk(), compressed=True).look()
+        look = Glob(directory, pattern, disk=Disk()).look()
         if look.matching or look.refused.keys() - look.unlisted.keys():
             return ""
         return no_file_words(directory, pattern, names_files=not self._declared)
@@ -90,14 +90,11 @@ class SiteSources:
         fault = glob_fault(source.path)
         if fault is not None:
             raise QueryRefused(f"source {source.name}: {fault}")
-        path = PurePath(source.path)
-        if not path.is_absolute():
-            return Path(self._config.data), source.path
-        for directory in map(Path, (*self._config.open, self._config.data)):
-            if path.is_relative_to(directory.absolute()):
-                return directory, str(path.relative_to(directory.absolute()))
+        path, below = PurePath(source.path), self._below(source)
+        if below is not None:
+            return below
         if path.root == "/" and self.declared(source) is not None:
-            return self._below(source) or _split(path)
+            return _split(path)
         opened = ", ".join(self._config.open) or "none"
         raise ConfigurationError(
             f"source {source.name}: path {source.path!r} is not under a directory that this site "

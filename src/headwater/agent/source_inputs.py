@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from headwater.agent.threads import done_by
 from headwater.plan.query import Query
+from headwater.reading.form import form_of
 from headwater.store.cuts import CutLog
 from headwater.store.directories import Reach
 from headwater.store.finite import FiniteInput
@@ -75,12 +76,12 @@ class SourceInputs:
         if query.ends:
             return FiniteInput(
                 self._cuts, source=name, directory=directory, pattern=pattern, closed=closed,
-                reach=reach,
+                reach=reach, form=form_of(query.source),
             )  # fmt: skip
         start = Start.BEGINNING if query.begin_pane is None else Start.END
         return LogFollower(
             self._cuts, source=name, directory=directory, pattern=pattern, start=start,
-            closed=closed, reach=reach,
+            closed=closed, reach=reach, form=form_of(query.source),
         )  # fmt: skip
 
     def _forget(self, name: str, source: SourceInput | None) -> None:

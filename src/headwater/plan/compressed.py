@@ -1,16 +1,17 @@
-"""Names of compressed files: which Spark's text reader expands, and which nobody here does.
+"""Names of compressed files: which are expanded, by whom, and which nobody here expands.
 
 One list for all: what is taken for input is what can be read. A name that is unknown to Spark is
-read as plain text, garbage in. Its codecs for ``.lz4`` and ``.snappy`` read a framing that only
-Hadoop writes; what the programs of those names write makes it reserve memory until the JVM ends.
-Such files are left alone and named.
+read as plain text, garbage in; so xz, which it does not know, is expanded before. Its codecs for
+``.lz4`` and ``.snappy`` read a framing that only Hadoop writes; what the programs of those names
+write makes it reserve memory until the JVM ends. Such files are left alone and named.
 """
 
-EXPANDED = (".gz", ".bz2", ".zst", ".deflate")
-"""By Spark's text reader."""
+BY_SPARK = (".gz", ".bz2", ".zst")
+"""Expanded by Spark's text reader."""
+EXPANDED = (*BY_SPARK, ".xz")
 NOT_EXPANDED = (
-    ".xz", ".zip", ".lz4", ".snappy", ".sz", ".7z", ".rar", ".lzma", ".lz", ".lzo", ".br", ".z",
-    ".tgz", ".tbz2", ".txz",
+    ".zip", ".lz4", ".snappy", ".sz", ".deflate", ".7z", ".rar", ".lzma", ".lz", ".lzo", ".br",
+    ".z", ".tgz", ".tbz2", ".txz",
 )  # fmt: skip
 """Compressed all the same."""
 WHY_LEFT_ALONE = (
@@ -26,18 +27,10 @@ def is_compressed(name: str) -> bool:
     return name.lower().endswith(EXPANDED + NOT_EXPANDED)
 
 
-def can_be_read(name: str) -> bool:
-    """
-    >>> can_be_read("a.csv"), can_be_read("a.csv.gz"), can_be_read("a.csv.zip")
-    (True, True, False)
-    """
-    return not is_compressed(name) or bool(expanded_suffix(name))
-
-
 def expanded_suffix(name: str) -> str:
-    """The suffix by which Spark knows how to expand a file of this name; empty if it does not.
+    """The suffix that says how a file of this name is expanded; empty: it is not.
 
-    >>> expanded_suffix("a.csv.gz"), expanded_suffix("a.csv.GZ"), expanded_suffix("a.csv.xz")
-    ('.gz', '.gz', '')
+    >>> expanded_suffix("a.csv.gz"), expanded_suffix("a.csv.XZ"), expanded_suffix("a.csv.zip")
+    ('.gz', '.xz', '')
     """
     return next((suffix for suffix in EXPANDED if name.lower().endswith(suffix)), "")

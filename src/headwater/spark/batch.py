@@ -27,6 +27,7 @@ from headwater.algebra.malformed import Malformed
 from headwater.edge.batch_yield import BatchYield
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.reading.form import Form, form_of
 from headwater.spark.cluster import is_cluster
 from headwater.spark.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.collect import Collector, largest
@@ -35,7 +36,7 @@ from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
 from headwater.spark.joint_run import JointRun, Results
-from headwater.spark.lines import SITE, linked, read_lines
+from headwater.spark.lines import SITE, Linked, linked, read_lines
 from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.scan_counts import scan_counts
@@ -135,33 +136,39 @@ class BatchRunner:
         groups = groups_of(batch.queries for batch in batches)
         self._drop_sessions({group.settings for group in groups})
         self._joint.keep(str(query.id) for group in groups for query in group.queries)
-        with self._linked([batch.chunks for batch in batches]) as directory:
-            try:
-                outcomes = [self._run_group(directory, batches, group) for group in groups]
-            except ReadFailed as error:
-                self._raise_unreadable(batches, error)
+        outcomes: list[list[SiteOutcome]] = []
+        # As a rule all are of one form; a source that is replaced may have two for a while.
+        for form in dict.fromkeys(form_of(group.source) for group in groups):
+            own = [group for group in groups if form_of(group.source) == form]
+            with self._linked([batch.chunks for batch in batches], form) as found:
+                try:
+                    outcomes += [self._run_group(found, batches, group) for group in own]
+                except ReadFailed as error:
+                    self._raise_unreadable(batches, form, error)
         if not outcomes:
             return [SiteOutcome() for _ in batches]
         return [joined(of_site) for of_site in zip(*outcomes, strict=True)]
 
-    def _linked(self, chunks: Sequence[Sequence[Chunk]]) -> AbstractContextManager[Path]:
+    def _linked(
+        self, chunks: Sequence[Sequence[Chunk]], form: Form
+    ) -> AbstractContextManager[Linked]:
         is_shared = is_cluster(self._session.sparkContext.master)
-        return linked(self._directory, chunks, is_shared=is_shared)
+        return linked(self._directory, chunks, form=form, is_shared=is_shared)
 
     def _drop_sessions(self, wanted: set[Settings]) -> None:
         """Those of settings that no installed query has any more."""
         self._sessions = {key: one for key, one in self._sessions.items() if key in wanted}
 
     def _run_group(
-        self, directory: Path, batches: Sequence[SiteBatch], group: QueryGroup
+        self, found: Linked, batches: Sequence[SiteBatch], group: QueryGroup
     ) -> list[SiteOutcome]:
         if group.settings not in self._sessions:
             self._sessions[group.settings] = apply_settings(self._session, dict(group.settings))
         session = self._sessions[group.settings]
         chunks = [chunk for batch in batches for chunk in batch.chunks]
         byte_count = sum(chunk.bytes for chunk in chunks)
-        read_lines(session, directory, byte_count=byte_count).createOrReplaceTempView(LINES)
-        parser = group.parser(chunks)
+        read_lines(session, found.directory, byte_count=byte_count).createOrReplaceTempView(LINES)
+        parser = group.parser(chunks, found.headers)
         if len(group.queries) == 1 and len(batches) == 1:
             (query,), (batch,) = group.queries, batches
             return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
@@ -311,28 +318,32 @@ class BatchRunner:
         self._joint.note(found)
         return {str(query.id): of_query for query, of_query in zip(queries, found, strict=True)}
 
-    def _raise_unreadable(self, batches: Sequence[SiteBatch], error: ReadFailed) -> NoReturn:
+    def _raise_unreadable(
+        self, batches: Sequence[SiteBatch], form: Form, error: ReadFailed
+    ) -> NoReturn:
         chunks = [(batch.site, chunk) for batch in batches for chunk in batch.chunks]
-        found = self._unreadable(chunks)
+        found = self._unreadable(chunks, form)
         if found:
             raise Unreadable(found) from error
         raise SparkFailed(f"a batch failed though all its lines can be read: {error}") from error
 
-    def _unreadable(self, chunks: list[tuple[str, Chunk]]) -> list[tuple[str, Chunk, str]]:
+    def _unreadable(
+        self, chunks: list[tuple[str, Chunk]], form: Form
+    ) -> list[tuple[str, Chunk, str]]:
         """Halve the chunks until those that can't be read stand alone."""
-        reason = self._read_fault([chunk for _, chunk in chunks])
+        reason = self._read_fault([chunk for _, chunk in chunks], form)
         if reason is None:
             return []
         if len(chunks) == 1:
             return [(*chunks[0], reason)]
         middle = len(chunks) // 2
-        return self._unreadable(chunks[:middle]) + self._unreadable(chunks[middle:])
+        return self._unreadable(chunks[:middle], form) + self._unreadable(chunks[middle:], form)
 
-    def _read_fault(self, chunks: Sequence[Chunk]) -> str | None:
+    def _read_fault(self, chunks: Sequence[Chunk], form: Form) -> str | None:
         # Cuts of different sites may have one number, so each chunk is linked in its own folder.
-        with self._linked([[chunk] for chunk in chunks]) as directory:
+        with self._linked([[chunk] for chunk in chunks], form) as found:
             try:
-                lines = read_lines(self._session, directory, byte_count=0)
+                lines = read_lines(self._session, found.directory, byte_count=0)
                 lines.agg(F.max(F.length(LINE))).toArrow()
             except SPARK_ERRORS as error:
                 raise_if_of_the_cluster(error)

@@ -7,7 +7,7 @@ It shares with the site part what decides on records, the parser, and which file
 
 from __future__ import annotations
 
-import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,17 +18,19 @@ from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import question_of
 from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 from headwater.plan.query import Query
+from headwater.reading.form import form_of
 from headwater.root.envelope import LeftOut
 from headwater.spark.bad_groups import Finished
 from headwater.spark.collect import whole_table
+from headwater.spark.lines import Linked, linked
 from headwater.spark.parse import Parser
+from headwater.spark.readable import whole_files
 from headwater.spark.root_part import split_by_window
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 
 LINES = "__lines"
-GLOB_SIGNS = re.compile(r"([\\*?\[\]{}])")
 
 
 def central_answers(
@@ -53,9 +55,18 @@ def central_finished(
     own = apply_settings(session, dict(query.settings))
     if not files:
         return Finished()
-    parser = Parser(query.source, (frozenset(query.columns_used),))
-    lines = own.read.text([GLOB_SIGNS.sub(r"\\\1", str(path)) for path in files])
-    lines.createOrReplaceTempView(LINES)
+    form = form_of(query.source)
+    chunks = [whole_files(files, form)]
+    with (
+        tempfile.TemporaryDirectory(prefix="headwater-central-") as place,
+        linked(Path(place) / "lines", chunks, form=form) as found,
+    ):
+        return _finished(own, query, found, before_us=before_us)
+
+
+def _finished(own: SparkSession, query: Query, found: Linked, *, before_us: int | None) -> Finished:
+    parser = Parser(query.source, (frozenset(query.columns_used),), headers=found.headers)
+    own.read.text(str(found.directory)).createOrReplaceTempView(LINES)
     before = None if before_us is None else f"{before_us}L"
     records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
     try:

@@ -33,6 +33,14 @@ class Chunk(Protocol):
     @property
     def bytes(self) -> int: ...
 
+    @property
+    def header(self) -> str:
+        """What names the columns of its lines in the file that they were cut from; or empty."""
+
+    @property
+    def is_file(self) -> bool:
+        """It is a whole file, as it was found, and not lines that were cut from one."""
+
 
 class QueryResult(msgspec.Struct, frozen=True):
     """What a batch gave for one query at one site: rows, none, or Spark's message."""

@@ -1,8 +1,10 @@
-"""The chunks of a batch as one frame of lines, with the site in a column.
+"""The chunks of a batch as one frame of lines, with the site and the header in columns.
 
-Spark derives columns from directory names (``__site=3/…``) at no cost for each line, and treats
-``*`` and ``[`` in a path as wildcards. So a batch gets a directory of links with plain names; it is
-gone when the batch is done. A site stands there by its number in the batch.
+Spark derives columns from directory names (``__site=3/__head=0/…``) at no cost for each line, and
+treats ``*`` and ``[`` in a path as wildcards. So a batch gets a directory of links with plain
+names; it is gone when the batch is done. A site stands there by its number in the batch, and so
+does the header that lines are below, where the source's files have any. What Spark can't read as
+it is, is written there as lines (``readable``).
 
 Executors of a cluster see the shared directory and nothing else, so there the chunks themselves are
 put into it: as further names of the same files where both are on one file system, else as copies.
@@ -18,19 +20,35 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.plan.compressed import expanded_suffix
+from headwater.reading.form import Form
+from headwater.spark.fields import HEAD
 from headwater.spark.inbox import Chunk
+from headwater.spark.readable import Piece, pieces_of, write_piece
 
 SITE = "__site"
 ONE_TASK_BYTES = 2 << 20
 
 
+class Linked(msgspec.Struct, frozen=True):
+    """The chunks of a batch where Spark finds them."""
+
+    directory: Path
+    headers: tuple[str, ...] = ()
+    """By the number in the column ``HEAD``; none: there is no such column."""
+
+
 @contextlib.contextmanager
 def linked(
-    directory: Path, chunks: Sequence[Sequence[Chunk]], *, is_shared: bool = False
-) -> Iterator[Path]:
+    directory: Path,
+    chunks: Sequence[Sequence[Chunk]],
+    *,
+    form: Form | None = None,
+    is_shared: bool = False,
+) -> Iterator[Linked]:
     """A directory with links to the chunks of each site, below ``directory``.
 
     One that is shared has another name each time: machines remember what was under a name.
@@ -38,23 +56,50 @@ def linked(
     place = directory / secrets.token_hex(8) if is_shared else directory
     shutil.rmtree(place, ignore_errors=True)
     try:
+        batch = _Batch(place, form or Form(), is_shared=is_shared)
         for number, of_site in enumerate(chunks):
-            folder = place / f"{SITE}={number}"
-            folder.mkdir(parents=True)
-            for chunk in of_site:
-                suffix = expanded_suffix(str(chunk.path)) or ".txt"
-                put = _put if is_shared else _point
-                put(Path(chunk.path).absolute(), folder / f"{chunk.cut}{suffix}")
-        yield place
+            batch.put_site(number, of_site)
+        yield Linked(place, tuple(batch.headers))
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _point(path: Path, at: Path) -> None:
-    at.symlink_to(path)
+class _Batch:
+    """The directory while it is made."""
+
+    def __init__(self, place: Path, form: Form, *, is_shared: bool) -> None:
+        self.headers: dict[str, int] = {}
+        self._place = place
+        self._form = form
+        self._is_shared = is_shared
+
+    def put_site(self, number: int, chunks: Sequence[Chunk]) -> None:
+        site = self._place / f"{SITE}={number}"
+        site.mkdir(parents=True)
+        for chunk in chunks:
+            path = Path(chunk.path).absolute()
+            for part, piece in enumerate(pieces_of(path, chunk.header, self._form, chunk.is_file)):
+                self._put(path, piece, self._folder(site, piece.header), f"{chunk.cut}-{part}")
+
+    def _folder(self, site: Path, header: str) -> Path:
+        if not self._form.has_heads:
+            return site
+        folder = site / f"{HEAD}={self.headers.setdefault(header, len(self.headers))}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _put(self, path: Path, piece: Piece, folder: Path, name: str) -> None:
+        if not piece.is_as_it_is:
+            write_piece(path, piece, folder / f"{name}.txt")
+            return
+        at = folder / f"{name}{expanded_suffix(path.name) or '.txt'}"
+        if self._is_shared:
+            _put_there(path, at)
+        else:
+            at.symlink_to(path)
 
 
-def _put(path: Path, at: Path) -> None:
+def _put_there(path: Path, at: Path) -> None:
     try:
         os.link(path, at)
     except OSError:  # another file system, or one without such links
@@ -62,7 +107,7 @@ def _put(path: Path, at: Path) -> None:
 
 
 def read_lines(session: SparkSession, directory: Path, *, byte_count: int) -> DataFrame:
-    """Columns ``value`` and ``__site``.
+    """Columns ``value``, ``__site``, and ``__head`` where there are headers.
 
     Few lines are read by one task, and then grouped and ordered by the same task: without a
     shuffle a job takes half as long.

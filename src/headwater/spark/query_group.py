@@ -22,12 +22,13 @@ class QueryGroup(msgspec.Struct, frozen=True):
     numbers: Mapping[str, frozenset[int]]
     """For each query, by its id, the numbers of the sites that run it."""
 
-    def parser(self, chunks: Iterable[Chunk]) -> Parser:
-        """For these chunks. One need for each set of columns, however many queries share it."""
+    def parser(self, chunks: Iterable[Chunk], headers: tuple[str, ...] = ()) -> Parser:
+        """For these chunks and their headers. One need for each set of columns, however many
+        queries share it."""
         quote = quote_of(self.source)
         is_quote_free = bool(quote) and not has_text(chunks, quote)
         needs = {need_of(query): None for query in self.queries}
-        return Parser(self.source, tuple(needs), is_quote_free)
+        return Parser(self.source, tuple(needs), is_quote_free, headers)
 
     def sites_of(self, query: Query) -> frozenset[int]:
         return self.numbers[str(query.id)]

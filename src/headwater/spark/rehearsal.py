@@ -40,6 +40,8 @@ class RehearsedChunk(msgspec.Struct, frozen=True):
     cut: int
     path: Path
     bytes: int
+    header: str = ""
+    is_file: bool = False
 
 
 class RehearsedSite:

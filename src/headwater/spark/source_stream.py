@@ -50,6 +50,8 @@ COMMIT_RETRY_S = 1.0
 """While a site's disk is full its batch waits, and the others' batches behind it."""
 TROUBLE_S = 5.0
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0
+HEADERS_MAX = 64
+"""Headers of the files of a batch, over all its sites: Spark plans a layout for each."""
 STOP_S_MAX = 30.0
 """How long a stopped stream's last batch may take; Spark waits for the stream itself no longer than
 ``spark.sql.streaming.stopTimeout``."""
@@ -337,7 +339,9 @@ class SourceStream:
     ) -> tuple[list[SiteBatch], dict[str, Reader]]:
         sites = self._sites()
         installed = self._queries(self.source)
-        batches, readers = [], {}
+        batches: list[SiteBatch] = []
+        readers: dict[str, Reader] = {}
+        headers: set[str] = set()
         for site, cut in cuts.items():
             inbox = sites.get(site)
             try:
@@ -348,6 +352,9 @@ class SourceStream:
             except Exception as error:
                 self._leave_for_a_while(site, error)
                 continue
+            headers |= {chunk.header for chunk in batch.chunks}
+            if batches and len(headers) > HEADERS_MAX:
+                break  # the other sites' cuts come with the next offer
             if batch.chunks:
                 batches.append(batch)
         return batches, readers

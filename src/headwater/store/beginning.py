@@ -24,6 +24,11 @@ class Beginning:
     def __init__(self, start: Start) -> None:
         self._start = start
 
+    @property
+    def is_at_end(self) -> bool:
+        """What is there when the source begins is not ours."""
+        return self._start is Start.END
+
     def is_old(self, found: Found, listing: Listing, places: Places) -> bool:
         """Whether a file that is met for the first time is begun at its end."""
         return self._start is Start.END and places.is_old(found, listing)
@@ -32,7 +37,11 @@ class Beginning:
         """The file was there when the source began."""
         size = look.found.size
         file = msgspec.structs.replace(
-            look.file, checked=True, size_seen=size, modified_ns=look.found.modified_ns
+            look.file,
+            checked=True,
+            size_seen=size,
+            modified_ns=look.found.modified_ns,
+            packed_size=look.found.packed_size,
         )
         try:
             look.file = at_end(file, look.read_at, size) if self._start is Start.END else file

@@ -18,6 +18,10 @@ class Chunk(msgspec.Struct, frozen=True):
     poll_s: float
     is_doubtful: bool = False
     """Its lines may have been read before, in another file."""
+    header: str = ""
+    """The line in that file that names the columns of these lines; empty: there is none."""
+    is_file: bool = False
+    """It is a whole file, as it was found, and not lines that were cut from one."""
 
 
 class NewCut(msgspec.Struct, frozen=True):
@@ -32,9 +36,11 @@ class NewCut(msgspec.Struct, frozen=True):
     spooled_bytes: int
     """What it takes of the spool's bound; 0 for a link or a path."""
     is_doubtful: bool = False
-    """See ``Chunk``."""
+    header: str = ""
+    """See ``Chunk``, as of ``is_doubtful``."""
 
     def row(self, poll_s: float) -> tuple[object, ...]:
         """What the manifest keeps of it, but for its number."""
         extent = (self.origin, self.first_byte, self.end_byte)
-        return (*extent, poll_s, self.chunk, self.bytes, self.spooled_bytes, self.is_doubtful)
+        spooled = (self.chunk, self.bytes, self.spooled_bytes, self.is_doubtful)
+        return (*extent, poll_s, *spooled, self.header)

@@ -55,9 +55,7 @@ class ClosedFiles:
         same = {
             key: place.name
             for place in self._closed
-            for key in Glob(Path(place.directory), place.pattern, disk=disk, compressed=True)
-            .look()
-            .matching
+            for key in Glob(Path(place.directory), place.pattern, disk=disk).look().matching
         }
         for key, found in list(listing.matching.items()):
             path = found.path

@@ -165,5 +165,7 @@ CUBE_SCHEMA = Schema(
         ),
         # Cuts of what may have been read before, in another file.
         ("""ALTER TABLE cuts ADD COLUMN is_doubtful INTEGER NOT NULL DEFAULT 0""",),
+        # The line that names the columns of a cut's lines.
+        ("""ALTER TABLE cuts ADD COLUMN header TEXT NOT NULL DEFAULT ''""",),
     ),
 )

@@ -31,6 +31,9 @@ from headwater.store.spool import Spool, held_name
 
 PENDING_BYTES_MAX = 64 << 20
 PENDING_COUNT_MAX = 1_000
+HEADERS_MAX = 16
+"""Headers of files in one batch of a site: Spark plans a layout for each; further ones come with
+the next batch."""
 NEVER_S = -1e18
 REMOVE = "; remove the streams of this source, and run them again"
 
@@ -178,8 +181,8 @@ class CutLog:
             if after >= state.last_cut:  # asked four times a second, of every site
                 return []
             rows = self._manifest.all(
-                "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful FROM cuts "
-                "WHERE source = ? AND cut > ? AND chunk IS NOT NULL ORDER BY cut LIMIT ?",
+                "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful, header, spooled_bytes "
+                "FROM cuts WHERE source = ? AND cut > ? AND chunk IS NOT NULL ORDER BY cut LIMIT ?",
                 (state.id, after, count_max),
             )
         return self._bounded(state, rows, bytes_max)
@@ -187,14 +190,21 @@ class CutLog:
     def _bounded(self, state: SourceState, rows: list[Row], bytes_max: int) -> list[Chunk]:
         chunks: list[Chunk] = []
         total = 0
-        for cut, chunk, count, origin, poll_s, is_doubtful in rows:
+        headers: set[str] = set()
+        for cut, chunk, count, origin, poll_s, is_doubtful, header, spooled in rows:
             if chunks and (total + count > bytes_max or chunks[0].is_doubtful != is_doubtful):
+                break
+            headers.add(header)
+            if len(headers) > HEADERS_MAX:
                 break
             path = self.spool.directory / chunk
             if not self._is_there(path, count):
                 self._lose(state, cut, chunk, f"{path} has vanished from the spool")
                 continue
-            chunks.append(Chunk(cut, path, count, origin, poll_s, bool(is_doubtful)))
+            is_file = not spooled and bool(count)
+            chunks.append(
+                Chunk(cut, path, count, origin, poll_s, bool(is_doubtful), header, is_file)
+            )
             total += count
         return chunks
 
@@ -296,7 +306,7 @@ class CutLog:
             last = state.last_cut + len(cuts)
             numbered = enumerate(cuts, start=state.last_cut + 1)
             self._manifest.run_many(
-                "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO cuts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 ((state.id, number, *cut.row(poll_s)) for number, cut in numbered),
             )
             self._manifest.run(

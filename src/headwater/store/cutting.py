@@ -5,13 +5,22 @@ from __future__ import annotations
 import msgspec
 
 from headwater.errors import StoreError
+from headwater.reading.form import Form
+from headwater.reading.headers import (
+    HEADER_BYTES_MAX,
+    UTF8_MARK,
+    fields_before,
+    fields_line_in,
+    header_of,
+    line_at,
+)
 from headwater.store.chunk import NewCut
 from headwater.store.disk import explained
 from headwater.store.followed_file import Followed, extended
 from headwater.store.identity import ReadAt
 from headwater.store.poll import FollowConfig
 from headwater.store.spool import Spool
-from headwater.store.whole_lines import whole_lines
+from headwater.store.whole_lines import Stretch, whole_lines
 
 
 class Reading(msgspec.Struct):
@@ -27,39 +36,54 @@ class Reading(msgspec.Struct):
 class Cutter:
     """Cuts chunks for one poll. Nothing counts until the poll registers it."""
 
-    def __init__(self, spool: Spool, config: FollowConfig, *, stem: str) -> None:
+    def __init__(
+        self, spool: Spool, config: FollowConfig, *, stem: str, form: Form | None = None
+    ) -> None:
         self.stalled = ""
         """Why no more can be cut in this poll, for people."""
         self.bytes = 0
         self._spool = spool
         self._config = config
         self._stem = stem
+        self._form = form or Form()
 
     def read_on(self, reading: Reading, read_at: ReadAt, size: int) -> None:
         """Cut what lies between the position and ``size``. Raises ``OSError`` of the source; the
         caller then discards what was cut so far."""
+        header = ""
+        if self._form.has_header:
+            header = header_of(read_at(HEADER_BYTES_MAX, 0), self._form)
         while not reading.is_behind and reading.file.position < size:
             position = reading.file.position
             block = read_at(min(self._config.cut_bytes_max, size - position), position)
             is_doubtful = position < reading.file.doubtful
             if is_doubtful:
                 block = _lines_before(block, reading.file.doubtful - position)
+            if self._form.has_fields_lines:
+                block = self._below_one_header(reading, read_at, block)
+                header = reading.file.fields
             stretch = whole_lines(
                 block,
                 line_bytes_max=self._config.line_bytes_max,
                 skipping=reading.file.skipping,
             )
+            if stretch.consumed == 0 and reading.file.packed and position + len(block) == size:
+                stretch = _last_line(block)
             if stretch.consumed == 0:
                 break
             if stretch.kept:
                 pieces = [memoryview(block)[start:end] for start, end in stretch.kept]
-                chunk = self._write(pieces, stretch.kept_bytes)
+                if position == 0 and not stretch.kept[0][0] and block.startswith(UTF8_MARK):
+                    pieces[0] = pieces[0][len(UTF8_MARK) :]
+                chunk = self._write(pieces, sum(map(len, pieces)))
                 if chunk is None:
                     reading.is_behind = True
                     break
                 end = position + stretch.consumed
-                count = stretch.kept_bytes
-                cut = NewCut(reading.file.path, position, end, chunk, count, count, is_doubtful)
+                count = sum(map(len, pieces))
+                cut = NewCut(
+                    reading.file.path, position, end, chunk, count, count, is_doubtful, header
+                )
                 reading.cuts.append(cut)
             reading.skipped_lines += stretch.skipped_lines
             reading.file = msgspec.structs.replace(
@@ -67,6 +91,19 @@ class Cutter:
                 print=extended(reading.file.print, memoryview(block)[: stretch.consumed]),
                 skipping=stretch.skipping,
             )
+
+    def _below_one_header(self, reading: Reading, read_at: ReadAt, block: bytes) -> bytes:
+        """The block up to where the columns change; ``fields`` is then what names those in it."""
+        position, known = reading.file.position, reading.file.fields
+        if not known and position:
+            known = fields_before(read_at, position)
+        at = fields_line_in(block)
+        if at == 0 and b"\n" in block:
+            known = line_at(block, 0)
+        while 0 <= at < len(block) and line_at(block, at) == known:
+            at = fields_line_in(block, at + 1)
+        reading.file = msgspec.structs.replace(reading.file, fields=known)
+        return block[:at] if at > 0 else block
 
     def _write(self, pieces: list[memoryview], count: int) -> str | None:
         """A chunk's name, or None when there is no room for it now."""
@@ -88,6 +125,11 @@ class Cutter:
         freed = sum(cut.spooled_bytes for cut in cuts)
         self.bytes -= freed
         self._spool.remove((cut.chunk for cut in cuts), bytes_freed=freed)
+
+
+def _last_line(block: bytes) -> Stretch:
+    """A compressed file is complete, and so is a last line without an end."""
+    return Stretch(((0, len(block)),), len(block), 0, skipping=False)
 
 
 def _lines_before(block: bytes, count: int) -> bytes:

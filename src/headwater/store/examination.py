@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 
 import msgspec
 
@@ -29,14 +29,27 @@ class Examination:
         before_ns = settled_before_ns()
         try:
             status = self._files.open_files.look(file.key, path)
+            found = self._found(file, listed, status)
         except FileNotFoundError:
             return None
         except OSError as error:
             round_.refused[path] = reason_of(error)
             return None
-        found = found_at(path, status, is_link=listed.is_link)
         settled = max(found.changed_ns, found.modified_ns) < before_ns
-        return Look(file, found, self._files.open_files.reader(file.key, path), settled)
+        reader = self._files.open_files.reader(file.key, path, listed.packed)
+        return Look(file, found, reader, settled)
+
+    def _found(self, file: Followed, listed: Found, status: os.stat_result) -> Found:
+        """As it is now; of a compressed one, what the listing says that it holds."""
+        found = found_at(listed.path, status, is_link=listed.is_link)
+        if not listed.packed:
+            return msgspec.structs.replace(found, packed="")
+        if listed.packed_size:
+            return listed
+        size = self._files.open_files.content_size(file.key, listed.path, listed.packed)
+        return msgspec.structs.replace(
+            found, packed=listed.packed, size=size, packed_size=status.st_size
+        )
 
     def examine(
         self,
@@ -73,6 +86,8 @@ class Examination:
             unproven=False,
             waits=changed.waits and look.found.size > 0,
             modified_ns=look.found.modified_ns,
+            packed=look.found.packed,
+            packed_size=look.found.packed_size,
             place=listing.listed.get(os.path.dirname(listed.path), file.place),
         )
         round_.looks[file.id] = look

@@ -58,7 +58,9 @@ class FileTable:
 
     def meet(self, found: Found, listing: Listing) -> Followed:
         place = listing.listed.get(os.path.dirname(found.path), 0)
-        file = Followed(self.next_id(), found.device, found.inode, found.path, place=place)
+        file = Followed(
+            self.next_id(), found.device, found.inode, found.path, place=place, packed=found.packed
+        )
         self._files[file.id] = file
         self._by_key[file.key] = file.id
         return file
@@ -90,7 +92,7 @@ class FileTable:
         return str(self.held_path(file.id)) if file.held else file.path
 
     def reader(self, file: Followed) -> ReadAt:
-        return self.open_files.reader(file.key, self.path_to(file))
+        return self.open_files.reader(file.key, self.path_to(file), file.packed)
 
     def is_alive(self, file: Followed) -> bool:
         """A handle or a link leads to it, also when it is in no directory any more."""

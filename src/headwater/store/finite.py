@@ -13,9 +13,13 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from headwater.errors import DiskFull
+from headwater.reading.expand import Damaged, Incomplete, head_of
+from headwater.reading.form import Form
+from headwater.reading.headers import HEADER_BYTES_MAX, header_of
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
 from headwater.store.directories import Reach, leads_nowhere, reason_of
@@ -40,13 +44,13 @@ class FiniteInput:
         disk: Disk | None = None,
         closed: Closed | None = None,
         reach: Reach | None = None,
+        form: Form | None = None,
     ) -> None:
+        self._form = form or Form()
         self.source = source
         self._cuts = cuts
         self._disk = disk or cuts.disk
-        self._glob = Glob(
-            directory, pattern, disk=self._disk, compressed=True, closed=closed, reach=reach
-        )
+        self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
         self._state = cuts.open_source(source, ends=True)
         self._refused: dict[str, str] = {}
         """As it was when the files were registered, in this process: nothing is looked at later."""
@@ -113,7 +117,7 @@ class FiniteInput:
 
     def _offer(self, file: Found, offer: _Offer) -> None:
         try:
-            self._disk.close(self._disk.open(file.path))
+            header = self._header(file)
         except PermissionError as error:
             offer.refused[file.path] = reason_of(error)
             offer.lost.append(file)
@@ -122,7 +126,20 @@ class FiniteInput:
             offer.why_not = f"{file.path}: {reason_of(error)}"
             return
         chunk = self._chunk(file)
-        offer.cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0))
+        offer.cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0, header=header))
+
+    def _header(self, file: Found) -> str:
+        """Of a file that can be opened. One that can't be expanded is left to whoever reads it."""
+        handle = self._disk.open(file.path)
+        try:
+            if not self._form.has_heads:
+                return ""
+            with contextlib.suppress(Incomplete, Damaged):
+                read_at = partial(self._disk.read_at, handle)
+                return header_of(head_of(read_at, file.path, HEADER_BYTES_MAX), self._form)
+            return ""
+        finally:
+            self._disk.close(handle)
 
     def _chunk(self, file: Found) -> str:
         """A link of our own to this very file, or its path; both end as its name does, which tells

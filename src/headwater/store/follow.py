@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from headwater.errors import DiskFull, StoreBroken, StoreError
+from headwater.reading.form import Form
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
 from headwater.store.cutting import Cutter, Reading
@@ -48,14 +49,14 @@ class LogFollower:
         disk: Disk | None = None,
         closed: Closed | None = None,
         reach: Reach | None = None,
+        form: Form | None = None,
     ) -> None:
+        self._form = form
         self.source = source
         self._cuts = cuts
         self._config = config or FollowConfig()
         self._disk = disk or cuts.disk
-        self._glob = Glob(
-            directory, pattern, disk=self._disk, compressed=False, closed=closed, reach=reach
-        )
+        self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
         self._state = cuts.open_source(source)
         self._watch = Watch(
             cuts.files(self._state),
@@ -79,7 +80,7 @@ class LogFollower:
                 return self._not_begun(listing, now_s=now_s)
             round_ = self._watch.begin(listing, now_s=now_s)
         stem = f"{self._state.id}-{self._state.last_cut + 1:09d}"
-        cutter = Cutter(self._cuts.spool, self._config, stem=stem)
+        cutter = Cutter(self._cuts.spool, self._config, stem=stem, form=self._form)
         readings = self._read(round_, cutter)
         self._watch.give_up_orphans(round_)
         self._hold(round_)

@@ -44,6 +44,10 @@ class Followed(msgspec.Struct, frozen=True):
     size_seen: int = 0
     modified_ns: int = 0
     """Its time of change when it was last looked at."""
+    packed: str = ""
+    """How it is compressed; positions and sizes are those of what it holds. Empty: it is not."""
+    packed_size: int = 0
+    """Its own size when it was last looked at, if it is compressed."""
     place: int = 0
     """The device of the directory in which it was last seen; 0: not known."""
     unopened: int = 0
@@ -54,6 +58,9 @@ class Followed(msgspec.Struct, frozen=True):
     succeeded: bool = False
     """All of its bytes are in a file that goes on from it: nothing of them can be lost any more,
     and nothing else may go on from it."""
+    fields: str = ""
+    """The newest line before the position that names columns; empty: there is none, or it is to be
+    looked for."""
     departed_s: float | None = None
     """Since when it is gone; it is remembered for a while, in case that it comes back."""
 
@@ -92,7 +99,7 @@ def begun_anew(file: Followed, read_at: ReadAt, *, size: int, common: int) -> Fo
     rungs = tuple(rung for rung in file.print.rungs if rung[0] <= end)
     print_ = msgspec.structs.replace(take_print(read_at, end), rungs=rungs)
     return msgspec.structs.replace(
-        file, print=print_, skipping=False, checked=False, size_seen=size, doubtful=0
+        file, print=print_, skipping=False, checked=False, size_seen=size, doubtful=0, fields=""
     )
 
 

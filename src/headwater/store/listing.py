@@ -32,7 +32,6 @@ from headwater.store.disk import Disk
 
 FILES_MAX = 100_000
 """Of one source; beyond it the rest is left alone, said to be, and never taken for read."""
-NOT_FOLLOWED = "compressed: a growing log is followed as plain text"
 NOT_EXPANDED = WHY_LEFT_ALONE
 
 
@@ -48,10 +47,18 @@ class Found(msgspec.Struct, frozen=True):
     changed_ns: int
     is_link: bool = False
     """The path is a symbolic link, so the file may lie in another file system."""
+    packed: str = ""
+    """How it is compressed: one of ``plan.compressed.EXPANDED``; empty: it is not."""
+    packed_size: int = 0
+    """Its own size, where ``size`` is that of what it holds."""
 
     @property
     def key(self) -> tuple[int, int]:
         return (self.device, self.inode)
+
+
+Archive = tuple[int, int, int]
+"""Inode, size and time of a compressed file."""
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -69,6 +76,8 @@ class Listing(msgspec.Struct, frozen=True):
     """Directories of which some entry could not be looked at, or was one too many."""
     dangling: set[str] = set()
     """Matching links that lead nowhere at the moment."""
+    old_archives: set[Archive] = set()
+    """Compressed files that were there before (``archives``)."""
 
     @property
     def is_whole(self) -> bool:
@@ -109,7 +118,6 @@ class Glob:
         pattern: str,
         *,
         disk: Disk,
-        compressed: bool,
         closed: Closed | None = None,
         reach: Reach | None = None,
     ) -> None:
@@ -118,7 +126,6 @@ class Glob:
         self.directory = directory
         self.pattern = pattern
         self._disk = disk
-        self._compressed = compressed
         self._closed = closed
         relative = _relative(directory, pattern)
         self._parts, self._name = relative.parent.parts, relative.name
@@ -173,17 +180,14 @@ class Glob:
 
     def _take_neighbour(self, entry: os.DirEntry[str], listing: Listing) -> None:
         try:
-            if not is_compressed(entry.name) and entry.is_file(follow_symlinks=False):
+            is_plain = not is_compressed(entry.name) or bool(expanded_suffix(entry.name))
+            if is_plain and entry.is_file(follow_symlinks=False):
                 listing.neighbours.setdefault(entry.inode(), []).append(entry.path)
         except OSError:
             return
 
     def _why_left_alone(self, name: str) -> str:
-        if not is_compressed(name):
-            return ""
-        if not self._compressed:
-            return NOT_FOLLOWED
-        return "" if expanded_suffix(name) else NOT_EXPANDED
+        return NOT_EXPANDED if is_compressed(name) and not expanded_suffix(name) else ""
 
     def _take_unseen(self, directory: str, path: str, error: OSError, listing: Listing) -> None:
         if not leads_nowhere(error):
@@ -222,6 +226,7 @@ def found_at(path: str, status: os.stat_result, *, is_link: bool = False) -> Fou
         status.st_mtime_ns,
         status.st_ctime_ns,
         is_link,
+        expanded_suffix(path),
     )
 
 

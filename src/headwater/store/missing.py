@@ -24,6 +24,7 @@ from headwater.store.examination import Examination
 from headwater.store.file_table import FileTable
 from headwater.store.followed_file import Followed
 from headwater.store.formers import Formers, is_comparable
+from headwater.store.identity import HEAD_BYTES
 from headwater.store.listing import Found, Listing, found_at
 from headwater.store.poll import FollowConfig
 from headwater.store.poll_round import Look, Round
@@ -122,8 +123,8 @@ class Missing:
             return _is_as_listed(file, found)
         open_files = self._files.open_files
         try:
-            size = open_files.look(file.key, found.path).st_size
-            if file.print.is_in(open_files.reader(file.key, found.path), size):
+            size = open_files.content_size(file.key, found.path, file.packed)
+            if file.print.is_in(open_files.reader(file.key, found.path, file.packed), size):
                 return True
         except FileNotFoundError:
             pass
@@ -164,12 +165,24 @@ class Missing:
             except OSError:
                 continue
             found = found_at(path, status)
-            left = (file for file in round_.departed if is_comparable(file))
-            is_long_enough = any(file.position <= found.size for file in left)
-            if is_long_enough and self._files.at(found.key) is None:
+            if self._files.at(found.key) is None and self._may_hold(found, departed):
                 file = self._files.meet(found, listing)
                 look = self._examination.open(file, found, Round(round_.now_s))
                 self._take_if_continued(file, look, formers, originals, round_)
+
+    def _may_hold(self, found: Found, departed: list[Followed]) -> bool:
+        """Whether it is long enough for what was read of one that has left; a compressed one begins
+        with it, which is cheaper to find out than how much it holds."""
+        if not found.packed:
+            return any(file.position <= found.size for file in departed)
+        open_files = self._files.open_files
+        try:
+            head = open_files.reader(found.key, found.path, found.packed)(HEAD_BYTES, 0)
+        except OSError:
+            return False
+        finally:
+            open_files.close(found.key)
+        return any(head.startswith(file.print.head) for file in departed)
 
     def _take_if_continued(
         self,
@@ -188,7 +201,10 @@ class Missing:
             self._files.drop(file.id)
             return
         verdict.enter(look, formers, round_)
-        look.file = msgspec.structs.replace(look.file, size_seen=look.found.size)
+        found = look.found
+        look.file = msgspec.structs.replace(
+            look.file, size_seen=found.size, packed=found.packed, packed_size=found.packed_size
+        )
         self._files.moved_s[file.id] = round_.now_s
         round_.looks[file.id] = look
         originals.add(original_of(look))
@@ -209,4 +225,4 @@ def _is_as_listed(file: Followed, found: Found) -> bool:
 
 def _unlisted(file: Followed, path: str) -> Found:
     """Where to look for a file of whose size no listing says anything."""
-    return Found(path, file.device, file.inode, file.position, 0, 0)
+    return Found(path, file.device, file.inode, file.position, 0, 0, packed=file.packed)

@@ -15,6 +15,7 @@ import os
 from collections import OrderedDict
 
 from headwater.store.disk import Disk
+from headwater.store.expansions import Expansions
 from headwater.store.identity import ReadAt
 
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE)
@@ -28,6 +29,7 @@ class OpenFiles:
 
     def __init__(self, disk: Disk, *, held_files_max: int) -> None:
         self.orphans: set[Key] = set()
+        self.expansions = Expansions()
         self._disk = disk
         self._held_files_max = held_files_max
         self._handles: OrderedDict[Key, int] = OrderedDict()
@@ -54,11 +56,29 @@ class OpenFiles:
         to another one by now."""
         return self._disk.stat_open(self._handle(key, path))
 
-    def reader(self, key: Key, path: str) -> ReadAt:
-        def read_at(count: int, offset: int) -> bytes:
+    def reader(self, key: Key, path: str, packed: str = "") -> ReadAt:
+        """Of what the file holds; ``packed`` says how it is compressed."""
+
+        def raw(count: int, offset: int) -> bytes:
             return self._read_fully(self._handle(key, path), count, offset)
 
-        return read_at
+        def read_at(count: int, offset: int) -> bytes:
+            stamp = self._stamp(key, path)
+            return self.expansions.of(key, raw, packed=packed, stamp=stamp).read_at(count, offset)
+
+        return read_at if packed else raw
+
+    def content_size(self, key: Key, path: str, packed: str) -> int:
+        """How much the file holds, if it is compressed by reading all of it. Raises ``OSError``,
+        also where it does not come to its end."""
+        if not packed:
+            return self.look(key, path).st_size
+        raw = self.reader(key, path)
+        return self.expansions.size(key, raw, packed=packed, stamp=self._stamp(key, path))
+
+    def _stamp(self, key: Key, path: str) -> tuple[int, int]:
+        status = self.look(key, path)
+        return (status.st_size, status.st_mtime_ns)
 
     def _handle(self, key: Key, path: str) -> int:
         handle = self._handles.get(key)
@@ -108,6 +128,7 @@ class OpenFiles:
     def close(self, key: Key) -> None:
         self.orphans.discard(key)
         self._proven.discard(key)
+        self.expansions.close(key)
         handle = self._handles.pop(key, None)
         if handle is not None:
             with contextlib.suppress(OSError):

@@ -18,12 +18,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from headwater.store.listing import Found, Listing, is_text
+from headwater.store.listing import Archive, Found, Listing, is_text
 
 DEVICES_MAX = 1_000
 """Device numbers that are remembered; the oldest are forgotten first."""
 UNSEEN_MAX = 10_000
 """Places that could not be looked at when the source began; further ones count as new."""
+ARCHIVES_MAX = 10_000
+"""Compressed files that were there before, the newest ones; others are read as new."""
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -32,6 +34,8 @@ class Places(msgspec.Struct, frozen=True):
     devices: tuple[int, ...] = ()
     unseen: frozenset[str] = frozenset()
     """Directories and files that were there, unread, when the source began."""
+    archives: frozenset[Archive] = frozenset()
+    """Compressed files that were there before."""
 
     def is_old(self, found: Found, listing: Listing) -> bool:
         """Whether a file that is met for the first time was there before."""
@@ -49,11 +53,14 @@ class Places(msgspec.Struct, frozen=True):
         roots = self.unseen | fresh
         unseen = {path for path in self.unseen if _is_below(path, listing.unlisted)}
         unseen |= {path for path in listing.unlisted if _is_below(path, roots)}
-        return _bounded([*self.devices, *_devices(listing)], unseen)
+        archives = listing.old_archives
+        if not listing.is_whole:  # what is out of sight may come back
+            archives = archives | self.archives
+        return _bounded([*self.devices, *_devices(listing)], unseen, archives)
 
 
 def at_begin(listing: Listing) -> Places:
-    return _bounded(_devices(listing), set(listing.unlisted))
+    return _bounded(_devices(listing), set(listing.unlisted), listing.old_archives)
 
 
 def _devices(listing: Listing) -> list[int]:
@@ -61,9 +68,11 @@ def _devices(listing: Listing) -> list[int]:
     return sorted(links.union(listing.listed.values()))
 
 
-def _bounded(devices: Iterable[int], unseen: set[str]) -> Places:
+def _bounded(devices: Iterable[int], unseen: set[str], archives: Iterable[Archive]) -> Places:
     kept = sorted(path for path in unseen if is_text(path))[:UNSEEN_MAX]
-    return Places(tuple(dict.fromkeys(devices))[-DEVICES_MAX:], frozenset(kept))
+    newest = sorted(archives, key=lambda one: one[2])[-ARCHIVES_MAX:]
+    known = tuple(dict.fromkeys(devices))[-DEVICES_MAX:]
+    return Places(known, frozenset(kept), frozenset(newest))
 
 
 def _is_below(path: str, places: Iterable[str]) -> bool:

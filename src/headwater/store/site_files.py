@@ -17,7 +17,7 @@ from headwater.store.listing import Found, Glob, Listing
 def look_below(folder: Path, pattern: str) -> Listing:
     """What a site's finite input would find now. Raises ``ConfigurationError`` where the pattern
     does not lie below the folder."""
-    return Glob(folder, pattern, disk=Disk(), compressed=True, reach=Reach([folder])).look()
+    return Glob(folder, pattern, disk=Disk(), reach=Reach([folder])).look()
 
 
 def found_below(folders: Iterable[Path], pattern: str) -> list[Found]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.store.archives import BEGUN_AFTER_ALL, Archives, archive
 from headwater.store.beginning import Beginning, as_listed, begun_old
 from headwater.store.copy_search import CopySearch
 from headwater.store.departed import Departed
@@ -59,6 +60,7 @@ class Watch:
             open_files=self.open_files,
             held=held,
         )
+        self._archives = Archives(self._files, self.open_files)
         self._copies = CopySearch(self._files.reader, self._departed, config)
         self._examination = Examination(self._files, self._copies)
         self._missing = Missing(
@@ -90,6 +92,7 @@ class Watch:
     def begin(self, listing: Listing, *, now_s: float) -> Round:
         """The first poll of a source: take the files that are there, all of them as originals."""
         self._files.clear()
+        self._archives.sort_out(listing, is_old=lambda _: self._beginning.is_at_end)
         round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
         round_.places = at_begin(listing)
         for found in listing.matching.values():
@@ -118,9 +121,12 @@ class Watch:
         Files that are in no listing come first, while their handles are still open.
         """
         self._copies.comparisons.begin_poll()
-        round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
-        round_.succeeded |= {file.id for file in self._files.values() if file.succeeded}
         places = self.places or at_begin(Listing({}, {}, {}, listing.listed))
+        late = self._sort_out_archives(listing, places)
+        round_ = Round(now_s, refused=dict(listing.refused), is_clean=listing.is_whole)
+        for path in late:
+            round_.tell(path, BEGUN_AFTER_ALL)
+        round_.succeeded |= {file.id for file in self._files.values() if file.succeeded}
         round_.places = places.after(listing)
         reasons = self._missing.search(listing, round_)
         for found in listing.matching.values():
@@ -132,6 +138,21 @@ class Watch:
         if round_.departed:
             self._missing.search_copies(listing, round_)
         return round_
+
+    def _sort_out_archives(self, listing: Listing, places: Places) -> list[str]:
+        """Gives those that turn out to have been there before only now."""
+        late = []
+
+        def is_old(found: Found) -> bool:
+            if archive(found) in places.archives:
+                return True
+            if not self._beginning.is_old(found, listing, places):
+                return False
+            late.append(found.path)
+            return True
+
+        self._archives.sort_out(listing, is_old=is_old)
+        return late
 
     def _look_at_listed(
         self, found: Found, listing: Listing, places: Places, round_: Round

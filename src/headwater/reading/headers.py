@@ -1,0 +1,63 @@
+"""The header that the lines of a chunk are below: found in the file that it was cut from.
+
+A chunk of a growing file begins anywhere, so whoever cuts it looks at the file's beginning, at most
+``HEADER_BYTES_MAX`` of it. In logs of the W3C's format the columns change in the middle of a file
+wherever a ``#Fields:`` line says so; such a line begins a chunk of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headwater.reading.form import Form
+
+HEADER_BYTES_MAX = 64 << 10
+"""A header that does not end by then is cut there: it will name no column of a sane source."""
+FIELDS_LINE = b"#Fields:"
+UTF8_MARK = b"\xef\xbb\xbf"
+"""A byte order mark at the beginning of a file belongs to no line."""
+
+ReadAt = Callable[[int, int], bytes]
+"""(count, offset) to bytes; fewer than asked for at the end of the file."""
+
+
+def header_of(head: bytes, form: Form) -> str:
+    """The header in the first bytes of a file; empty: it has none.
+
+    >>> header_of(b"\\xef\\xbb\\xbf\\r\\nts,domain\\r\\n1,a", Form(has_header=True))
+    'ts,domain'
+    >>> header_of(b"#Version: 1.0\\n#Fields: date time\\n1 2", Form(has_fields_lines=True))
+    '#Fields: date time'
+    """
+    head = head.removeprefix(UTF8_MARK)[:HEADER_BYTES_MAX]
+    if form.has_fields_lines:
+        at = fields_line_in(head)
+        return "" if at < 0 else line_at(head, at)
+    return line_at(head.lstrip(b"\r\n"), 0) if form.has_header else ""
+
+
+def fields_line_in(block: bytes, start: int = 0) -> int:
+    """Where the first line begins from ``start`` on that names columns, or -1."""
+    if start == 0 and block.startswith(FIELDS_LINE):
+        return 0
+    at = block.find(b"\n" + FIELDS_LINE, max(0, start - 1))
+    return at + 1 if at >= 0 else -1
+
+
+def line_at(block: bytes, at: int) -> str:
+    """The line that begins there, without its end."""
+    line = block[at : at + HEADER_BYTES_MAX]
+    ends = [end for end in (line.find(b"\n"), line.find(b"\r")) if end >= 0]
+    return line[: min(ends, default=len(line))].decode("utf-8", "replace")
+
+
+def fields_before(read_at: ReadAt, position: int) -> str:
+    """The newest line before ``position`` that names columns, as far as a look at the beginning and
+    at the end of what lies before it tells."""
+    start = max(0, position - HEADER_BYTES_MAX)
+    near = read_at(position - start, start)
+    at = near.rfind(b"\n" + FIELDS_LINE)
+    if at >= 0:
+        return line_at(near, at + 1)
+    head = read_at(min(position, HEADER_BYTES_MAX), 0)
+    return header_of(head, Form(has_fields_lines=True))
