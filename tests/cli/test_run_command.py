@@ -22,12 +22,13 @@ def running(stream: str) -> api.Installed:
     return api.Installed(stream, f"{stream}@fra#1", "fra", "2026-05-04T12:00:00Z", 2)
 
 
-def compared(stream: str, state: str) -> api.Compared:
+def compared(stream: str, state: api.Standing) -> api.Compared:
     text = f"CREATE STREAM {stream} AS\n{COUNT}"
-    if state == api.NEW:
+    if state == api.Standing.NEW:
         return api.Compared(stream, state, text)
+    former = text.replace("minute", "hour") if state == api.Standing.CHANGED else text
     return api.Compared(
-        stream, state, text, text.replace("minute", "hour") if state == api.CHANGED else text,
+        stream, state, text, former,
         (running(stream),), begins="with the window from 2026-05-04T13:00:00Z",
         results=(f"/fed/fra/state/results/{stream}",),
     )  # fmt: skip
@@ -36,7 +37,7 @@ def compared(stream: str, state: str) -> api.Compared:
 class Federation:
     """An agent of which only the answers to ``compare`` and ``run`` are known."""
 
-    def __init__(self, **states: str) -> None:
+    def __init__(self, **states: api.Standing) -> None:
         self._states = states
         self.installed: list[str] = []
         """The texts that were run."""
@@ -64,7 +65,7 @@ Run = Callable[..., tuple[int, str, str, Federation]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*options: str, **states: str) -> tuple[int, str, str, Federation]:
+    def run(*options: str, **states: api.Standing) -> tuple[int, str, str, Federation]:
         refused = states.pop("refused", "")
         federation = Federation(**states)
         federation.refused = {"b": refused}
@@ -88,7 +89,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
 
 
 def test_a_file_that_runs_as_it_is_changes_nothing(run: Run) -> None:
-    code, out, err, federation = run(a=api.SAME, b=api.SAME)
+    code, out, err, federation = run(a=api.Standing.SAME, b=api.Standing.SAME)
     assert (code, federation.installed) == (0, [])
     assert "a runs as it is written, as a@fra#1, and goes on" in err
     assert "nothing is changed" in err
@@ -97,7 +98,7 @@ def test_a_file_that_runs_as_it_is_changes_nothing(run: Run) -> None:
 
 def test_what_the_asked_agent_refuses_is_said_and_is_no_success(run: Run) -> None:
     reason = "not read here: refused at fra: the [policy] of fra does not let olga install it"
-    code, out, err, _ = run(a=api.NEW, b=api.NEW, refused=reason)
+    code, out, err, _ = run(a=api.Standing.NEW, b=api.Standing.NEW, refused=reason)
     assert code == run_command.EXIT_REFUSED_HERE
     assert f"b@fra#9 is installed, and the agent that took it refuses its part: {reason}" in err
     assert "a@fra#9 is installed" not in err
@@ -106,7 +107,7 @@ def test_what_the_asked_agent_refuses_is_said_and_is_no_success(run: Run) -> Non
 
 
 def test_what_has_changed_is_refused_where_nobody_can_be_asked(run: Run) -> None:
-    code, out, err, federation = run(a=api.SAME, b=api.CHANGED)
+    code, out, err, federation = run(a=api.Standing.SAME, b=api.Standing.CHANGED)
     assert (code, out, federation.installed) == (main.EXIT_REFUSED, "", [])
     assert "-SELECT count(*) AS n FROM s GROUP BY window(ts, '1 hour');" in err
     assert "+SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');" in err
@@ -118,7 +119,7 @@ def test_what_has_changed_is_refused_where_nobody_can_be_asked(run: Run) -> None
 
 
 def test_replace_installs_what_has_changed_and_only_that(run: Run) -> None:
-    code, out, err, federation = run("--replace", a=api.SAME, b=api.CHANGED)
+    code, out, err, federation = run("--replace", a=api.Standing.SAME, b=api.Standing.CHANGED)
     assert code == 0
     (text,) = federation.installed
     assert "CREATE STREAM b" in text
@@ -131,7 +132,7 @@ def test_replace_installs_what_has_changed_and_only_that(run: Run) -> None:
 
 
 def test_a_stream_that_was_added_to_a_file_comes_beside_the_others(run: Run) -> None:
-    code, out, err, federation = run(a=api.SAME, b=api.NEW)
+    code, out, err, federation = run(a=api.Standing.SAME, b=api.Standing.NEW)
     assert (code, len(federation.installed)) == (0, 1)
     assert "CREATE STREAM a" not in federation.installed[0]
     assert "has changed" not in err
@@ -143,13 +144,13 @@ def test_at_a_terminal_it_is_asked(
     run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, count: int
 ) -> None:
     answered(monkeypatch, answer)
-    ended, _, err, federation = run(a=api.CHANGED)
+    ended, _, err, federation = run(a=api.Standing.CHANGED)
     assert (ended, len(federation.installed)) == (code, count)
     assert ("nothing is changed" in err) == (answer == "n")
 
 
 def test_statements_that_may_not_be_read_are_not_shown() -> None:
-    hidden = api.Compared("a", api.CHANGED, "text", "", (running("a"),), begins="with x")
+    hidden = api.Compared("a", api.Standing.CHANGED, "text", "", (running("a"),), begins="with x")
     text = run_command.difference(hidden, "f.sql")
     assert "you may not read this stream" in text
     assert "---" not in text

@@ -132,6 +132,21 @@ def test_streams_and_sites_and_why_describe_what_runs(
     assert why["expected"] == 1
 
 
+def test_a_file_that_runs_goes_on_and_a_changed_one_is_not_replaced_unasked(
+    headwater: CommandLine, federation: Path, answers: list[dict[str, Any]]
+) -> None:
+    (before,) = headwater("streams")
+    (again,) = headwater("run", federation / "pages.sql")
+    assert (again["id"], again["change"]) == (before["id"], "unchanged")
+    changed = federation / "changed.sql"
+    changed.write_text(SQL.replace("AS n", "AS views"))
+    done = headwater.run("run", changed)
+    assert done.returncode == 2
+    assert "+SELECT page, count(*) AS views" in done.stderr
+    assert "headwater run --replace" in done.stderr
+    assert headwater("streams")[0]["id"] == before["id"]
+
+
 def test_any_agent_takes_questions_and_points_to_the_root(
     headwater: CommandLine, answers: list[dict[str, Any]]
 ) -> None:
@@ -192,6 +207,25 @@ def test_a_second_up_of_the_same_directory_starts_nothing_and_says_so(
     assert done.returncode == 0, done.stderr
     assert "agents run already" in done.stderr
     assert running(federation).pids == before
+
+
+def test_an_agent_that_was_started_by_hand_is_found(
+    headwater: CommandLine, federation: Path
+) -> None:
+    former = running(federation).pids["relay1"]
+    os.kill(former, signal.SIGTERM)
+    deadline_s = time.monotonic() + COMMAND_S_MAX
+    while _runs(former) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    by_hand = headwater.start("agent", "--config", federation / "relay1" / "agent.toml")
+    with by_hand:
+        while "relay1" not in running(federation).pids and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        assert running(federation).pids["relay1"] == by_hand.pid
+        done = headwater.run("up", federation)
+        assert f"relay1 runs already (process {by_hand.pid}) and is left alone" in done.stderr
+        by_hand.terminate()
+    headwater("up", federation)
 
 
 def test_an_agent_outlives_its_jvm_and_says_how_it_died(

@@ -266,6 +266,7 @@ class Story:
             await remove_stream(ask, "brief", home.signature)
             for name, payload in (
                 (api.EXPLAIN, {"text": STREAMS}),
+                (api.COMPARE, {"text": STREAMS}),
                 (api.STREAMS, {}),
                 (api.SITES, {}),
                 (api.ALARMS, {}),

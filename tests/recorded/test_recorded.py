@@ -59,6 +59,10 @@ def inventory(name: str) -> dict[str, Any]:
     return json.loads((HERE / name / "inventory.json").read_text())
 
 
+NOT_YET = {"compare"}
+"""Requests that came after the recording of this version, which stays: the next one has them."""
+
+
 @pytest.fixture(params=RECORDINGS)
 def recording(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -103,7 +107,8 @@ def test_a_recording_has_each_kind_of_message() -> None:
     assert wanted <= {line.kind for line in lines}, f"a kind of message is not recorded: {RECORD}"
     asked = {line.says.get("name", "") for line in lines if line.kind == "request"}
     requests = {v for k, v in vars(api).items() if k.isupper() and isinstance(v, str)}
-    assert asked - {""} == requests, f"a request is not recorded: {RECORD}"
+    assert requests - asked == NOT_YET, f"a request is not recorded: {RECORD}"
+    assert asked - {""} <= requests, "what was asked once can be asked"
 
 
 # What a later version makes of it

@@ -49,14 +49,14 @@ def _compared(
 ) -> api.Compared:
     words = words_of(wanted[0])
     if not live:
-        return api.Compared(wanted[0].stream, api.NEW, words)
+        return api.Compared(wanted[0].stream, api.Standing.NEW, words)
     former = words_of(live[0])
     if _meanings(runtime, words) == _meanings(runtime, former):
         running = tuple(installed(query) for query in live)
-        return api.Compared(wanted[0].stream, api.SAME, words, former, running)
+        return api.Compared(wanted[0].stream, api.Standing.SAME, words, former, running)
     return api.Compared(
         wanted[0].stream,
-        api.CHANGED,
+        api.Standing.CHANGED,
         words,
         former,
         tuple(installed(query) for query in live),

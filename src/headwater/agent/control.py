@@ -398,10 +398,10 @@ def _deaths(runtime: SiteRuntime, query: Query) -> tuple[Death, ...]:
 
 def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
     now_us = int(runtime.wall_s() * 1e6)
-    if text not in (api.NEWEST, api.LAST):
+    if text not in (api.NamedWindow.NEWEST, api.NamedWindow.LAST):
         return window_named(query, text, now_us=now_us)
     root = runtime.node.root(str(query.id))
-    if root is not None and text == api.NEWEST:
+    if root is not None and text == api.NamedWindow.NEWEST:
         found = newest_expected(root, now_s=runtime.now_s())
     else:
         found = root.progress().newest_answered if root is not None else None

@@ -6,6 +6,7 @@ them, for the agent that answers and for the command line that prints.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -22,14 +23,22 @@ STATEMENTS = "statements"
 ALARMS = "alarms"
 COMPARE = "compare"
 
-NEWEST = "newest"
-LAST = "last"
-"""Windows that have no number yet for whoever asks."""
 
-NEW = "new"
-SAME = "same"
-CHANGED = "changed"
-"""What a stream of a file is, beside those that run."""
+class NamedWindow(StrEnum):
+    """Windows whose number whoever asks does not know."""
+
+    NEWEST = "newest"
+    """The last that should have an answer by now."""
+    LAST = "last"
+    """The last that has one."""
+
+
+class Standing(StrEnum):
+    """What a stream of a file is, beside those that run."""
+
+    NEW = "new"
+    SAME = "same"
+    CHANGED = "changed"
 
 
 class PrepareRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,8 +76,7 @@ class Compared(msgspec.Struct, frozen=True):
     """One stream of a file, beside what runs under its name."""
 
     stream: str
-    state: str
-    """new, same, changed."""
+    state: Standing
     text: str
     """Its source and itself, as the file has them."""
     former_text: str = ""

@@ -172,11 +172,11 @@ def why(
     from headwater.agent import control_api as api
     from headwater.cli.reach import ask
 
-    if last and window != api.NEWEST:
+    if last and window != api.NamedWindow.NEWEST:
         raise ConfigurationError(
             f"why: wanted a window ({window}) or --last, got both; leave one out"
         )
-    request = api.WhyRequest(stream, api.LAST if last else window)
+    request = api.WhyRequest(stream, api.NamedWindow.LAST if last else window)
     reply = ask(federation, at, api.WHY, request, api.WhyReply)
     if chosen(output) is OutputFormat.TABLE:
         print_text(reply.text)

@@ -57,8 +57,8 @@ def run(
 
     text = read_sql(file)
     found = ask(federation, at, api.COMPARE, api.PrepareRequest(text), api.ComparedReply).streams
-    same = [one for one in found if one.state == api.SAME]
-    changed = [one for one in found if one.state == api.CHANGED]
+    same = [one for one in found if one.state == api.Standing.SAME]
+    changed = [one for one in found if one.state == api.Standing.CHANGED]
     for one in same:
         say(f"{one.stream} runs as it is written, as {_ids(one)}, and goes on")
     for one in changed:
@@ -67,7 +67,7 @@ def run(
         _ask_to_replace(changed, file)
     installed: Sequence[Installed] = ()
     if len(same) < len(found):
-        wanted = only_streams(text, [one.stream for one in found if one.state != api.SAME])
+        wanted = only_streams(text, [one.stream for one in found if one.state != api.Standing.SAME])
         reply = command(federation, at, lambda ask, sign: run_statements(ask, wanted, sign))
         installed = [_with_former(one, changed) for one in reply.installed]
     else:
