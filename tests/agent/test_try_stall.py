@@ -12,7 +12,6 @@ import pytest
 
 from headwater.agent import try_query
 from headwater.errors import HeadwaterError
-from headwater.spark.scanned import Scanned
 
 QUERY: Any = SimpleNamespace(id="q@root#1", root="root")
 
@@ -51,7 +50,7 @@ def wait(
     monkeypatch.setattr(try_query, "WORK_S_MAX", work_s_max)
     monkeypatch.setattr(try_query, "LOOK_EVERY_S", 0.0)
     asked = is_at_work if callable(is_at_work) else lambda: is_at_work
-    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=asked, scanned=Scanned)
+    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=asked, bytes_scanned=lambda: 0)
     federation: Any = Federation(looks=60, troubles=troubles)
     asyncio.run(try_query._until_ended(federation, [QUERY], spark, lambda _: None))
 
@@ -93,3 +92,23 @@ def test_looks_that_come_late_are_no_stall(monkeypatch: pytest.MonkeyPatch) -> N
     hours = itertools.count()
     monkeypatch.setattr(try_query.time, "monotonic", lambda: 3_600.0 * next(hours))
     wait(monkeypatch, is_at_work=False, work_s_max=1e6, looks=100)
+
+
+def test_what_spark_reads_is_shown_before_it_is_committed_and_never_too_much() -> None:
+    scanned = iter([1_000, 1_030, 1_500, 1_600, 1_610, 9_999])
+    scan = try_query._Scan(SimpleNamespace(bytes_scanned=lambda: next(scanned)))  # type: ignore[arg-type]
+    said = [
+        scan.added_to(try_query.Progress("reading", bytes_all=200, bytes_read=committed)).bytes_read
+        for committed in (0, 0, 0, 100, 100, 100)
+    ]
+    assert said == [0, 30, 200, 200, 200, 200], "other files were read beside it"
+
+
+def test_each_commit_begins_the_count_anew() -> None:
+    scanned = iter([0, 90, 100, 140])
+    scan = try_query._Scan(SimpleNamespace(bytes_scanned=lambda: next(scanned)))  # type: ignore[arg-type]
+    said = [
+        scan.added_to(try_query.Progress("reading", bytes_all=500, bytes_read=committed)).bytes_read
+        for committed in (0, 0, 100, 100)
+    ]
+    assert said == [0, 90, 100, 140]

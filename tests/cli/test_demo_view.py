@@ -147,6 +147,7 @@ def summary(*, is_equal: bool, final_count: int = 9, exact_count: int = 9) -> De
         90,
         is_equal,
         "" if is_equal else "window 4 differs",
+        unparsed_count=61,
     )
     return DemoSummary(
         (verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0,
@@ -167,6 +168,7 @@ def test_the_summary_says_what_was_saved_and_that_all_is_equal() -> None:
     assert good.is_good
     assert "400.0 kB crossed the network: 200 × less than the logs, 20 × less" in text
     assert "7 said who was missing" in text
+    assert "61 lines were malformed" in text
     assert "300.0 kB are summaries of records. The other 100.0 kB keep twelve sites" in text
     assert "every answer was exact, and equal to that of one Spark" in text
 

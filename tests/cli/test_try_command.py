@@ -23,7 +23,6 @@ from headwater.frontend.compile import compile_statements
 from headwater.root.envelope import LeftOut
 from headwater.spark import session
 from headwater.spark.bad_groups import Finished
-from headwater.spark.scanned import Scanned
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -305,7 +304,7 @@ def run_try(
     **computed: Any,
 ) -> int:
     """The command's exit code, where this is what the two ways of computing do."""
-    spark = SimpleNamespace(session=None, stop=lambda: None, scanned=Scanned)
+    spark = SimpleNamespace(session=None, stop=lambda: None, bytes_scanned=lambda: 0)
     monkeypatch.setattr(session, "start_session", lambda _, **__: spark)
     for name, compute in computed.items():
         monkeypatch.setattr(try_module, name, compute)

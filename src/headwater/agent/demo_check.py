@@ -65,6 +65,7 @@ def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVer
         row_count=sum(rows.num_rows for rows in answers.values() if rows is not None),
         is_equal=(found := _first_difference(answers, wanted)) is None,
         difference=found or "",
+        unparsed_count=max((envelope.tally.unparsed for envelope in envelopes), default=0),
     )
 
 

@@ -101,6 +101,8 @@ class StreamVerdict(msgspec.Struct, frozen=True):
     is_equal: bool
     difference: str = ""
     """Where the first difference is, when there is one."""
+    unparsed_count: int = 0
+    """Lines that its answers say were no records."""
 
 
 class DemoSummary(msgspec.Struct, frozen=True):

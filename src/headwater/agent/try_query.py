@@ -44,7 +44,6 @@ from headwater.root.envelope import Envelope, LeftOut
 from headwater.spark.bad_groups import Finished
 from headwater.spark.central import central_finished
 from headwater.spark.jvm_end import Cause
-from headwater.spark.scanned import Scanned
 from headwater.spark.session import RunningSpark, SparkConfig, start_session
 from headwater.store.disk import ScratchDisk
 from headwater.store.results import ResultsReader
@@ -186,13 +185,13 @@ def _shown_scan(
     """One job of Spark is all there is to see, so a thread looks how far that has read."""
     size = sum(found.size for found in found_below(folders, query.source.path))
     first = Progress(f"one Spark over all files: {query.id.name}", bytes_all=size)
-    is_over = threading.Event()
+    is_over, scan = threading.Event(), _Scan(spark)
 
     def look() -> None:
         while not is_over.wait(LOOK_EVERY_S):
-            show(_with_scan(first, spark.scanned()))
+            show(scan.added_to(first))
 
-    show(first)
+    show(scan.added_to(first))
     looking = threading.Thread(target=look, name="progress", daemon=True)
     looking.start()
     try:
@@ -202,14 +201,25 @@ def _shown_scan(
         looking.join()
 
 
-def _with_scan(committed: Progress, scanned: Scanned) -> Progress:
-    """What is read counts when it is committed; meanwhile it is shown as read. A file may be
-    read twice, or in smaller pieces than it has, so there is no more of it than there is."""
-    return msgspec.structs.replace(
-        committed,
-        bytes_read=min(committed.bytes_read + scanned.bytes, committed.bytes_all),
-        records=committed.records + scanned.lines,
-    )
+class _Scan:
+    """What Spark reads counts when it is committed; meanwhile it is shown as read."""
+
+    def __init__(self, spark: RunningSpark) -> None:
+        self._spark = spark
+        self._committed = -1
+        self._begun = 0
+        """What Spark had read at the newest commit."""
+        self._most = 0
+
+    def added_to(self, committed: Progress) -> Progress:
+        """A file may be read twice, and others are read beside it: never more than there is, and
+        never less than was said before."""
+        scanned = self._spark.bytes_scanned()
+        if committed.bytes_read != self._committed:
+            self._committed, self._begun = committed.bytes_read, scanned
+        now = committed.bytes_read + max(0, scanned - self._begun)
+        self._most = max(self._most, min(now, committed.bytes_all))
+        return msgspec.structs.replace(committed, bytes_read=self._most)
 
 
 def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
@@ -391,11 +401,11 @@ async def _until_ended(
     federation: Federation, queries: list[Query], spark: RunningSpark, show: Show
 ) -> None:
     roots = {query.root for query in queries}
-    last, moved_s, looks = Progress(""), time.monotonic(), 0
+    last, moved_s, looks, scan = Progress(""), time.monotonic(), 0, _Scan(spark)
     while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
         now = _progress(federation, roots)
         if now.bytes_read < now.bytes_all:
-            now = _with_scan(now, spark.scanned())
+            now = scan.added_to(now)
         show(now)
         if now != last:
             last, moved_s, looks = now, time.monotonic(), 0

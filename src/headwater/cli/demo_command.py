@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,9 @@ from headwater.cli.ending import ends_in_order
 from headwater.cli.output import console_on, log_warnings_only, print_text, say
 
 KEPT = Path("run/demo")
+LOOK_EVERY_S = 1.0
+ANSWER_LOOKS_MAX = 90
+"""For the first answers of the agents that ``--keep`` leaves; they come all the same."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,7 +42,7 @@ def demo(
     from headwater.agent.demo import run_demo
     from headwater.agent.kept_demo import refuse_taken
 
-    log_warnings_only()
+    log_warnings_only(errors_only=True)
     if keep:
         refuse_taken(into)
     logs = into / "logs" if keep else None
@@ -62,4 +66,19 @@ def _leave(directory: Path, logs: Path) -> None:
     reach.command(
         directory, None, lambda ask, signature: run_statements(ask, kept_sql(), signature)
     )
+    _await_answers(directory)
     print_text(what_to_ask(directory))
+
+
+def _await_answers(directory: Path) -> None:
+    """Whoever asks at once shall get something; on a slow machine they are told what is to come."""
+    from headwater.agent import control_api as api
+    from headwater.cli import reach
+
+    say("its agents read the logs …")
+    for _ in range(ANSWER_LOOKS_MAX):
+        reply = reach.ask(directory, None, api.STREAMS, None, api.StreamsReply)
+        if reply.streams and all(line.answered for line in reply.streams):
+            return
+        time.sleep(LOOK_EVERY_S)
+    say("they still read; answers come as they are read: headwater watch top_domains")

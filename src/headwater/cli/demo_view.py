@@ -171,6 +171,7 @@ def _closing_lines(summary: DemoSummary) -> tuple[str, ...]:
     """What one would tell a colleague, and what it is made of."""
     sent, raw = summary.sent_bytes, summary.raw_bytes
     rest = max(sent - summary.summaries_bytes, 0)
+    unparsed = max((stream.unparsed_count for stream in summary.streams), default=0)
     return (
         "",
         f"Twelve sites wrote {summary.record_count:,} records, {amount(raw)} of logs, and "
@@ -185,6 +186,7 @@ def _closing_lines(summary: DemoSummary) -> tuple[str, ...]:
         f"Of what was sent, {amount(summary.summaries_bytes)} are summaries of records. The other "
         f"{amount(rest)} keep twelve sites in four trees together (heartbeats, acknowledgements, "
         "states, frames), and would be as much if the sites wrote ten times more.",
+        f"{unparsed:,} lines were malformed, as some always are: counted, and in no answer.",
     )
 
 

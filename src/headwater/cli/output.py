@@ -99,14 +99,17 @@ def say(text: str) -> None:
     print(shown(text), file=sys.stderr, flush=True)
 
 
-def log_warnings_only() -> None:
-    """For commands whose own words are for people: what agents note for operators is left out."""
+def log_warnings_only(*, errors_only: bool = False) -> None:
+    """For commands whose own words are for people: what agents note for operators is left out.
+    ``errors_only``: warnings are, too, because they are part of the play."""
     import logging
 
     import structlog
 
     structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.ERROR if errors_only else logging.WARNING
+        ),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),

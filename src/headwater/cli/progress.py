@@ -76,8 +76,10 @@ def progress_text(progress: Progress, first: Progress, *, elapsed_s: float) -> s
         parts.append(f"{progress.records:,} records")
     read = progress.bytes_read - first.bytes_read
     if read > 0 and elapsed_s >= RATE_AFTER_S:
-        records_per_s = (progress.records - first.records) / elapsed_s
-        parts.append(f"{amount(read / elapsed_s)}/s, {records_per_s:,.0f} records/s")
+        parts.append(f"{amount(read / elapsed_s)}/s")
+    records = progress.records - first.records
+    if records > 0 and elapsed_s >= RATE_AFTER_S:
+        parts.append(f"{records / elapsed_s:,.0f} records/s")
     if progress.windows:
         parts.append(f"{progress.windows} answers")
     if progress.trouble:

@@ -248,12 +248,11 @@ def _computed(text: str, sites: Path, wanted: _Wanted) -> Computed:
 
 
 def _spark_config(wanted: _Wanted, directory: str, is_brief: bool) -> SparkConfig:
-    from headwater.spark.scanned import HEARTBEAT
     from headwater.spark.session import SparkConfig
 
     return SparkConfig(
         memory=wanted.heap, directory=directory, log=f"{directory}/spark.log",
-        is_brief=is_brief, settings=(HEARTBEAT,),
+        is_brief=is_brief,
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ from headwater.spark.done_within import done_within
 from headwater.spark.java import Java, find_java
 from headwater.spark.jvm import STOP_TIMEOUT_S, Began, Jvm, JvmIdentity, start_jvm
 from headwater.spark.jvm_end import JvmEnd
-from headwater.spark.scanned import Scanned, scanned_now
+from headwater.spark.scanned import bytes_scanned
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 MEANING = {
@@ -164,12 +164,12 @@ class RunningSpark:
         except (Py4JError, OSError):
             return False
 
-    def scanned(self) -> Scanned:
-        """What the jobs that run now have read so far; nothing where the JVM does not say."""
+    def bytes_scanned(self) -> int:
+        """Of files, since it started; 0 where the JVM does not say."""
         try:
-            return scanned_now(self.session)
+            return bytes_scanned(self.session)
         except (Py4JError, OSError):
-            return Scanned()
+            return 0
 
     def is_alive(self) -> bool:
         return self._jvm.process.poll() is None
