@@ -27,8 +27,12 @@ from headwater.store.site_files import found_below
 
 BLOCK_BYTES = 16 << 10
 """Lines that are taken side by side: a page or four of the disk, which it reads at once anyway."""
-LINES_FORMATS = frozenset({"csv", "tsv", "json", "regex"})
+LINES_FORMATS = frozenset(
+    {"csv", "tsv", "json", "regex", "fixed", "apache", "nginx", "syslog", "logfmt"}
+)
 """Each line is a record, wherever a block begins."""
+SEVERAL_LINES = ("multiline", "array")
+"""Options with which it is not."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -111,9 +115,11 @@ def _files(sources: Mapping[str, Query], folder: Path) -> list[_File]:
 
 def _can_be_cut(path: Path, source: Source) -> bool:
     """By what is known to be safe, so that a format of tomorrow is not cut by mistake."""
-    encoding = dict(source.options).get("encoding", "utf-8").lower()
+    options = dict(source.options)
+    encoding = options.get("encoding", "utf-8").lower()
     is_of_lines = str(source.format) in LINES_FORMATS and not encoding.startswith("utf-16")
-    return is_of_lines and not is_compressed(path.name)
+    is_over_several = any(options.get(name, "false").lower() == "true" for name in SEVERAL_LINES)
+    return is_of_lines and not is_over_several and not is_compressed(path.name)
 
 
 def _has_header(source: Source) -> bool:
