@@ -68,6 +68,7 @@ BRANCHING_MIN = 8
 COLLECT_EVERY = 100_000
 """Objects more than before, and Python looks for cycles among them; its own figure is 700."""
 READING = "reading at the sites"
+REDUCING = "reducing at the sites what was read"
 ANSWERING = "merging and answering"
 TROUBLES_NAMED = 3
 """Sites that are named at once as being in trouble."""
@@ -189,9 +190,9 @@ def _shown_scan(
 
     def look() -> None:
         while not is_over.wait(LOOK_EVERY_S):
-            show(scan.added_to(first))
+            show(msgspec.structs.replace(scan.added_to(first), phase=first.phase))
 
-    show(scan.added_to(first))
+    show(first)
     looking = threading.Thread(target=look, name="progress", daemon=True)
     looking.start()
     try:
@@ -219,7 +220,8 @@ class _Scan:
             self._committed, self._begun = committed.bytes_read, scanned
         now = committed.bytes_read + max(0, scanned - self._begun)
         self._most = max(self._most, min(now, committed.bytes_all))
-        return msgspec.structs.replace(committed, bytes_read=self._most)
+        phase = REDUCING if self._most == committed.bytes_all else committed.phase
+        return msgspec.structs.replace(committed, phase=phase, bytes_read=self._most)
 
 
 def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
