@@ -679,7 +679,7 @@ class Feeder:
         for kind in shown:
             if kind.reason not in known:
                 source = followed.source.name
-                log.warning("malformed lines", site=self.site, source=source, why=kind.text())
+                log.info("malformed lines", site=self.site, source=source, why=kind.text())
         followed.malformed = added(followed.malformed, shown)
 
     # For views

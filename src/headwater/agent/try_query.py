@@ -27,10 +27,10 @@ from headwater.agent.federation import Federation
 from headwater.agent.free_memory import heap_for_a_run
 from headwater.agent.install import install
 from headwater.agent.little_input import is_little
+from headwater.agent.reading import SiteReading, readings_of
 from headwater.agent.sampled_sites import Sample, Sampled, sample_sites
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
-from headwater.algebra.equality import difference
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.frontend.compile import compile_statements
@@ -94,13 +94,15 @@ class StreamResult(msgspec.Struct, frozen=True):
     windows: tuple[WindowResult, ...]
     """Those with rows, oldest first."""
     unparsed: int = 0
-    """Lines that are not records, over all sites."""
+    """Lines that this stream can't use, over all sites."""
     left_out: dict[int, LeftOut] = {}
     """By window, also of those without rows: groups that could not be computed."""
     failed: dict[str, str] = {}
     """By site, where Spark could not run the query on some of its records: Spark's words."""
     left_alone: tuple[tuple[str, str], ...] = ()
-    """(path, reason) of files that one plain Spark did not read; sites name theirs in the log."""
+    """(path, reason) of files that one plain Spark did not read."""
+    readings: tuple[SiteReading, ...] = ()
+    """What was read of its source, site by site."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -173,9 +175,20 @@ def try_central(
             )
             looks = [look_below(path, query.source.path) for path in folders.values()]
             alone = tuple(one for look in looks for one in sorted(look.refused.items()))
-            results.append(
-                StreamResult(query, windows, left_out=finished.left_out, left_alone=alone)
+            reading = SiteReading(
+                site="",
+                files=sum(len(look.matching) for look in looks),
+                lines=finished.lines,
+                records=finished.lines - finished.malformed,
+                malformed=finished.malformed,
+                kinds=finished.kinds,
             )
+            results.append(
+                StreamResult(
+                    query, windows, finished.malformed, finished.left_out,
+                    left_alone=alone, readings=(reading,),
+                )
+            )  # fmt: skip
         return results
 
 
@@ -257,34 +270,6 @@ def sampled(text: str, sites: Path, into: Path, sample: Sample) -> Sampled:
     """Take a sample of the sites' files, as folders of sites in ``into``."""
     folders = site_folders(sites)
     return sample_sites(_compile(text, folders), folders, into, sample)
-
-
-def differences(left: list[StreamResult], right: list[StreamResult]) -> dict[str, str | None]:
-    """For each stream where the two first differ, in words; None: they are equal."""
-    others = {one.query.id.name: one for one in right}
-    return {one.query.id.name: _stream_difference(one, others[one.query.id.name]) for one in left}
-
-
-def _stream_difference(left: StreamResult, right: StreamResult) -> str | None:
-    mine = {one.window: one for one in left.windows}
-    theirs = {one.window: one for one in right.windows}
-    if mine.keys() != theirs.keys():
-        only = sorted(mine.keys() ^ theirs.keys())[:3]
-        return f"{len(mine)} windows and {len(theirs)} windows; only in one: {only}"
-    for window, one in mine.items():
-        found = difference(one.rows, theirs[window].rows)
-        if found is not None:
-            return f"window {window}: {found}"
-    return _left_out_difference(left, right)
-
-
-def _left_out_difference(left: StreamResult, right: StreamResult) -> str | None:
-    """Both find the groups that fail by themselves, and must have found as many."""
-    for window in sorted(left.left_out.keys() | right.left_out.keys()):
-        counts = [one.left_out.get(window, LeftOut()).count for one in (left, right)]
-        if counts[0] != counts[1]:
-            return f"window {window}: {counts[0]} groups left out and {counts[1]} groups left out"
-    return None
 
 
 def site_folders(directory: Path) -> dict[str, Path]:
@@ -460,18 +445,23 @@ def _result(federation: Federation, query: Query) -> StreamResult:
     results = federation.runtimes[query.root].stores.results_directory
     reader = ResultsReader(results / query.id.name)
     windows = []
-    unparsed = 0
     left_out = {}
     for seq, envelope in reader.newest():
         if envelope.left_out:
             left_out[envelope.window] = envelope.left_out
-        unparsed = max(unparsed, envelope.tally.unparsed)
         rows = reader.answer(seq, envelope)
         if rows is not None and rows.num_rows:
             windows.append(
                 WindowResult(envelope.window, envelope.start_us, envelope.end_us, rows, envelope)
             )
-    return StreamResult(query, tuple(windows), unparsed, left_out, _failed(federation, query))
+    return StreamResult(
+        query,
+        tuple(windows),
+        _unparsed(federation, query),
+        left_out,
+        _failed(federation, query),
+        readings=readings_of(federation, query.source),
+    )
 
 
 def _failed(federation: Federation, query: Query) -> dict[str, str]:
@@ -487,6 +477,16 @@ def _failed(federation: Federation, query: Query) -> dict[str, str]:
         if words:
             found[name] = "; ".join(words)
     return found
+
+
+def _unparsed(federation: Federation, query: Query) -> int:
+    """What sites counted is asked of themselves: where there is no answer, no envelope has it."""
+    return sum(
+        one.tally.unparsed
+        for runtime in federation.runtimes.values()
+        for one in runtime.node.progress().edge
+        if one.query == str(query.id)
+    )
 
 
 class _spark:

@@ -79,10 +79,11 @@ def _doubles(row: Row) -> list[tuple[bool, float]]:
 
 
 def _is_same(left: Row, right: Row) -> bool:
-    return all(map(_is_same_value, left, right))
+    return all(map(is_same_value, left, right))
 
 
-def _is_same_value(left: Any, right: Any) -> bool:
+def is_same_value(left: Any, right: Any) -> bool:
+    """As it is meant here: of doubles to a relative 1e-9."""
     if isinstance(left, float) and isinstance(right, float):
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)

@@ -122,7 +122,11 @@ def write_answers(streams: Sequence[StreamAnswers], form: OutputFormat, out: Pat
             _write_json(stream, None)
     else:
         for stream in streams:
-            _write_file(stream, form, _path_of(stream.name, out, is_alone=len(streams) == 1))
+            path = _path_of(stream.name, out, is_alone=len(streams) == 1)
+            _write_file(stream, form, path)
+            if path is not None:
+                rows = "1 row" if stream.row_count == 1 else f"{stream.row_count:,} rows"
+                say(f"{stream.name}: {rows} written to {path}")
 
 
 def _write_file(stream: StreamAnswers, form: OutputFormat, path: Path | None) -> None:

@@ -82,6 +82,7 @@ def try_files(
     All of it in one process: Spark at the sites, cubes, the tree, Spark at the root.
     """
     from headwater.agent.free_memory import checked_heap, heap_for_a_run
+    from headwater.cli.reading_report import reading_report
 
     log_warnings_only()
     form = _form(output, out)
@@ -95,9 +96,12 @@ def try_files(
             heap=heap, share=sample, seed=seed),
         )  # fmt: skip
     _write(results, sampled, form, out, limit=limit)
+    report = reading_report(results)
+    for line in report.lines:
+        say(line)
     for result in results:
         if result.unparsed:
-            lines = "1 line" if result.unparsed == 1 else f"{result.unparsed} lines"
+            lines = "1 line" if result.unparsed == 1 else f"{result.unparsed:,} lines"
             say(f"{result.query.id.name}: {lines} could not be parsed")
         for line in (*left_out_lines(result), *left_alone_lines(result)):
             say(line)
@@ -106,9 +110,11 @@ def try_files(
     over = "all files" if sampled is None else "the same sample"
     for stream, difference in found.items():
         say(f"{stream}: {difference or f'equal to one Spark over {over}'}")
+    for line in report.failures:
+        say(line)
     if any(found.values()):
         raise typer.Exit(EXIT_DIFFERENT)
-    if any(result.failed for result in results):
+    if report.failures or any(result.failed for result in results):
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
@@ -282,7 +288,8 @@ def _sampled(
 def _run(
     text: str, sites: Path, wanted: _Wanted, starting: StartingSpark, line: ProgressLine
 ) -> tuple[list[StreamResult], dict[str, str | None]]:
-    from headwater.agent.try_query import Progress, differences, try_central, try_query
+    from headwater.agent.compare_results import differences
+    from headwater.agent.try_query import Progress, try_central, try_query
 
     line.show(Progress("starting Spark"))
     spark = starting.running()

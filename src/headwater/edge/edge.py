@@ -16,7 +16,7 @@ from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.budget import SLACK, Budget
 from headwater.algebra.ranges import Ranges
 from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import Reason, SiteState, Unread
+from headwater.algebra.site_state import Reason, SiteState, Tally, Unread
 from headwater.edge.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
@@ -51,6 +51,7 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     repairs: int
     read_through_s: float | None
     """Of its source; None: behind, or nothing reported yet."""
+    tally: Tally = Tally()
 
 
 class Edge:
@@ -419,6 +420,7 @@ class Edge:
             unacked_panes=len(edge.book.flights),
             repairs=len(edge.book.repairs),
             read_through_s=edge.time.of_source(clock).read_through_s,
+            tally=edge.word.tally,
         )
 
 

@@ -32,6 +32,7 @@ import pyarrow as pa
 import structlog
 
 from headwater.algebra.arrow_rows import ArrowMerger, Groups
+from headwater.algebra.malformed import Malformed
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.plan.query import Query
 from headwater.root.envelope import LEFT_OUT_NAMED_MAX, LeftOut, LeftOutGroup
@@ -79,6 +80,10 @@ class Finished(msgspec.Struct, frozen=True):
 
     rows: dict[int, pa.Table] = {}
     left_out: dict[int, LeftOut] = {}
+    lines: int = 0
+    """Of one Spark over all files: how many it read, how many the query can't use, and why."""
+    malformed: int = 0
+    kinds: tuple[Malformed, ...] = ()
 
 
 class GroupFinisher:

@@ -7,12 +7,14 @@ It shares with the site part what decides on records, the parser, and which file
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.frontend.compile import question_of
@@ -22,13 +24,17 @@ from headwater.reading.form import form_of
 from headwater.root.envelope import LeftOut
 from headwater.spark.bad_groups import Finished
 from headwater.spark.collect import whole_table
-from headwater.spark.lines import Linked, linked
+from headwater.spark.fence import Fence
+from headwater.spark.lines import SITE, Linked, linked
+from headwater.spark.malformed import kinds_of
 from headwater.spark.parse import Parser
 from headwater.spark.readable import whole_files
 from headwater.spark.root_part import split_by_window
+from headwater.spark.scan_counts import ScanCounts, scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
+from headwater.spark.tally import tallies
 
 LINES = "__lines"
 
@@ -68,11 +74,32 @@ def _finished(own: SparkSession, query: Query, found: Linked, *, before_us: int 
     parser = Parser(query.source, (frozenset(query.columns_used),), headers=found.headers)
     own.read.text(str(found.directory)).createOrReplaceTempView(LINES)
     before = None if before_us is None else f"{before_us}L"
-    records = parser.records_sql(f"({parser.typed_sql(LINES)})", 0, before_us=before)
+    records = parser.records_sql(
+        f"({parser.typed_sql(LINES)})", 0, before_us=before, is_counted=True
+    )
+    counts = None
     try:
-        return Finished(split_by_window(query, _run(own, query, records, query.central_sql)))
+        frame = _frame(own, query, records, query.central_sql)
+        finished = Finished(split_by_window(query, _collected(query, frame)))
+        counts = scan_counts(frame) if before_us is None else None
     except GroupFailed:
-        return _without_failing(own, query, records)
+        finished = _without_failing(own, query, records)
+    return _with_counts(own, parser, finished, counts)
+
+
+def _with_counts(
+    own: SparkSession, parser: Parser, finished: Finished, counts: ScanCounts | None
+) -> Finished:
+    """Where Spark's own counters don't tell, the lines are read once more, and so they are where
+    some are malformed, to say why."""
+    if counts is not None:
+        line_count, malformed = counts.candidates, counts.candidates - counts.records
+    else:
+        typed = f"({parser.typed_sql(LINES, keep=[SITE])})"
+        (tally,) = tallies(own, parser, typed, fences=[Fence()])
+        line_count, malformed = tally.lines, tally.unparsed
+    kinds = kinds_of(own, parser, LINES, site_count=1)[0] if malformed else ()
+    return msgspec.structs.replace(finished, lines=line_count, malformed=malformed, kinds=kinds)
 
 
 def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
@@ -90,8 +117,24 @@ def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
 
 
 def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
+    return _collected(query, _frame(own, query, records, sql))
+
+
+def _frame(own: SparkSession, query: Query, records: str, sql: str) -> DataFrame:
+    with _told_of(query):
+        return own.sql(over_records(records, sql))
+
+
+def _collected(query: Query, frame: DataFrame) -> pa.Table:
+    with _told_of(query):
+        return whole_table(frame)
+
+
+@contextlib.contextmanager
+def _told_of(query: Query) -> Iterator[None]:
+    """Spark's errors as ours."""
     try:
-        return whole_table(own.sql(over_records(records, sql)))
+        yield
     except SPARK_ERRORS as error:
         where = f"query {query.id}, one Spark"
         if is_of_a_value(error):
