@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
+from headwater.agent import feeder
 from headwater.agent.config import SourcesConfig
 from headwater.agent.declarations import SourceDeclaration
 from headwater.agent.site_sources import SiteSources
@@ -93,7 +95,7 @@ def test_too_many_are_a_notice_once_and_a_remark_without_values(tmp_path: Path) 
 
 @pytest.mark.parametrize(("level", "is_shown"), [("free", True), ("aggregated", False)])
 def test_where_a_column_is_protected_no_value_is_kept_or_logged(
-    tmp_path: Path, level: str, is_shown: bool, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, level: str, is_shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A comma too many, and it stands where another column is."""
 
@@ -106,9 +108,11 @@ def test_where_a_column_is_protected_no_value_is_kept_or_logged(
             assert [kind.sample is not None for kind in kinds] == [is_shown] * 2
             assert (kinds[0].came == "many") is is_shown
 
+    logged: list[str] = []
+    log = SimpleNamespace(info=lambda event, **more: logged.append(f"{event} {more}"))
+    monkeypatch.setattr(feeder, "log", log)
     asyncio.run(run())
-    logged = capsys.readouterr()
-    said = logged.out + logged.err
+    said = "\n".join(logged)
     assert "bytes: wanted bigint" in said
     assert ("broken" in said) is is_shown
 
