@@ -195,8 +195,12 @@ def test_an_answer_names_the_sites_that_remark_something_about_their_input():
     assert found.exact, "all that is there is in"
     why = explain(root.root, 0)
     assert f"{found.remarks[0].site}: no file matches 'a*'" in why.text()
-    root.hear(state(root.query, 0, of=A, number=3), now_s=13.0)
+    assert "could not be parsed" not in why.text()
+    root.hear(state(root.query, 0, of=A, number=3, tally=Tally(unparsed=3)), now_s=13.0)
     assert root.root.table.remarks() == ()
+    assert "since the query began 3 lines could not be parsed for it" in (
+        explain(root.root, 0).text()
+    )
 
 
 def test_due_windows_are_answered_together_newest_first_and_one_of_the_oldest():

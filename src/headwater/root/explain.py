@@ -91,6 +91,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Sites that do not read some of their input, whatever window it is for."""
     unconfirmed: tuple[str, ...] = ()
     """By age: sites that go by a clock on which fewer than three neighbours agree."""
+    unparsed: int = 0
+    """Lines that this query can't use, over all sites, since it began."""
     remarks: tuple[SiteRemark, ...] = ()
     """What sites remark about their input, whatever window it is for."""
     part: Part | None = None
@@ -132,6 +134,9 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
         lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
         lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
+        if self.unparsed:
+            count = "1 line" if self.unparsed == 1 else f"{self.unparsed:,} lines"
+            lines.append(f"  since the query began {count} could not be parsed for it")
         lines += [f"  {remark.line()}" for remark in self.remarks[:SITES_SHOWN_MAX]]
         if len(self.remarks) > SITES_SHOWN_MAX:
             lines.append(f"  and more: {len(self.remarks)} remarks of sites about their input")

@@ -34,7 +34,7 @@ from headwater.spark.scan_counts import ScanCounts, scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
-from headwater.spark.tally import tallies
+from headwater.spark.tally import ReadFailed, tallies
 
 LINES = "__lines"
 
@@ -84,7 +84,8 @@ def _finished(own: SparkSession, query: Query, found: Linked, *, before_us: int 
         counts = scan_counts(frame) if before_us is None else None
     except GroupFailed:
         finished = _without_failing(own, query, records)
-    return _with_counts(own, parser, finished, counts)
+    with _told_of(query):
+        return _with_counts(own, parser, finished, counts)
 
 
 def _with_counts(
@@ -135,6 +136,8 @@ def _told_of(query: Query) -> Iterator[None]:
     """Spark's errors as ours."""
     try:
         yield
+    except ReadFailed as error:
+        raise SparkFailed(f"query {query.id}, one Spark: {error}") from error
     except SPARK_ERRORS as error:
         where = f"query {query.id}, one Spark"
         if is_of_a_value(error):
