@@ -54,7 +54,7 @@ def test_declared_sources_are_read_from_the_file(tmp_path: Path) -> None:
         (', client = "denied"', "", "got none for client"),
         ("web/*.log", "../web/*.log", "the path '../web/*.log' is not admitted"),
         ("web/*.log", "s3://web/x", "is not admitted"),
-        ("'csv'", "'parquet'", "parquet"),
+        ("'csv'", "'xml'", "xml"),
         ("'ts')", "'at')", "no column `at`"),
         ("'ts')", "'ts', separator = ';')", "separator"),
         ("CREATE SOURCE hits", "SELECT", "wanted CREATE SOURCE"),

@@ -142,7 +142,7 @@ def source(**changes: Any) -> Query:
     [
         (changed(id=msgspec.structs.replace(PLAIN.id, name="a b")), "'a b' is not a name"),
         (changed(keys=(Column("pane", "string"),)), "'pane' is not a name, or is taken"),
-        (changed(keys=(Column("x;y", "string"),)), "'x;y' is not a name"),
+        (changed(keys=(Column("x\ny", "string"),)), "y' is not a name"),
         (changed(keys=(Column("__site", "string"),)), "'__site' is not a name"),
         (changed(partials=(Partial("p", "array<int>", MergeRule.SUM),)), "no column has type"),
         (changed(keys=(), partials=()), "wanted 1 to 1000 columns, got 0"),

@@ -62,8 +62,8 @@ def test_a_source_under_a_name_of_its_own_is_read_as_it_is_declared() -> None:
         (CSV + ", quote = ''", COLUMNS, "its option escape is '', not '\"'"),
         (CSV + ", escape = 'x'", COLUMNS, "its option escape is 'x', not '\"'"),
         (CSV + ", null_value = '-'", COLUMNS, "its option null_value is '-', not ''"),
-        (CSV + ", timestamp_format = 'epoch_s'", COLUMNS, "timestamp_format is 'epoch_s', not not"),
-        (CSV + ", date_format = 'yyyy'", COLUMNS, "its option date_format is 'yyyy', not not set"),
+        (CSV + ", timestamp_format = 'epoch_s'", COLUMNS, "_format is 'epoch_s', not 'iso'"),
+        (CSV + ", date_format = 'yyyy'", COLUMNS, "its option date_format is 'yyyy', not 'iso'"),
         (r"format = 'regex', path = 'a.log', time = 'ts', pattern = r'(.*?),(.*?),(.*)'",
          "ts TIMESTAMP, site STRING, rest STRING", "its format is regex, not csv"),
     ],
@@ -92,7 +92,7 @@ def test_what_holds_anyway_may_be_said() -> None:
 
 def test_what_is_declared_has_to_be_said_where_it_does_not_hold_anyway() -> None:
     own = declared(CSV + ", timestamp_format = 'epoch_s'")
-    assert "its option timestamp_format is not set, not 'epoch_s'" in refusal(asking()[0], own)
+    assert "its option timestamp_format is 'iso', not 'epoch_s'" in refusal(asking()[0], own)
 
 
 def test_in_a_tsv_file_nothing_is_quoted_unless_it_is_said() -> None:

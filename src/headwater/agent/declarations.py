@@ -16,7 +16,9 @@ from headwater.errors import ConfigurationError, QueryRefused
 from headwater.frontend.column_levels import Level
 from headwater.frontend.declared_source import DeclaredSource
 from headwater.plan.glob_overlap import Parts, literal_parts, may_overlap, parts_of
+from headwater.plan.log_formats import holds
 from headwater.plan.query import Source
+from headwater.plan.time_of import time_inputs
 
 DECLARED_MAX = 100
 """Sources of one site. Each listing of another source looks at all of theirs."""
@@ -32,7 +34,9 @@ class SourceDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     Let the path cover the names to which files are rotated."""
     levels: dict[str, str]
     """For every column: ``denied`` (no query reads it), ``aggregated`` (only count, count_if, sum
-    and avg take it) or ``free``. The time column may not be denied."""
+    and avg take it) or ``free``. The time column may not be denied, nor what it is computed of; a
+    time that is computed has the lowest level of that unless said. A column that holds another one,
+    by their paths, may be no freer."""
 
 
 def read_declarations(
@@ -71,6 +75,11 @@ def _source(statement: str, where: str) -> Source:
 
 
 def _levels(source: Source, levels: dict[str, str], where: str) -> tuple[tuple[str, Level], ...]:
+    """A time that is computed has the lowest level of what it is computed of, unless said."""
+    inputs = time_inputs(source)
+    if inputs and source.time_column not in levels:
+        of_inputs = [levels[name] for name in inputs if name in levels]
+        levels = {source.time_column: min(of_inputs, key=_rank, default=Level.FREE), **levels}
     names = [column.name for column in source.columns]
     known = ", ".join(Level)
     for name, level in levels.items():
@@ -89,12 +98,38 @@ def _levels(source: Source, levels: dict[str, str], where: str) -> tuple[tuple[s
             f"{where}: wanted a level for every column, got none for {', '.join(missing)}; say "
             f"which of {known} under levels"
         )
+    denied = [name for name in inputs if levels[name] == Level.DENIED]
+    if denied:
+        raise ConfigurationError(
+            f"{where}: its time is computed of column {denied[0]}, which is denied, and every "
+            f"answer says when records were; wanted {Level.AGGREGATED} or {Level.FREE}"
+        )
     if levels[source.time_column] == Level.DENIED:
         raise ConfigurationError(
             f"{where}: its time column {source.time_column} is denied, so that no query could read "
             f"it; wanted {Level.AGGREGATED} or {Level.FREE}"
         )
+    _check_paths(source, levels, where)
     return tuple((name, Level(levels[name])) for name in names)
+
+
+def _check_paths(source: Source, levels: dict[str, str], where: str) -> None:
+    """What holds another column's value is no freer than that column."""
+    names = [column.name for column in source.fields]
+    for outer in names:
+        for inner in names:
+            is_within = outer != inner and holds(source, outer, inner)
+            if is_within and _rank(levels[outer]) > _rank(levels[inner]):
+                raise ConfigurationError(
+                    f"{where}: column {outer} is {levels[outer]}, and holds column {inner}, which "
+                    f"is {levels[inner]}; wanted {levels[inner]} for both"
+                )
+
+
+def _rank(level: str) -> int:
+    """What is no level is found out later."""
+    known: list[str] = list(Level)
+    return known.index(level) if level in known else 0
 
 
 def parts_below(path: str, data: str) -> Parts:

@@ -10,21 +10,28 @@ from __future__ import annotations
 import re
 
 import msgspec
+from msgspec import UNSET
 
 from headwater.algebra.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
 from headwater.errors import QueryRefused
 from headwater.frontend.admit_sql import check_root_sql, check_site_sql
 from headwater.frontend.declared_source import DeclaredSource, check_declared
+from headwater.frontend.declared_types import AVAILABLE, declared_type
 from headwater.frontend.find_window import PANE_US_MIN, PANES_PER_WINDOW_MAX
 from headwater.frontend.sources import (
     FORMAT_OPTIONS,
     PATTERN_LENGTH_MAX,
     RESERVED_PREFIX,
+    path_fault,
     time_option_fault,
+    value_fault,
 )
 from headwater.frontend.statements import NAME_PATTERN, STATEMENTS_MAX
+from headwater.frontend.time_expressions import check_time
+from headwater.plan.column_names import name_fault
 from headwater.plan.durations import DURATION_US_MAX, duration_us
 from headwater.plan.globs import glob_fault
+from headwater.plan.log_formats import log_format
 from headwater.plan.malformed_max import malformed_max
 from headwater.plan.part import PARTS_MAX
 from headwater.plan.query import (
@@ -40,6 +47,7 @@ from headwater.plan.regex_groups import group_numbers
 
 SQL_LENGTH_MAX = 200_000
 OPTION_LENGTH_MAX = 1000
+TYPE_LENGTH_MAX = 20_000
 UNIT_MAX = STATEMENTS_MAX * PARTS_MAX
 """Commands of one file; a unit that never ends would keep a source from being read."""
 MOMENT_US_MAX = 253_402_300_800_000_000
@@ -107,14 +115,26 @@ def _check_columns(
     seen = set(reserved)
     for column in columns:
         name = column.name.lower()
-        is_name = re.fullmatch(NAME_PATTERN, column.name) and not name.startswith(RESERVED_PREFIX)
+        is_name = name_fault(column.name) is None and not name.startswith(RESERVED_PREFIX)
         if not is_name or name in seen:
             raise QueryRefused(f"{what}: {column.name[:60]!r} is not a name, or is taken")
         seen.add(name)
+        if what == "source":
+            _check_declared_type(column)
+            continue
         try:
             arrow_type(column.type)
         except ValueError as error:
             raise QueryRefused(f"{what}: column {column.name}: {error}") from error
+
+
+def _check_declared_type(column: Column | Partial) -> None:
+    """A source has types that no answer has, and a longer name than this is no type's."""
+    is_short = len(column.type) <= TYPE_LENGTH_MAX
+    if not is_short or declared_type(column.type) != column.type:
+        raise QueryRefused(
+            f"source: column {column.name}: wanted a type ({AVAILABLE}), got {column.type[:80]!r}"
+        )
 
 
 def _check_limits(query: Query) -> None:
@@ -177,6 +197,11 @@ def _check_source(source: Source) -> None:
         raise QueryRefused(
             f"source: wanted a time column of type timestamp, got {source.time_column!r}"
         )
+    if source.time_sql is not UNSET:
+        check_time(source)
+    fault = path_fault(source)
+    if fault is not None:
+        raise QueryRefused(f"source: {fault}")
     fault = glob_fault(source.path)
     if fault is not None:
         raise QueryRefused(f"source: {fault}")
@@ -186,7 +211,7 @@ def _check_source(source: Source) -> None:
         limit = PATTERN_LENGTH_MAX if name == "pattern" else OPTION_LENGTH_MAX
         if name not in FORMAT_OPTIONS[source.format] or len(value) > limit:
             raise QueryRefused(f"source: option {name[:60]!r} is not admitted, or is too long")
-        fault = time_option_fault(name, value)
+        fault = time_option_fault(name, value, dict(source.options)) or value_fault(name, value)
         if fault is not None:
             raise QueryRefused(f"source: {fault}")
     tolerance = dict(source.options).get("future_tolerance")
@@ -195,9 +220,24 @@ def _check_source(source: Source) -> None:
     most = dict(source.options).get("malformed_max")
     if most is not None and malformed_max(most) is None:
         raise QueryRefused(f"source: malformed_max is no share and no number: {most[:60]!r}")
+    _check_format(source)
+
+
+def _check_format(source: Source) -> None:
+    """What a format asks of the columns."""
+    names = [field.name for field in source.fields]
+    named = log_format(source)
+    known = [name for name, _ in named.columns]
+    if known and not named.is_open and not set(names) <= set(known):
+        raise QueryRefused(f"source: format {source.format} has the columns {', '.join(known)}")
+    widths = dict(source.options).get("widths", "").split(",")
+    if source.format is SourceFormat.FIXED and len(widths) != len(names):
+        raise QueryRefused(
+            f"source: wanted {len(names)} widths, one for each column, got {len(widths)}"
+        )
     if source.format is SourceFormat.REGEX:
         try:
-            group_numbers(dict(source.options).get("pattern", ""), [*types])
+            group_numbers(dict(source.options).get("pattern", ""), names)
         except ValueError as error:
             raise QueryRefused(f"source: {error}") from error
 

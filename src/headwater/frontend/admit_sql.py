@@ -19,6 +19,7 @@ from headwater.algebra.columns import MergeRule, Partial
 from headwater.algebra.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
 from headwater.errors import QueryRefused
 from headwater.frontend.call_types import name_of
+from headwater.frontend.declared_types import value_type
 from headwater.frontend.expression_types import type_of
 from headwater.frontend.objection import Objection
 from headwater.frontend.type_rules import named_type
@@ -47,7 +48,7 @@ def check_site_sql(query: Query) -> None:
     """Raises ``QueryRefused``."""
     select = _parsed(query.site_sql, "site part")
     _check_clauses(select, {"expressions", "from_", "where", "group"}, RECORDS)
-    records = {column.name: column.type for column in query.source.columns}
+    records = {column.name: value_type(column.type) for column in query.source.columns}
     names = [PANE_COLUMN, *(key.name for key in query.keys), *(p.name for p in query.partials)]
     items = _named_items(select)
     if [name for name, _ in items] != names:

@@ -25,6 +25,7 @@ from headwater.errors import QueryRefused
 from headwater.frontend.call_types import name_of
 from headwater.plan.query import Query
 from headwater.plan.sql_text import parse, sql_of
+from headwater.plan.time_of import time_inputs
 
 MANY_TO_ONE = ("count", "count_if", "sum")
 """Aggregates of a site part that make one number of many records. The average is a sum and a count
@@ -50,7 +51,7 @@ def check_levels(query: Query, levels: Mapping[str, Level], *, of: str) -> None:
     of its source, ``of`` is how the site calls the source."""
     select = parse(query.site_sql)
     assert isinstance(select, exp.Select), "the site part is one SELECT"
-    for column in query.columns_used:
+    for column in (*query.columns_used, *time_inputs(query.source)):
         if levels[column] is Level.DENIED:
             raise _refusal(column, Level.DENIED, of, "")
     for use, node in _uses(select, query):

@@ -15,9 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec import UnsetType
 
 from headwater.errors import QueryRefused
 from headwater.frontend.column_levels import Level, check_levels
+from headwater.plan.column_names import path_text
+from headwater.plan.log_formats import DELIMITED, all_options, is_by_name
 from headwater.plan.query import Column, Query, Source, SourceFormat
 
 FORM_CHARACTERS_MAX = 1000
@@ -25,7 +28,12 @@ FORM_CHARACTERS_MAX = 1000
 NAMED_MAX = 5
 OWN_OPTIONS = ("future_tolerance", "malformed_max")
 """Options that change nothing about which bytes a column is."""
-_DELIMITED = {"header": "false", "null_value": ""}
+POSITIONED = (SourceFormat.CSV, SourceFormat.TSV)
+_ANYWHERE = {
+    "zone": "UTC", "round": "false", "timestamp_format": "iso", "date_format": "iso",
+    "encoding": "utf-8", "replace": "false", "array": "false", "null_value": "",
+}  # fmt: skip
+_DELIMITED = {"header": "false", "multiline": "false"}
 
 
 class DeclaredSource(msgspec.Struct, frozen=True):
@@ -69,12 +77,16 @@ def _differences(source: Source, declared: Source) -> Iterator[str]:
         yield f"its format is {source.format}, not {declared.format}"
         return
     yield from _other_options(effective_options(source), effective_options(declared))
-    if declared.format is SourceFormat.JSON:
-        yield from _other_json_columns(source.columns, declared.columns)
+    if is_by_name(declared) and declared.format not in POSITIONED:
+        yield from _other_json_columns(source, declared)
     else:
-        yield from _other_places(source.columns, declared.columns)
-    if source.time_column != declared.time_column:
-        yield f"its time is {source.time_column}, not {declared.time_column}"
+        yield from _other_places(source.fields, declared.fields)
+    if (source.time_column, source.time_sql) != (declared.time_column, declared.time_sql):
+        yield f"its time is {_time(source)}, not {_time(declared)}"
+
+
+def _time(source: Source) -> str:
+    return source.time_column if isinstance(source.time_sql, UnsetType) else source.time_sql
 
 
 def _other_options(found: Mapping[str, str], wanted: Mapping[str, str]) -> Iterator[str]:
@@ -84,13 +96,16 @@ def _other_options(found: Mapping[str, str], wanted: Mapping[str, str]) -> Itera
             yield f"its option {name} is {was}, not {shall}"
 
 
-def _other_json_columns(found: tuple[Column, ...], wanted: tuple[Column, ...]) -> Iterator[str]:
-    types = {column.name: column.type for column in wanted}
-    for column in found:
+def _other_json_columns(source: Source, declared: Source) -> Iterator[str]:
+    types = {column.name: column.type for column in declared.fields}
+    for column in source.fields:
         if column.name not in types:
-            yield f"it has no column {column.name[:60]} (columns: {_names(wanted)})"
+            yield f"it has no column {column.name[:60]} (columns: {_names(declared.fields)})"
         elif column.type != types[column.name]:
             yield f"column {column.name} is {column.type}, not {types[column.name]}"
+        elif source.path_of(column.name) != declared.path_of(column.name):
+            found, wanted = (path_text(one.path_of(column.name)) for one in (source, declared))
+            yield f"column {column.name} is at {found[:60]}, not at {wanted}"
 
 
 def _other_places(found: tuple[Column, ...], wanted: tuple[Column, ...]) -> Iterator[str]:
@@ -107,8 +122,10 @@ def _other_places(found: tuple[Column, ...], wanted: tuple[Column, ...]) -> Iter
 
 def effective_options(source: Source) -> dict[str, str]:
     """With what holds where nothing is said, so that saying it makes no difference."""
-    said = {name: text for name, text in source.options if name not in OWN_OPTIONS}
-    if source.format not in (SourceFormat.CSV, SourceFormat.TSV):
+    said = {**_ANYWHERE, **all_options(source)}
+    for name in OWN_OPTIONS:
+        said.pop(name, None)
+    if source.format not in DELIMITED:
         return said
     is_csv = source.format is SourceFormat.CSV
     defaults = {**_DELIMITED, "delimiter": "," if is_csv else "\t", "quote": '"' if is_csv else ""}

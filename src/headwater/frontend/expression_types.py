@@ -10,9 +10,11 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from headwater.algebra.types import DECIMAL_DIGITS_MAX, INTEGERS, decimal_digits, decimal_type
-from headwater.frontend.call_types import call_type, is_integer_literal
+from headwater.frontend.call_types import call_type, is_integer_literal, name_of
+from headwater.frontend.declared_types import element_type, field_types, is_nested, value_type
 from headwater.frontend.literal_checks import check_literals
 from headwater.frontend.objection import Objection
+from headwater.frontend.refusal import choices
 from headwater.frontend.refused_nodes import brief, unknown_node
 from headwater.frontend.type_rules import (
     VOID,
@@ -32,6 +34,8 @@ ColumnTypes = Callable[[exp.Column], str]
 INT_MAX = (1 << 31) - 1
 BIGINT_MAX = (1 << 63) - 1
 
+TAKE_NESTED = ("isnull", "isnotnull")
+"""Functions to which a nested value may be given as a whole."""
 ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
@@ -87,6 +91,7 @@ class _Typing:
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
             exp.Anonymous: self._call,
+            exp.Bracket: self._reached,
             **dict.fromkeys(ARITHMETIC, self._arithmetic),
             **dict.fromkeys(COMPARISONS, self._compared),
             **dict.fromkeys(PATTERNS, self._pattern),
@@ -175,6 +180,9 @@ class _Typing:
 
     def _check_comparable(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
         types = self.of(left), self.of(right)
+        for operand, found in zip((left, right), types, strict=True):
+            if is_nested(found):
+                raise Objection(operand, _take_out(operand, found))
         if not can_compare(*types):
             raise Objection(
                 node,
@@ -251,7 +259,42 @@ class _Typing:
         return wanted
 
     def _call(self, node: exp.Anonymous) -> str:
-        return call_type(node, [self.of(argument) for argument in node.expressions])
+        types = [self.of(argument) for argument in node.expressions]
+        for argument, found in zip(node.expressions, types, strict=True):
+            if is_nested(found) and name_of(node) not in TAKE_NESTED:
+                raise Objection(argument, _take_out(argument, found))
+        return call_type(node, types)
+
+    def _reached(self, node: exp.Bracket) -> str:
+        """A value within another: an array's by its index, a map's by its key, a struct's by its
+        name."""
+        found = self.of(node.this)
+        within = node.expressions[0] if len(node.expressions) == 1 else None
+        is_text = isinstance(within, exp.Literal) and within.is_string
+        if within is None or not is_nested(found):
+            raise Objection(
+                node,
+                f"`{brief(node.this)}` is {found}, with nothing in it to reach by […]; of JSON in "
+                "a string write get_json_object(x, '$.a[0]')",
+            )
+        fields = field_types(found)
+        if fields:
+            name = within.name if is_text else ""
+            if name not in fields:
+                raise Objection(node, f"no `{name}` in it{choices('fields', fields, near=name)}")
+            return value_type(fields[name])
+        if found.startswith("map<") and not is_text:
+            raise Objection(node, "a map takes a key in quotes, as in m['key']")
+        if found.startswith("array<") and self.of(within) not in INTEGERS:
+            raise Objection(node, "an array takes an index, as in tags[0]")
+        return value_type(element_type(found) or "")
+
+
+def _take_out(node: exp.Expr, found: str) -> str:
+    return (
+        f"`{brief(node)}` is {found}; take a value out of it, as in a.b, tags[0] or m['key']: "
+        "of nested values as a whole there is count and IS NULL"
+    )
 
 
 def literal_type(node: exp.Literal) -> str:

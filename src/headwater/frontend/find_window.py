@@ -9,6 +9,8 @@ from headwater.frontend.call_types import name_of
 from headwater.frontend.objection import Objection
 from headwater.plan.durations import EXAMPLES, duration_text, duration_us
 from headwater.plan.query import Source
+from headwater.plan.sql_text import name_sql
+from headwater.plan.time_of import converted_time
 
 PANE_US_MIN = 100_000
 """A tenth of a second: below, the work for a pane outweighs the records in it."""
@@ -25,7 +27,7 @@ def is_window_call(node: exp.Expr) -> bool:
 def find_window(groups: Sequence[exp.Expr], source: Source, *, at: exp.Expr) -> WindowSpec:
     """The one window in GROUP BY. Raises ``Objection``."""
     calls = [group for group in groups if is_window_call(group)]
-    shape = _SHAPE.format(time=source.time_column)
+    shape = _SHAPE.format(time=name_sql(converted_time(source) or source.time_column))
     if not calls:
         raise Objection(at, f"a stream answers by windows of time: GROUP BY {shape} is missing")
     specs = {read_window(call, source): call for call in calls if isinstance(call, exp.Anonymous)}
@@ -37,11 +39,12 @@ def find_window(groups: Sequence[exp.Expr], source: Source, *, at: exp.Expr) -> 
 def read_window(call: exp.Anonymous, source: Source) -> WindowSpec:
     """Range, slide and start of one call, as Spark reads them. Raises ``Objection``."""
     arguments = call.expressions
-    shape = _SHAPE.format(time=source.time_column)
+    shape = _SHAPE.format(time=name_sql(converted_time(source) or source.time_column))
     if not 2 <= len(arguments) <= 4:
         raise Objection(call, f"window takes a time, a length, a slide and a start: {shape}")
     time = arguments[0]
-    if not isinstance(time, exp.Column) or time.name.lower() != source.time_column.lower():
+    names = {source.time_column.lower(), (converted_time(source) or source.time_column).lower()}
+    if not isinstance(time, exp.Column) or time.name.lower() not in names:
         raise Objection(
             time,
             f"windows are over the time column of the source: {shape}; to make another column it, "

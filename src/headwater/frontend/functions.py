@@ -197,6 +197,7 @@ ENTRIES = """
     to_unix_timestamp(moment, string?) bigint
     to_utc_timestamp(timestamp, string) timestamp
     trunc(date, string) date
+    try_to_date(moment, string?) date
     try_to_timestamp(moment, string?) timestamp
     unix_date(day) int
     unix_micros(instant) bigint

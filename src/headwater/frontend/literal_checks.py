@@ -20,6 +20,7 @@ from headwater.plan.java_patterns import regex_fault
 from headwater.plan.regex_groups import groups_of
 from headwater.plan.sql_text import sql_of
 from headwater.plan.time_patterns import pattern_fault
+from headwater.plan.zones import zone_fault
 
 Arguments = Sequence[exp.Expr]
 Check = Callable[[Arguments], str | None]
@@ -28,7 +29,6 @@ CHARSETS = ("US-ASCII", "ISO-8859-1", "UTF-8", "UTF-16BE", "UTF-16LE", "UTF-16",
 DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 DAY_LENGTHS = (2, 3)
 """A day may be written in full, or with so many letters."""
-ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-/:]{0,63}|[+-]\d{1,2}(:\d{2}){0,2}")
 FORMATTED = re.compile(r"%(?:\d+\$)?[-#+ 0,(<]*\d*(?:\.\d+)?([A-Za-z%])|%")
 CONVERSIONS = "bBhHsScCdoxXeEfgGaAn%"
 
@@ -98,8 +98,7 @@ def _charset(arguments: Arguments) -> str | None:
 
 def _zone(arguments: Arguments) -> str | None:
     name = _text(arguments, 1)
-    is_zone = name is None or ZONE.fullmatch(name) is not None
-    return None if is_zone else f"'{(name or '')[:40]}' is no time zone; write 'Europe/Oslo'"
+    return None if name is None else zone_fault(name)
 
 
 def _day(arguments: Arguments) -> str | None:
@@ -154,7 +153,14 @@ CHECKS: dict[str, Check] = {
     "date_format": _WRITTEN,
     "from_unixtime": _WRITTEN,
     **dict.fromkeys(
-        ("to_date", "to_timestamp", "try_to_timestamp", "to_unix_timestamp", "unix_timestamp"),
+        (
+            "to_date",
+            "to_timestamp",
+            "to_unix_timestamp",
+            "try_to_date",
+            "try_to_timestamp",
+            "unix_timestamp",
+        ),
         _READ,
     ),
     **dict.fromkeys(

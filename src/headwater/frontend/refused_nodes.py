@@ -21,8 +21,6 @@ _ADVICE: dict[type[exp.Expr], str] = {
     exp.Subquery: _NO_SUBQUERY,
     exp.Select: _NO_SUBQUERY,
     exp.Exists: _NO_SUBQUERY,
-    exp.Bracket: "arrays and maps are not available; use get_json_object(x, '$.a[0]') or "
-    "split_part(x, ',', 1)",
     exp.WithinGroup: "WITHIN GROUP needs all values in one place; take min, max and avg, or "
     "GROUP BY a bucket such as floor(x / 10) and count(*)",
 }

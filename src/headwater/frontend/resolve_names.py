@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headwater.algebra.types import WINDOW_COLUMN
+from headwater.frontend.declared_types import field_types, value_type
+from headwater.frontend.expression_types import type_of
 from headwater.frontend.find_window import is_window_call
 from headwater.frontend.objection import Objection
 from headwater.frontend.refusal import choices
@@ -45,11 +47,37 @@ class Names:
                 return self._window_field(node.expression, node)
             if is_window_call(node):
                 return _placed(column(WINDOW_COLUMN), node)
+            if isinstance(node, exp.Dot):
+                return self._below(resolve(node.this), node.expression, node)
             if isinstance(node, exp.Column):
-                return self._column(node, aliases, alias_first=alias_first)
+                return self._nested(node) or self._column(node, aliases, alias_first=alias_first)
             return node
 
         return tree.transform(resolve)
+
+    def _nested(self, node: exp.Column) -> exp.Expr | None:
+        """``a.b.c``, where a is a column: as ``a['b']['c']``, in which the column is one. None:
+        it is no such path."""
+        parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
+        if parts and parts[0].name.lower() in self._qualifiers and len(parts) > 2:
+            parts = parts[1:]
+        found = self._columns.get(parts[0].name.lower()) if len(parts) > 1 else None
+        if found is None or not found.type.startswith("struct<"):
+            return None
+        reached: exp.Expr = column(found.name)
+        for part in parts[1:]:
+            reached = self._below(reached, part, node)
+        return _placed(reached, node)
+
+    def _below(self, value: exp.Expr, name: exp.Expr, node: exp.Expr) -> exp.Expr:
+        """One step into a struct, by the name that the struct has for it."""
+        try:
+            fields = field_types(type_of(value, self.type_of))
+        except Objection:
+            fields = {}
+        written = next((one for one in fields if one.lower() == name.name.lower()), name.name)
+        literal = exp.Literal.string(written)
+        return _placed(exp.Bracket(this=value, expressions=[literal]), node)
 
     def type_of(self, node: exp.Column) -> str:
         """For ``type_of`` over records, where there is no window yet."""
@@ -60,7 +88,7 @@ class Names:
                 f"{sql_of(node)} can't stand here, it is not part of a record; name a column of "
                 "the source",
             )
-        return found.type
+        return value_type(found.type)
 
     def _column(self, node: exp.Column, aliases: Aliases, *, alias_first: bool) -> exp.Expr:
         name, qualifier = node.name.lower(), node.table.lower()

@@ -22,8 +22,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.errors import QueryRefused
+from headwater.frontend.declared_types import AVAILABLE, declared_type
 from headwater.frontend.refusal import refusal
-from headwater.frontend.type_rules import named_type
+from headwater.plan.column_names import name_fault
 from headwater.plan.query import COLUMNS_MAX
 from headwater.plan.sql_text import Unreadable, parse_tokens, tokens_of
 
@@ -49,6 +50,9 @@ class ColumnStatement(msgspec.Struct, frozen=True):
     name: str
     type: str
     offset: int
+    path: str | None = None
+    """Where in a record it is found, if not under its own name: PATH '…'."""
+    path_offset: int = 0
 
 
 class SourceStatement(msgspec.Struct, frozen=True):
@@ -116,17 +120,24 @@ class _Reader:
 
     def _source(self) -> SourceStatement:
         name = self._name("the source's name")
-        self._sign("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
-        columns = [self._column()]
-        while self._take_sign(","):
-            columns.append(self._column())
-        self._sign(")", "`,` and a further column, or `)`")
+        columns = self._columns() if self._is_next("(") else []
         options = self._options()
+        if not columns and not options:
+            self._sign("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
         self._end()
         self._check_columns(columns)
         return SourceStatement(
             name, tuple(columns), options, self._tokens[0].start, self._statement_text()
         )
+
+    def _columns(self) -> list[ColumnStatement]:
+        """Of a source; a format with a name brings its own."""
+        self._take_sign("(")
+        columns = [self._column()]
+        while self._take_sign(","):
+            columns.append(self._column())
+        self._sign(")", "`,` and a further column, or `)`")
+        return columns
 
     def _stream(self) -> StreamStatement:
         name = self._name("the stream's name")
@@ -146,24 +157,38 @@ class _Reader:
 
     def _column(self) -> ColumnStatement:
         offset = self._offset()
-        name = self._name("a column's name")
-        words = []
+        name = self._column_name()
         type_offset = self._offset()
-        depth = 0
-        while (token := self._peek()) is not None and (depth or token.text not in (",", ")")):
-            depth += (token.text == "(") - (token.text == ")")
-            words.append(token.text)
-            self._next += 1
-        type_name = named_type("".join(words))
-        if type_name is None or type_name == "binary":
+        words = self._type_words()
+        type_name = declared_type(" ".join(words))
+        if type_name is None:
             raise refusal(
                 self._text,
                 type_offset,
-                f"column `{name}` has no type `{' '.join(words)}`; types: boolean, tinyint, "
-                "smallint, int, bigint, float, double, decimal(p,s), string, date, timestamp "
-                "(nested data: string, and get_json_object in the query)",
+                f"column `{name}` has no type `{' '.join(words)}`; types: {AVAILABLE}",
             )
-        return ColumnStatement(name, type_name, offset)
+        if not self._take_word("PATH"):
+            return ColumnStatement(name, type_name, offset)
+        token = self._peek()
+        if token is None or token.token_type not in (TokenType.STRING, TokenType.RAW_STRING):
+            raise self._refusal("wanted a path in quotes, as in PATH 'geo.country'")
+        self._next += 1
+        return ColumnStatement(name, type_name, offset, token.text, token.start)
+
+    def _type_words(self) -> list[str]:
+        """Up to the next comma, bracket or PATH outside of the type's own brackets."""
+        words: list[str] = []
+        depth = 0
+        while (token := self._peek()) is not None:
+            is_name = token.token_type is TokenType.IDENTIFIER
+            is_end = not is_name and (token.text in (",", ")") or token.text.upper() == "PATH")
+            if not depth and (is_end or token.token_type in _VALUES):
+                break
+            if not is_name:
+                depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
+            words.append(f"`{token.text.replace('`', '``')}`" if is_name else token.text)
+            self._next += 1
+        return words
 
     def _check_columns(self, columns: Sequence[ColumnStatement]) -> None:
         seen: set[str] = set()
@@ -210,6 +235,17 @@ class _Reader:
         self._next += 1
         return token.text
 
+    def _column_name(self) -> str:
+        """A word, or anything in backticks."""
+        token = self._peek()
+        if token is None or token.token_type is not TokenType.IDENTIFIER:
+            return self._name("a column's name, in backticks if it is no word")
+        fault = name_fault(token.text)
+        if fault is not None:
+            raise self._refusal(fault)
+        self._next += 1
+        return token.text
+
     def _end(self) -> None:
         if self._peek() is not None:
             raise self._refusal("wanted `;` or the end")
@@ -219,14 +255,17 @@ class _Reader:
             raise self._refusal(f"wanted `{sign}`: {what}" if sign == "(" else f"wanted {what}")
 
     def _take_sign(self, sign: str) -> bool:
-        token = self._peek()
-        is_sign = token is not None and token.token_type not in _VALUES and token.text == sign
+        is_sign = self._is_next(sign)
         self._next += is_sign
         return is_sign
 
+    def _is_next(self, sign: str) -> bool:
+        token = self._peek()
+        return token is not None and token.token_type not in _NO_WORDS and token.text == sign
+
     def _take_word(self, word: str) -> bool:
         token = self._peek()
-        is_word = token is not None and token.token_type not in _VALUES
+        is_word = token is not None and token.token_type not in _NO_WORDS
         is_word = is_word and token is not None and token.text.upper() == word
         self._next += is_word
         return is_word
@@ -246,3 +285,5 @@ class _Reader:
 
 
 _VALUES = (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
+_NO_WORDS = (*_VALUES, TokenType.IDENTIFIER)
+"""What is in quotes or backticks is no word and no sign of ours."""

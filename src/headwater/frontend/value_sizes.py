@@ -114,7 +114,7 @@ class _Sizing:
             return self._call(node, below[-len(node.expressions) :] if node.expressions else [])
         if isinstance(node, exp.DPipe):
             return _sum(below)
-        if isinstance(node, exp.Paren | exp.Cast | exp.TryCast | exp.Case | exp.If):
+        if isinstance(node, exp.Paren | exp.Cast | exp.TryCast | exp.Case | exp.If | exp.Bracket):
             return _largest([SCALAR, *below])
         return SCALAR
 

@@ -1,8 +1,10 @@
 """A query as text for people: which part runs where, and what travels between."""
 
+from msgspec import UnsetType
+
 from headwater.algebra.types import WINDOW_COLUMN
 from headwater.plan.durations import duration_text
-from headwater.plan.query import Query
+from headwater.plan.query import Query, Source
 from headwater.plan.sql_text import pretty
 from headwater.plan.timestamps import timestamp_text
 
@@ -28,13 +30,18 @@ def _about(query: Query) -> str:
     start = f" from {duration_text(window.start_us)}" if window.start_us else ""
     return "\n".join(
         [
-            f"source  {source.name}: {source.format} {source.path}, time {source.time_column}",
+            f"source  {source.name}: {source.format} {source.path}, time {_time(source)}",
             f"window  {duration_text(window.range_us)}{slide}{start}, "
             f"panes of {duration_text(window.pane_us)}, {window.panes_per_window} a window",
             f"begin   {_begin(query)}",
             f"query   {query.id}",
         ]
     )
+
+
+def _time(source: Source) -> str:
+    is_read = isinstance(source.time_sql, UnsetType)
+    return source.time_column if is_read else f"{source.time_column} = {source.time_sql}"
 
 
 def _begin(query: Query) -> str:

@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.plan.column_names import Step, path_steps
 from headwater.plan.durations import duration_us
 from headwater.plan.malformed_max import DEFAULT, MalformedMax, malformed_max
 from headwater.plan.part import Part
@@ -69,6 +70,17 @@ class SourceFormat(StrEnum):
     TSV = "tsv"
     JSON = "json"
     REGEX = "regex"
+    FIXED = "fixed"
+    LOGFMT = "logfmt"
+    APACHE = "apache"
+    NGINX = "nginx"
+    SYSLOG = "syslog"
+    W3C = "w3c"
+    CLOUDFRONT = "cloudfront"
+    JOURNALD = "journald"
+    PARQUET = "parquet"
+    ORC = "orc"
+    AVRO = "avro"
 
 
 class TimeKind(StrEnum):
@@ -94,6 +106,26 @@ class Source(msgspec.Struct, frozen=True):
     """What the format needs: delimiter, header, quote, pattern, timestamp_format, …"""
     text: str = ""
     """The statement, as the user wrote it."""
+    time_sql: str | msgspec.UnsetType = msgspec.UNSET
+    """Set: the time column is in no file. It is computed of others, by an expression that can't
+    fail, or is another column converted, if that is all of the expression. Unset, and then not on
+    the wire: it is read like every column."""
+
+    paths: Options | msgspec.UnsetType = msgspec.UNSET
+    """Set: the columns that are found elsewhere than under their own names, each with its path into
+    the record. Unset, and then not on the wire: there are none such."""
+
+    def path_of(self, column: str) -> tuple[Step, ...]:
+        """Where in a record the value of a column is."""
+        paths = {} if isinstance(self.paths, msgspec.UnsetType) else dict(self.paths)
+        return path_steps(paths[column]) if column in paths else (column,)
+
+    @property
+    def fields(self) -> tuple[Column, ...]:
+        """The columns that its files have."""
+        if self.time_sql is msgspec.UNSET:
+            return self.columns
+        return tuple(column for column in self.columns if column.name != self.time_column)
 
     def is_read_as(self, other: Source) -> bool:
         """The same records, whatever the text looked like."""

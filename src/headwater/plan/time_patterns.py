@@ -24,6 +24,8 @@ EXACT = {"V": (2,), "O": (1, 4)}
 ONLY_WRITTEN = frozenset("EFQq")
 """Spark can write these, and does not read them."""
 RESERVED = frozenset("{}#")
+ZONES = frozenset("XxZzVO")
+NUMERIC = frozenset("yMdDhHkKmsS")
 _PIECE = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|.", re.DOTALL)
 
 
@@ -59,3 +61,61 @@ def _sign_fault(piece: str, depth: int) -> str | None:
     if piece in RESERVED:
         return f"{piece!r} is reserved; write it in quotes"
     return "a bracket ends that did not begin" if depth < 0 else None
+
+
+def has_zone(pattern: str) -> bool:
+    """Whether a text says its zone or offset by itself.
+
+    >>> has_zone("yyyy-MM-dd'Z' HH:mm"), has_zone("HH:mm[XXX]")
+    (False, True)
+    """
+    return any(match[1] in ZONES for match in _PIECE.finditer(pattern) if match[1])
+
+
+def is_zone_optional(pattern: str) -> bool:
+    depth = 0
+    for match in _PIECE.finditer(pattern):
+        depth += (match.group() == "[") - (match.group() == "]")
+        if depth and match[1] in ZONES:
+            return True
+    return False
+
+
+def year_letters(pattern: str) -> int:
+    """The most in a row."""
+    return max((len(m.group()) for m in _PIECE.finditer(pattern) if m[1] == "y"), default=0)
+
+
+def with_full_years(pattern: str) -> str:
+    """``y`` as ``yyyy``: the same for years of four digits, and bounded.
+
+    >>> with_full_years("d.M.y 'y'")
+    "d.M.yyyy 'y'"
+    """
+    pieces = (match.group() for match in _PIECE.finditer(pattern))
+    return "".join("yyyy" if piece in ("y", "yyy") else piece for piece in pieces)
+
+
+def far_year(pattern: str) -> str | None:
+    r"""A regular expression of texts whose year Java would read, and Spark fail by, for the whole
+    batch: six digits and more, which take a sign. None: the pattern has no such year.
+
+    >>> far_year("yyyy-MM-dd"), far_year("dd/MM/yyyy HH"), far_year("yy-MM")
+    ('^\\s*[-+]\\d{6}', '/[-+]\\d{6}', None)
+    >>> far_year("yyyyMMdd-HHmmss")
+    '^\\s*[-+]\\d{10}'
+    """
+    pieces = list(_PIECE.finditer(with_full_years(pattern)))
+    for at, match in enumerate(pieces):
+        if match.group() == "yyyy":
+            digits = 0
+            for later in pieces[at:]:
+                if later[1] not in NUMERIC:
+                    break
+                digits += len(later.group())
+            before = pieces[at - 1].group() if at else ""
+            sign = re.escape(before) if before and not before[0].isalnum() else ""
+            if before in ("[", "]") or before.startswith("'"):
+                sign = ""
+            return (sign if at else r"^\s*") + rf"[-+]\d{{{digits + 2}}}"
+    return None

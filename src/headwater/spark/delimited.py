@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.plan.log_formats import FIELDS_DIRECTIVE, all_options
 from headwater.plan.query import Source, SourceFormat
 from headwater.spark.fields import CORRUPT, FIELDS, HEAD, LINE, PARSED, literal, option_map
-from headwater.spark.headers import FIELDS_DIRECTIVE, Layout, layout_of
+from headwater.spark.headers import Layout, layout_of
 
 FIELDS_COUNTED_MAX = 1_000
 """Of a line with more it is only said that it has more."""
@@ -33,7 +34,7 @@ class Delimited(msgspec.Struct, frozen=True):
 
 
 def delimited(source: Source) -> Delimited:
-    options = dict(source.options)
+    options = all_options(source)
     is_csv = source.format is SourceFormat.CSV
     quote = options.get("quote", '"' if is_csv else "")
     return Delimited(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headwater.plan.log_formats import COLUMNAR, DELIMITED, LOG_FORMATS, all_options, log_format
 from headwater.plan.query import Source, SourceFormat
 from headwater.plan.regex_groups import group_numbers
+from headwater.spark.column_fields import ColumnFields
 from headwater.spark.delimited import DelimitedFields, delimited
 from headwater.spark.fields import Fields
+from headwater.spark.fixed_fields import FixedFields
 from headwater.spark.json_fields import JsonFields
+from headwater.spark.named_fields import JournalFields, LogfmtFields
 from headwater.spark.pattern_fields import PatternFields
 
 
 def quote_of(source: Source) -> str:
     """The sign around values; empty: there is none."""
-    if source.format not in (SourceFormat.CSV, SourceFormat.TSV):
-        return ""
-    return delimited(source).quote
+    return delimited(source).quote if source.format in DELIMITED else ""
 
 
 def fields_of(
@@ -25,14 +27,40 @@ def fields_of(
     *,
     headers: tuple[str, ...] = (),
     is_quote_free: bool = False,
+    types: tuple[tuple[str, str], ...] = (),
 ) -> Fields:
-    """For the columns that are used, in the order of the source."""
-    names = tuple(column.name for column in source.columns)
-    options = dict(source.options)
-    if source.format is SourceFormat.JSON:
-        return JsonFields(tuple(used))
-    if source.format is SourceFormat.REGEX:
-        numbers = dict(zip(names, group_numbers(options["pattern"], names), strict=True))
-        groups = tuple(numbers[name] for name in used)
-        return PatternFields(tuple(used), options["pattern"], groups)
-    return DelimitedFields(names, delimited(source), headers, is_quote_free)
+    """For the columns that are used, in the order of the source. ``types`` are those of a file that
+    has columns of its own."""
+    names = tuple(column.name for column in source.fields)
+    used = [name for name in names if name in used]
+    options = all_options(source)
+    null = options.get("null_value", "")
+    if source.format in DELIMITED:
+        return DelimitedFields(names, delimited(source), headers, is_quote_free)
+    if source.format in COLUMNAR:
+        return ColumnFields(tuple((name, source.path_of(name)) for name in used), types)
+    match source.format:
+        case SourceFormat.JSON:
+            return JsonFields(tuple((name, source.path_of(name)) for name in used))
+        case SourceFormat.REGEX:
+            numbers = dict(zip(names, group_numbers(options["pattern"], names), strict=True))
+            groups = tuple((numbers[name],) for name in used)
+            return PatternFields(tuple(used), options["pattern"], groups)
+        case SourceFormat.FIXED:
+            widths = tuple(int(width) for width in options["widths"].split(","))
+            return FixedFields(names, widths, null)
+        case SourceFormat.LOGFMT:
+            return LogfmtFields(null)
+        case SourceFormat.JOURNALD:
+            keys = log_format(source).keys
+            return JournalFields(tuple((name, keys.get(name, name)) for name in used))
+    return _named_pattern(source, used, null)
+
+
+def _named_pattern(source: Source, used: Sequence[str], null: str) -> PatternFields:
+    named = LOG_FORMATS[source.format]
+    places = {name: (at,) for at, (name, _) in enumerate(named.columns, start=1)} | dict(
+        named.groups
+    )
+    groups = tuple(places[name] for name in used)
+    return PatternFields(tuple(used), named.pattern, groups, null)

@@ -15,9 +15,9 @@ from typing import Protocol
 
 import msgspec
 
+from headwater.plan.log_formats import FIELDS_DIRECTIVE
+
 BYTE_ORDER_MARK = "\ufeff"
-FIELDS_DIRECTIVE = "#Fields:"
-"""Before the names in a log of the W3C's extended format."""
 
 
 class Dialect(Protocol):

@@ -34,8 +34,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import UNSET
 
+from headwater.plan.log_formats import COLUMNAR, HEADED, all_options
 from headwater.plan.query import Source
+from headwater.plan.time_of import converted_time, time_inputs
+from headwater.spark.column_fields import ColumnFields
+from headwater.spark.convert import conversion, taken_over, time_conversion, with_year
 from headwater.spark.fields import FIELDS, HEAD, LINE, Fields, literal, quoted
 from headwater.spark.formats import fields_of
 
@@ -50,13 +55,6 @@ HAS = "__has_"
 MALFORMED = "__malformed"
 IS_NEVER = "spark_partition_id() < 0"
 """False, but the optimizer can't know."""
-EPOCHS = {
-    # name: digits after the point that are read, microseconds in one unit
-    "epoch_s": (6, 1_000_000),
-    "epoch_ms": (3, 1_000),
-    "epoch_us": (0, 1),
-}
-EPOCH_DIGITS = 20
 MASK_NEEDS_MAX = 62
 """Needs whose flags fit a bigint."""
 
@@ -71,11 +69,16 @@ class Parser(msgspec.Struct, frozen=True):
     """No line has a quote in it, so none needs more than a split."""
     headers: tuple[str, ...] = ()
     """The headers of the batch's files, each once; a line has the number of its own in ``HEAD``."""
+    types: tuple[tuple[str, str], ...] = ()
+    """Of files that have columns of their own: those, with their types. The view then has them
+    instead of lines."""
 
     @property
     def columns(self) -> list[str]:
-        """All that are used, in the order of the source."""
-        used = frozenset().union(*self.needs) | {self.source.time_column}
+        """All that are used, those that the time is computed of among them, in the order of the
+        source."""
+        used = frozenset().union(*self.needs, time_inputs(self.source))
+        used |= {self.source.time_column}
         return [column.name for column in self.source.columns if column.name in used]
 
     @property
@@ -97,27 +100,42 @@ class Parser(msgspec.Struct, frozen=True):
         """SELECT ``keep``, the used columns in their types, and for each need whether the line
         is bad, from the view ``lines``. For who asks why a line is bad: also ``LINE``, ``FAULT``
         and each column's ``TEXT``."""
-        keep = [*keep, LINE] if is_explained else keep
+        is_by_rows = self.source.format in COLUMNAR
+        keep = [*keep, LINE] if is_explained and not is_by_rows else keep
         fields = fields_of(
-            self.source, self.columns, headers=self.headers, is_quote_free=self.is_quote_free
+            self.source,
+            self.columns,
+            headers=self._headers,
+            is_quote_free=self.is_quote_free,
+            types=self.types,
         )
-        passed = list(dict.fromkeys([*keep, HEAD] if fields.needs_head() else keep))
-        candidates = f"{lines} WHERE {self._is_candidate(fields)}"
-        before = fields.before()
-        if before:
-            columns = dict.fromkeys([LINE, *passed])
-            candidates = f"({_select([*columns, *before], candidates)})"
-        split = _select([*passed, f"{fields.of_line()} AS {FIELDS}"], candidates)
-        is_malformed = f"{fields.is_malformed()} AS {MALFORMED}"
         told = self._told(fields) if is_explained else {}
+        if is_explained and is_by_rows:
+            told[LINE] = (
+                f"concat_ws(', ', {', '.join(told[name] for name in told if name != FAULT)})"
+            )
         texts = [f"{text} AS {name}" for name, text in told.items()]
-        typed = _select([*keep, *self._converted(fields), is_malformed, *texts], f"({split})")
+        if isinstance(fields, ColumnFields):
+            values = [*keep, *self._taken(fields), f"false AS {MALFORMED}", *texts]
+            typed = _select(values, lines)
+        else:
+            typed = self._from_lines(fields, lines, keep, texts)
+        if self._is_time_computed:
+            time = f"{self.source.time_sql} AS {quoted(self.source.time_column)}"
+            typed = _select(["*", time], f"({typed})")
         flags = [f"{self._is_bad(need)} AS {BAD}{n}" for n, need in enumerate(self.needs)]
         return _select([*keep, *map(quoted, self.columns), *flags, *told], f"({typed})")
 
+    def _text(self, fields: Fields, name: str) -> str:
+        """Of a column; of a time that is computed, what it is computed of."""
+        is_computed = self.source.time_sql is not UNSET and name == self.source.time_column
+        names = time_inputs(self.source) if is_computed else (name,)
+        texts = [f"CAST({fields.text(one)} AS STRING)" for one in names]
+        return texts[0] if len(texts) == 1 else f"concat_ws(', ', {', '.join(texts)})"
+
     def _told(self, fields: Fields) -> dict[str, str]:
         """By name: what is told of a line to who asks why it is bad."""
-        texts = {f"{TEXT}{n}": fields.text(name) for n, name in enumerate(self.columns)}
+        texts = {f"{TEXT}{n}": self._text(fields, name) for n, name in enumerate(self.columns)}
         return {FAULT: f"if({fields.is_malformed()}, {fields.fault()}, NULL)", **texts}
 
     def records_sql(
@@ -145,9 +163,35 @@ class Parser(msgspec.Struct, frozen=True):
             condition += f" AND unix_micros({quoted(time)}) < {before_us}"
         return _select([*keep, *columns.values()], f"{typed} WHERE {condition}")
 
+    @property
+    def _headers(self) -> tuple[str, ...]:
+        """One that nobody knows, where files of this format always have one."""
+        return self.headers or (("",) if self.source.format in HEADED else ())
+
+    def _from_lines(
+        self, fields: Fields, lines: str, keep: Sequence[str], texts: Sequence[str]
+    ) -> str:
+        passed = list(dict.fromkeys([*keep, HEAD] if fields.needs_head() else keep))
+        candidates = f"{lines} WHERE {self._is_candidate(fields)}"
+        before = fields.before()
+        if before:
+            columns = dict.fromkeys([LINE, *passed])
+            candidates = f"({_select([*columns, *before], candidates)})"
+        split = _select([*passed, f"{fields.of_line()} AS {FIELDS}"], candidates)
+        is_malformed = f"{fields.is_malformed()} AS {MALFORMED}"
+        return _select([*keep, *self._converted(fields), is_malformed, *texts], f"({split})")
+
+    @property
+    def _is_time_computed(self) -> bool:
+        """By an expression over columns in their types."""
+        return self.source.time_sql is not UNSET and converted_time(self.source) is None
+
     def _is_candidate(self, fields: Fields) -> str:
         """Whether a line is a record or malformed: neither empty nor a header."""
         terms = [f"octet_length({LINE}) > 0"]  # counting characters takes a fifth of the query
+        comment = all_options(self.source).get("comment")
+        if comment:
+            terms.append(f"NOT startswith({LINE}, {literal(comment)})")
         passed_over = fields.is_passed_over()
         if not self.headers and dict(self.source.options).get("header") == "true":
             passed_over = _repeats_names(self.source)
@@ -157,24 +201,49 @@ class Parser(msgspec.Struct, frozen=True):
 
     def _converted(self, fields: Fields) -> list[str]:
         converted = []
-        for column in self.source.columns:
+        options = all_options(self.source)
+        for column in self.source.fields:
             if column.name not in self.columns:
                 continue
             text = fields.text(column.name)
+            if column.type == "timestamp" and "year" in options:
+                text = with_year(text, options["year"])
             if column.type == "string":
                 value = f"nullif({text}, '')" if fields.is_empty_null else text
             else:
-                value = _conversion(text, column.type, dict(self.source.options))
+                value = conversion(text, column.type, options)
                 converted.append(f"coalesce({text} <> '', false) AS {quoted(HAS + column.name)}")
             converted.append(f"{value} AS {quoted(column.name)}")
+        other = converted_time(self.source)
+        if other is not None:
+            type_ = next(one.type for one in self.source.fields if one.name == other)
+            time = time_conversion(fields.text(other), type_, options)
+            converted.append(f"{time} AS {quoted(self.source.time_column)}")
         return converted
+
+    def _taken(self, fields: ColumnFields) -> list[str]:
+        """As ``_converted``, of columns that have types already."""
+        options = all_options(self.source)
+        taken = []
+        for column in self.source.fields:
+            if column.name in self.columns:
+                value, found = fields.text(column.name), fields.type_of(column.name)
+                taken.append(f"{value} IS NOT NULL AS {quoted(HAS + column.name)}")
+                as_wanted = taken_over(value, found, column.type, options)
+                taken.append(f"{as_wanted} AS {quoted(column.name)}")
+        other = converted_time(self.source)
+        if other is not None:
+            time = taken_over(fields.text(other), fields.type_of(other), "timestamp", options)
+            taken.append(f"{time} AS {quoted(self.source.time_column)}")
+        return taken
 
     def _is_bad(self, need: frozenset[str]) -> str:
         """True or false, never NULL. A string is never wrong; a time is never absent."""
         time = self.source.time_column
         reasons = [MALFORMED, f"{quoted(time)} IS NULL"]
         for column in self.source.columns:
-            if column.name in need and column.name != time and column.type != "string":
+            is_told = column.type != "string" or self.source.format in COLUMNAR
+            if column.name in need and column.name != time and is_told:
                 has_field = quoted(HAS + column.name)
                 reasons.append(f"({quoted(column.name)} IS NULL AND {has_field})")
         return f"({' OR '.join([*reasons, IS_NEVER])})"
@@ -190,22 +259,6 @@ def _repeats_names(source: Source) -> str:
     length = "octet_length" if header.isascii() else "length"
     has_length = f"{length}({LINE}) BETWEEN {len(header)} AND {longest}"
     return f"({has_length} AND {plain} = {literal(header.lower())})"
-
-
-def _conversion(text: str, type_: str, options: dict[str, str]) -> str:
-    if type_ == "timestamp" and "timestamp_format" in options:
-        return _timestamp(text, options["timestamp_format"])
-    if type_ == "date" and "date_format" in options:
-        return f"try_to_date({text}, {literal(options['date_format'])})"
-    return f"try_cast({text} AS {type_})"
-
-
-def _timestamp(text: str, format_: str) -> str:
-    if format_ not in EPOCHS:
-        return f"try_to_timestamp({text}, {literal(format_)})"
-    digits, unit_us = EPOCHS[format_]
-    number = f"try_cast({text} AS DECIMAL({EPOCH_DIGITS}, {digits}))"
-    return f"timestamp_micros(try_cast({number} * {unit_us} AS BIGINT))"
 
 
 def _select(columns: Sequence[str], origin: str) -> str:

@@ -20,21 +20,25 @@ class PatternFields(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     pattern: str
-    groups: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+    """For each of the names: the groups of which at most one has its text."""
+    null: str = ""
     is_empty_null: bool = True
 
     def before(self) -> list[str]:
         return []
 
     def of_line(self) -> str:
-        marked = "".join(f"{MARK}${number}" for number in self.groups)
+        texts = ("".join(f"${number}" for number in numbers) for numbers in self.groups)
+        marked = "".join(f"{MARK}{text}" for text in texts)
         whole = rf"\A(?:{self.pattern})\z"
         replaced = f"regexp_replace({LINE}, {literal(whole)}, {literal(marked)})"
         has_mark = f"contains({LINE}, {literal(MARK)})"
         return f"if({has_mark}, NULL, split({replaced}, {literal(MARK)}, -1))"
 
     def text(self, name: str) -> str:
-        return f"get({FIELDS}, {1 + self.names.index(name)})"
+        text = f"get({FIELDS}, {1 + self.names.index(name)})"
+        return f"nullif({text}, {literal(self.null)})" if self.null else text
 
     def is_malformed(self) -> str:
         """Text before the first mark is what an unmatched line leaves."""

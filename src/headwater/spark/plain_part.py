@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from headwater.algebra.columns import Column
 from headwater.algebra.types import decimal_digits
+from headwater.frontend.declared_types import value_type
 from headwater.plan.query import Query, Source
 from headwater.plan.sql_text import Unreadable, parse, sql_of
 from headwater.spark.site_sql import HALVES, halves_of, type_in
@@ -68,7 +69,7 @@ def part_of(query: Query) -> PlainPart | None:
 
 @lru_cache(maxsize=1_000)
 def plain_part(site_sql: str, source: Source, keys: tuple[Column, ...]) -> PlainPart | None:
-    types = {one.name: one.type for one in source.columns}
+    types = {one.name: value_type(one.type) for one in source.columns}
     try:
         select = parse(site_sql)
     except Unreadable:

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
+from headwater.frontend.declared_types import value_type
 from headwater.frontend.expression_types import type_of
 from headwater.frontend.objection import Objection
 from headwater.plan.query import Query, Source
@@ -59,7 +60,7 @@ def _with_item(select: exp.Select, item: exp.Expr) -> str:
 
 
 def _with_cheap_sums(site_sql: str, source: Source) -> exp.Select:
-    types = {one.name: one.type for one in source.columns}
+    types = {one.name: value_type(one.type) for one in source.columns}
     select = parse(site_sql).transform(lambda node: _in_halves(node, types))
     assert isinstance(select, exp.Select), "the site part is one SELECT"
     return select
