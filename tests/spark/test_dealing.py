@@ -64,7 +64,7 @@ def test_many_sites_get_what_few_get_without_a_file_for_each(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sites: int
 ) -> None:
     """Hadoop starts a program for each file and folder that it makes."""
-    monkeypatch.setattr(collect, "QUICK_BYTES_MAX", 0)
+    monkeypatch.setattr(collect, "QUICK_BYTES_MAX", -1)
     frame = spark.range(1_000).selectExpr(
         "concat('n', id) AS name",
         f"id % 5 AS {PANE_COLUMN}",

@@ -13,10 +13,12 @@ from pyspark.errors import PySparkException
 from spark_kit import ListInbox, compiled, inverse, per_domain, stream
 
 from headwater.algebra.equality import difference
+from headwater.edge.batch_yield import BatchYield
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
 from headwater.spark import collect, joint_run, joint_sql
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome
+from headwater.spark.collect import Collector
 from headwater.spark.fence import Fence
 from headwater.spark.joint_sql import joint_statements
 from headwater.spark.plain_part import part_of, plain_part
@@ -124,6 +126,45 @@ def test_together_each_query_gives_the_rows_that_it_gives_alone(
         ]
         assert told[0] == told[1]
         assert [one.malformed for one in ours.results] == [one.malformed for one in theirs.results]
+
+
+@pytest.mark.parametrize(
+    ("bytes_in", "gave", "is_small"),
+    [
+        (collect.QUICK_BYTES_MAX, {}, True),
+        (collect.GUESS_BYTES_MAX // 2, {}, True),
+        (collect.GUESS_BYTES_MAX // 2 + 1, {}, False),
+        (2 * collect.GUESS_BYTES_MAX, {"a": 10, "b": 10}, True),
+        (collect.GUESS_BYTES_MAX // 2, {"a": collect.QUICK_BYTES_MAX}, True),
+        (collect.GUESS_BYTES_MAX // 2, {"a": collect.QUICK_BYTES_MAX + 1}, False),
+    ],
+)
+def test_of_new_queries_less_is_known_and_more_is_dared(
+    tmp_path: Path, bytes_in: int, gave: dict[str, int], is_small: bool
+) -> None:
+    """Two queries; those that gave something before are believed to give as much again."""
+    learned = BatchYield()
+    for query_id, bytes_out in gave.items():
+        learned.gave(query_id, bytes_in=bytes_in, rows_out=1, bytes_out=bytes_out)
+    assert Collector(tmp_path, learned).is_small("a", "b", bytes_in=bytes_in) is is_small
+
+
+@pytest.mark.spark
+def test_the_first_batch_of_a_query_is_one_job_though_its_rows_are_not_known(
+    spark: SparkSession, runner: BatchRunner, tmp_path: Path
+) -> None:
+    """At two sites, with more lines than would be taken from a query that gives one for each."""
+    query = per_domain()
+    given = []
+    line = "2026-05-01T12:00:01Z,a,10,1"
+    count = collect.QUICK_BYTES_MAX // len(line)
+    for name in ("x", "y"):
+        inbox = ListInbox(tmp_path / name, query.source)
+        inbox.put(*([line] * count))
+        given.append(SiteBatch(name, tuple(inbox.chunks), (query,)))
+    found: list[SiteOutcome] = []
+    assert job_count(spark, lambda: found.extend(runner.run(given))) == 1
+    assert [one.records for one in found] == [count, count]
 
 
 @pytest.mark.spark

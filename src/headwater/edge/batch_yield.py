@@ -57,6 +57,10 @@ class BatchYield:
         while len(self._ratios) > QUERIES_MAX:
             self._ratios.popitem(last=False)
 
+    def knows(self, query_id: str) -> bool:
+        """Whether it was in a batch that is remembered."""
+        return query_id in self._ratios
+
     def bytes_out(self, query_id: str, *, bytes_in: int) -> float:
         """What is expected of a batch of so many bytes."""
         return bytes_in * self._ratios.get(query_id, UNKNOWN).bytes

@@ -26,6 +26,11 @@ from headwater.spark.lines import SITE
 from headwater.spark.row_files import RowFiles, arrow_schema, files_in, place, write_rows
 from headwater.spark.spark_message import SPARK_ERRORS
 
+GUESS_BYTES_MAX = 16 << 20
+"""What a query that is new may be given, and its rows still go through the driver. Most give few,
+and of those that give one for every line as many come as the driver holds beside a heap of 512 MB.
+Files cost a job that keeps the lines, one that counts them and one that writes, which is half of
+all work where the batch is the only one."""
 TOO_LARGE = "spark.driver.maxResultSize"
 """What Spark's message names when it ends such a job."""
 
@@ -103,8 +108,9 @@ class Collector:
 
     def is_small(self, *query_ids: str, bytes_in: int) -> bool:
         """Whether the rows of these queries together can go through the driver."""
-        expected = sum(self._learned.bytes_out(one, bytes_in=bytes_in) for one in query_ids)
-        return expected <= QUICK_BYTES_MAX
+        expected = {one: self._learned.bytes_out(one, bytes_in=bytes_in) for one in query_ids}
+        known = sum(count for one, count in expected.items() if self._learned.knows(one))
+        return known <= QUICK_BYTES_MAX and sum(expected.values()) <= GUESS_BYTES_MAX
 
     def learn(self, query_id: str, table: pa.Table, *, bytes_in: int) -> None:
         """So much came through the driver."""
