@@ -168,6 +168,61 @@ def test_the_first_batch_of_a_query_is_one_job_though_its_rows_are_not_known(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])
+def test_a_query_without_others_at_several_sites_gives_what_it_gives_in_files(
+    spark: SparkSession,
+    runner: BatchRunner,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    """Its groups count the lines as well: those that WHERE keeps out, and malformed ones."""
+    (query,) = [one for one in compiled(STREAMS, SOURCE) if one.id.name == name]
+    given = [
+        SiteBatch(batch.site, batch.chunks, (query,))
+        for batch in batches(tmp_path, [query, query], "x", "y", "z")
+    ]
+    (group,) = groups_of([batch.queries for batch in given])
+    (joint,) = joint_statements(group, [query], group.parser([]), "(typed)", site_count=3)
+    assert "UNPIVOT" not in joint.sql
+    together = runner.run(given)
+    assert any(one.unparsed for one in together)
+    monkeypatch.setattr(collect, "QUICK_BYTES_MAX", -1)
+    for ours, theirs in zip(together, runner.run(given), strict=True):
+        mine, wanted = rows_of(ours, query), rows_of(theirs, query)
+        assert mine is not None
+        assert wanted is not None
+        assert difference(mine, wanted) is None
+        assert (ours.records, ours.unparsed) == (theirs.records, theirs.unparsed)
+        assert ours.high_time_us == theirs.high_time_us
+
+
+@pytest.mark.spark
+def test_what_one_query_leaves_out_is_neither_summed_nor_a_key(
+    spark: SparkSession, runner: BatchRunner, tmp_path: Path
+) -> None:
+    """Their sum has no room in its type, and their keys would be a group each."""
+    source = "CREATE SOURCE big (ts TIMESTAMP, k STRING, n DECIMAL(38, 0), m INT) "
+    source += "WITH (format = 'csv', path = '*.csv', time = 'ts');"
+    text = "CREATE STREAM s AS SELECT k, sum(n) AS n FROM big WHERE m = 1 "
+    (query,) = compiled(text + "GROUP BY window(ts, '10 seconds'), k;", source)
+    given = []
+    for name in ("x", "y"):
+        inbox = ListInbox(tmp_path / name, query.source)
+        large = "9" * 38
+        inbox.put("2026-05-01T12:00:01Z,a,5,1")
+        inbox.put(*(f"2026-05-01T12:00:0{n}Z,k{n},{large},0" for n in range(1, 9)))
+        given.append(SiteBatch(name, tuple(inbox.chunks), (query,)))
+    found: list[SiteOutcome] = []
+    assert job_count(spark, lambda: found.extend(runner.run(given))) == 1
+    for outcome in found:
+        table = rows_of(outcome, query)
+        assert table is not None
+        assert table.num_rows == 1
+        assert (outcome.records, outcome.unparsed) == (9, 0)
+
+
+@pytest.mark.spark
 def test_many_queries_take_few_jobs(
     spark: SparkSession, runner: BatchRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,10 @@ concerns, in columns that all queries share, and all are grouped together::
 Spark's operator for this is ``Expand``, and ``UNPIVOT`` is its name in SQL. A column that queries
 share is a *slot*, by what is done with it and its type: the keys of one query stand where those of
 another do, and two sums of bigints need one slot if no query has both.
+
+A query without others needs no second row for the tally: each line is in one group, those that do
+not concern the query in one of two more at each site, and the tally is what all groups of the site
+count together. That halves what is grouped.
 """
 
 from __future__ import annotations
@@ -40,7 +44,9 @@ FIELDS_MAX, QUERY_FIELDS = 90, 12
 GROUP, PANE, KEY, VALUE = "__group", "__pane", "__key_", "__value_"
 IS = "__is_"
 """Followed by the number of the query: whether the record concerns it."""
-TALLY = ("lines", "low_time_us", "top_time_us")
+LINES, LOW, TOP = TALLY = ("lines", "low_time_us", "top_time_us")
+OWN, REST, MALFORMED = 0, 1, 2
+"""Groups of the lines of a single query: those that concern it, other records, no records."""
 
 _Row = dict[str, str]
 """Of the expansion: by the name of the slot, the column that is written there."""
@@ -52,6 +58,8 @@ class Joint(msgspec.Struct, frozen=True):
     sql: str
     queries: tuple[Query, ...]
     places: tuple[tuple[str, ...], ...]
+    is_single: bool = False
+    """One query, whose groups count the tally as well."""
 
     def rows_of(self, table: pa.Table, number: int) -> pa.Table:
         """Of one query, in its own columns, with the site last."""
@@ -62,6 +70,8 @@ class Joint(msgspec.Struct, frozen=True):
     def tallies_of(self, table: pa.Table) -> list[dict[str, Any]]:
         """For each site and each set of needs for which lines are malformed: how many lines, lowest
         and highest time."""
+        if self.is_single:
+            return _summed(table)
         own = table.filter(pc.equal(table.column(GROUP), len(self.queries)))
         rows: list[dict[str, Any]] = (
             own.select([SITE, PANE, *TALLY]).rename_columns([SITE, MASK, *TALLY]).to_pylist()
@@ -85,8 +95,22 @@ def joint_statements(
         while left and len(taken) < QUERIES_MAX and sheet.width < FIELDS_MAX - QUERY_FIELDS:
             taken.append(left.pop(0))
             sheet.add(taken[-1])
-        found.append(Joint(sheet.sql(typed), tuple(taken), tuple(sheet.places)))
+        sql = sheet.single_sql(typed) if sheet.is_single else sheet.sql(typed)
+        found.append(Joint(sql, tuple(taken), tuple(sheet.places), sheet.is_single))
     return found
+
+
+def _summed(table: pa.Table) -> list[dict[str, Any]]:
+    """The same from all groups of a single query, whose need is the only one."""
+    is_malformed = pc.equal(table.column(GROUP), MALFORMED)
+    lines = table.select([SITE, ROWS, LOW, TOP]).append_column(MASK, is_malformed.cast(pa.int64()))
+    by = {LINES: (ROWS, "sum"), LOW: (LOW, "min"), TOP: (TOP, "max")}
+    found = lines.group_by([SITE, MASK]).aggregate(list(by.values()))
+    names = {f"{of}_{how}": name for name, (of, how) in by.items()}
+    rows: list[dict[str, Any]] = found.rename_columns(
+        [names.get(name, name) for name in found.column_names]
+    ).to_pylist()
+    return rows
 
 
 class _Sheet:
@@ -111,6 +135,11 @@ class _Sheet:
         typed = len(self._parser.columns) + len(self._parser.needs)
         flagged = typed + len(self._flags) + len(self._panes.texts)
         return 1 + max(flagged, len(self._columns.texts) + len(set(self._slots)))
+
+    @property
+    def is_single(self) -> bool:
+        """One query and the tally, and no line is malformed for one query and not for another."""
+        return self._has_tally and len(self._flags) == 1 and len(self._parser.needs) == 1
 
     def note_tally(self) -> None:
         self._has_tally = True
@@ -155,6 +184,30 @@ class _Sheet:
             + f" WHERE {PANE} IS NOT NULL GROUP BY {', '.join(keys)}"
         )
         return _select([*keys, *self._finishes.items(), *tally], f"({grouped})")
+
+    def single_sql(self, typed: str) -> str:
+        """The same without a row for the tally. To be called once, at the end.
+
+        Nothing but the time is computed for lines that do not concern the query: their sums might
+        be too large where its own are not.
+        """
+        (row,) = self._rows
+        is_own = f"{IS}0"
+        is_other = f"if({BAD}0, {MALFORMED}, {REST})"
+        times = f"if({BAD}0, NULL, unix_micros({quoted(self._parser.source.time_column)}))"
+        flagged = _select(["*", f"({self._flags[0]}) AS {is_own}", *self._panes.items()], typed)
+        texts = {name: text for text, name in self._columns.texts.items()}
+        values = {name: f"if({is_own}, {texts[of]}, NULL)" for name, of in row.items()}
+        values[GROUP] = f"if({is_own}, {OWN}, {is_other})"
+        named = [f"{sql} AS {name}" for name, sql in values.items()]
+        columns = _select([SITE, *named, f"{times} AS __us"], f"({flagged})")
+        keys = [SITE, *(name for name in values if name in (GROUP, PANE) or name.startswith(KEY))]
+        counted = [f"count(*) AS {ROWS}", f"min(__us) AS {LOW}", f"max(__us) AS {TOP}"]
+        grouped = (
+            _select([*keys, *counted, *self._aggregates()], f"({columns})")
+            + f" GROUP BY {', '.join(keys)}"
+        )
+        return _select([*keys, *self._finishes.items(), ROWS, LOW, TOP], f"({grouped})")
 
     def _add_tally(self) -> list[str]:
         """As a query without keys. Where others have the pane it has the needs for which a line is
