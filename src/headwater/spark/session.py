@@ -109,6 +109,15 @@ METASPACE = "-XX:MetaspaceSize=128m"
 it is told otherwise. Beside those in the archive a short run takes 36 MB of them."""
 QUICKLY = ("-XX:TieredStopAtLevel=1",)
 """For a short run: what runs often is compiled once, quickly."""
+WELL_IF_OFTEN = (
+    "-XX:Tier4InvocationThreshold=100000",
+    "-XX:Tier4MinInvocationThreshold=12000",
+    "-XX:Tier4CompileThreshold=300000",
+)
+"""For an agent: twenty times Java's own bounds, from which on it compiles a method for the second
+time, and well. What is done for each line reaches them with the first batches all the same. What
+plans a batch, thousands of methods, does not: to compile it took nearly half of the CPU of a site
+with little input in its second minute, and went on for ten."""
 SEVERAL_PROCESSES = "local-cluster"
 """A local master that starts executors of its own, which must be told the secret."""
 GONE_S = 0.5
@@ -376,7 +385,7 @@ def jvm_options(config: SparkConfig) -> list[str]:
         "-XX:+UseSerialGC",
         "-XX:-UsePerfData",
         METASPACE,
-        *(QUICKLY if config.is_brief else ()),
+        *(QUICKLY if config.is_brief else WELL_IF_OFTEN),
         f"-Dlog4j2.configurationFile=file:{log4j}",
         *config.options,
     ]
