@@ -149,6 +149,18 @@ def test_of_new_queries_less_is_known_and_more_is_dared(
     assert Collector(tmp_path, learned).is_small("a", "b", bytes_in=bytes_in) is is_small
 
 
+@pytest.mark.parametrize(("bytes_out", "is_small"), [(4, True), (5, False)])
+def test_where_the_other_way_is_several_jobs_more_is_small(
+    tmp_path: Path, bytes_out: int, is_small: bool
+) -> None:
+    learned = BatchYield()
+    given = collect.QUICK_BYTES_MAX
+    learned.gave("a", bytes_in=given, rows_out=1, bytes_out=bytes_out * given)
+    collector = Collector(tmp_path, learned)
+    assert collector.is_small("a", bytes_in=given, times=joint_run.QUICK_TIMES) is is_small
+    assert not collector.is_small("a", bytes_in=given)
+
+
 @pytest.mark.spark
 def test_the_first_batch_of_a_query_is_one_job_though_its_rows_are_not_known(
     spark: SparkSession, runner: BatchRunner, tmp_path: Path

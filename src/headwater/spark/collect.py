@@ -106,11 +106,12 @@ class Collector:
         self._learn(query_id, rows_out, bytes_out, bytes_in=bytes_in)
         return found
 
-    def is_small(self, *query_ids: str, bytes_in: int) -> bool:
-        """Whether the rows of these queries together can go through the driver."""
+    def is_small(self, *query_ids: str, bytes_in: int, times: int = 1) -> bool:
+        """Whether the rows of these queries together can go through the driver; ``times`` as many
+        of those that are known, where the other way is several jobs."""
         expected = {one: self._learned.bytes_out(one, bytes_in=bytes_in) for one in query_ids}
         known = sum(count for one, count in expected.items() if self._learned.knows(one))
-        return known <= QUICK_BYTES_MAX and sum(expected.values()) <= GUESS_BYTES_MAX
+        return known <= times * QUICK_BYTES_MAX and sum(expected.values()) <= GUESS_BYTES_MAX
 
     def learn(self, query_id: str, table: pa.Table, *, bytes_in: int) -> None:
         """So much came through the driver."""
