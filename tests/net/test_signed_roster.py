@@ -198,7 +198,9 @@ def test_a_certificate_that_was_valid_then_proves_it_for_ever(
     assert read_signed_roster(signed(alice, at_s=at_s), trust).signed_at_s == int(at_s)
 
 
-@pytest.mark.parametrize("at_s", [NOW_S - 3_601.0, NOW_S + 90 * DAY_S + 1.0])
+@pytest.mark.parametrize(
+    "at_s", [NOW_S - 3_601.0, NOW_S + 90 * DAY_S + 1.0], ids=["not yet", "no longer"]
+)
 def test_a_certificate_that_was_not_valid_then_proves_nothing(
     alice: CertFiles, trust: RosterTrust, at_s: float
 ) -> None:
