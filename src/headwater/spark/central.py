@@ -134,12 +134,12 @@ def _collected(query: Query, frame: DataFrame) -> pa.Table:
 @contextlib.contextmanager
 def _told_of(query: Query) -> Iterator[None]:
     """Spark's errors as ours."""
+    where = f"query {query.id}, one Spark"
     try:
         yield
     except ReadFailed as error:
-        raise SparkFailed(f"query {query.id}, one Spark: {error}") from error
+        raise SparkFailed(f"{where}: {error}") from error
     except SPARK_ERRORS as error:
-        where = f"query {query.id}, one Spark"
         if is_of_a_value(error):
             raise GroupFailed(where, message_of(error)) from error
         raise SparkFailed(f"{where}: {message_of(error)}") from error
