@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from headwater.agent.admission import _problem_with
-from headwater.agent.try_query import StreamResult, differences, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import StreamResult, try_query
 from headwater.net.codec import Codec
 from headwater.net.memory_network import MemoryWorld
 from headwater.net.value_link import ValueLink

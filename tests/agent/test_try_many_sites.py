@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headwater.agent.try_query import differences, try_central, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import try_central, try_query
 
 if TYPE_CHECKING:
     from headwater.spark.session import RunningSpark

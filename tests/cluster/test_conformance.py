@@ -12,7 +12,8 @@ import pytest
 from nasty_logs import write_sites
 from spark_kit import per_domain
 
-from headwater.agent.try_query import StreamResult, differences, try_central, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import StreamResult, try_central, try_query
 from headwater.algebra.types import summary_schema
 from headwater.frontend.compile import parse_program
 from headwater.spark.root_part import RootSpark

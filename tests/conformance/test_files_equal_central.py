@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from headwater.agent import answer_runner, large_answers
-from headwater.agent.try_query import differences, try_central, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import try_central, try_query
 from headwater.spark import collect
 from headwater.store import image_packer, update_cutter
 

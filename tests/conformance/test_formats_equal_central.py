@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.agent.try_query import StreamResult, differences, try_central, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import StreamResult, try_central, try_query
 from headwater.frontend.compile import parse_program
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.agent.try_query import StreamResult, differences, try_central, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import StreamResult, try_central, try_query
 from headwater.store.results import ResultsReader
 
 pytestmark = pytest.mark.spark

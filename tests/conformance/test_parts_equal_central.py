@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from headwater.agent.try_query import StreamResult, differences, joined, try_central, try_query
+from headwater.agent.compare_results import differences
+from headwater.agent.try_query import StreamResult, joined, try_central, try_query
 from headwater.algebra.equality import difference
 
 sys.path.insert(0, str(Path(__file__).parent))
