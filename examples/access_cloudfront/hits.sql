@@ -1,23 +1,12 @@
-CREATE SOURCE edge (
-  at       TIMESTAMP,
-  location STRING,
-  bytes    BIGINT,
-  path     STRING,
-  status   INT,
-  result   STRING
-) WITH (
-  format = 'regex', path = '*.log', time = 'at',
-  pattern = r'(\d{4}-\d\d-\d\d\t\d\d:\d\d:\d\d)\t(\S+)\t(\d+)\t\S+\t\S+\t\S+\t(\S+)\t(\d+)\t\S+\t(\S+)\t.*',
-  timestamp_format = "yyyy-MM-dd\tHH:mm:ss"
-);
+CREATE SOURCE edge WITH (format = 'cloudfront', path = '*.log');
 
 CREATE STREAM hits WITH (begin = 'earliest') AS
 SELECT
   window.start,
-  location,
+  `x-edge-location` AS location,
   count(*) AS requests,
-  count_if(result IN ('Hit', 'RefreshHit')) AS hits,
-  sum(bytes) AS bytes
+  count_if(`x-edge-result-type` IN ('Hit', 'RefreshHit')) AS hits,
+  sum(`sc-bytes`) AS bytes
 FROM edge
-GROUP BY window(at, '30 minutes'), location
+GROUP BY window(event_time, '30 minutes'), `x-edge-location`
 ORDER BY location;

@@ -68,13 +68,15 @@ def _nginx(draw: random.Random) -> Iterator[str]:
 
 
 FIELDS = (
-    "date", "time", "x-edge-location", "sc-bytes", "c-ip", "cs-method", "cs(Host)", "cs-uri-stem",
-    "sc-status", "cs(Referer)", "x-edge-result-type", "time-taken",
-)  # fmt: skip
+    "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) "
+    "cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header "
+    "cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher "
+    "x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields"
+)
 
 
 def access_cloudfront() -> Files:
-    """W3C extended: lines that begin with a # name the fields, a tab between them."""
+    """W3C extended: lines that begin with a # name the fields, a tab between values."""
     return {
         f"sites/{site}/{site.upper()}.2026-05-04-09.log": lines(
             _cloudfront(of_site("access_cloudfront", site), site)
@@ -85,16 +87,20 @@ def access_cloudfront() -> Files:
 
 def _cloudfront(draw: random.Random, site: str) -> Iterator[str]:
     yield "#Version: 1.0"
-    yield f"#Fields: {' '.join(FIELDS)}"
-    for at in times(draw, 200, over_s=3600):
+    yield f"#Fields: {FIELDS}"
+    for at in times(draw, 160, over_s=3600):
         result = often(draw, ("Hit", "Miss", "RefreshHit", "Error"))
+        status = "502" if result == "Error" else often(draw, ("200", "304", "404"))
+        page = often(draw, ("/index.html", "/img/a.jpg", "/video/1.ts", "/app.js"))
+        host = "d111111abcdef8.cloudfront.example"
         yield "\t".join(
             [
                 f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}", site.upper(), str(draw.randrange(300, 900_000)),
-                f"203.0.113.{draw.randrange(1, 255)}", "GET", "d111111abcdef8.cloudfront.example",
-                often(draw, ("/index.html", "/img/a.jpg", "/video/1.ts", "/app.js")),
-                "502" if result == "Error" else often(draw, ("200", "304", "404")),
-                "-", result, f"{draw.lognormvariate(-4, 1):.3f}",
+                f"203.0.113.{draw.randrange(1, 255)}", "GET", host, page, status, "-",
+                "Mozilla/5.0%20(X11;%20Linux)", "-", "-", result, f"{draw.getrandbits(64):016x}",
+                "www.example", "https", str(draw.randrange(40, 900)),
+                f"{draw.lognormvariate(-4, 1):.3f}", "-", "TLSv1.3", "TLS_AES_128_GCM_SHA256",
+                result, "HTTP/2.0", "-", "-",
             ]
         )  # fmt: skip
 
