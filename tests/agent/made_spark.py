@@ -20,7 +20,6 @@ from headwater.algebra.types import site_schema
 from headwater.plan.query import Query
 from headwater.spark.batch import SiteBatch, SiteOutcome
 from headwater.spark.inbox import QueryResult
-from headwater.spark.scanned import Scanned
 
 PANES, GROUPS = 3, 2
 """That each site has rows of."""
@@ -145,5 +144,8 @@ def made_spark(monkeypatch: Any) -> Any:
     monkeypatch.setattr("headwater.spark.source_stream.BatchRunner", MadeRunner)
     monkeypatch.setattr("headwater.agent.federation.RootSpark", MadeRoot)
     return SimpleNamespace(
-        session=SimpleNamespace(lease=MadeLease), shared=None, end=lambda: None, scanned=Scanned
+        session=SimpleNamespace(lease=MadeLease),
+        shared=None,
+        end=lambda: None,
+        bytes_scanned=lambda: 0,
     )
