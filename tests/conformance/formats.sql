@@ -18,6 +18,12 @@ CREATE SOURCE nested (
 CREATE SOURCE pipes (ts TIMESTAMP, `a b` STRING, n BIGINT) WITH (
   format = 'csv', path = 'pipes.csv', delimiter = '||', time = 'ts', timestamp_format = 'seconds'
 );
+CREATE SOURCE headed (`the name` STRING, n INT, ts TIMESTAMP) WITH (
+  format = 'csv', path = 'headed*.csv', header = 'true', time = 'ts'
+);
+CREATE SOURCE w3c (`cs-uri-stem` STRING, time STRING, `sc-status` INT, date STRING) WITH (
+  format = 'w3c', path = 'w3c.log'
+);
 
 CREATE STREAM by_apache AS
 SELECT method, status, count(*) AS n, sum(bytes) AS bytes, count(agent) AS agents
@@ -43,3 +49,10 @@ FROM nested GROUP BY window(`@timestamp`, '1 minute'), country, `user-agent`;
 
 CREATE STREAM by_pipes AS
 SELECT `a b`, sum(n) AS n FROM pipes GROUP BY window(ts, '1 minute'), `a b`;
+
+CREATE STREAM by_header AS
+SELECT `the name`, count(*) AS n, sum(n) AS sum FROM headed GROUP BY window(ts, '1 minute'), `the name`;
+
+CREATE STREAM by_w3c AS
+SELECT `cs-uri-stem`, count(*) AS n, sum(`sc-status`) AS statuses
+FROM w3c GROUP BY window(event_time, '1 minute'), `cs-uri-stem`;

@@ -273,3 +273,26 @@ def test_a_long_statement_is_cut_in_the_refusal() -> None:
     columns = COLUMNS + "".join(f", c{n} STRING" for n in range(200))
     (query,) = asking()
     assert len(refusal(query, declared(columns=columns))) < 1400
+
+
+HEADED = CSV + ", header = 'true'"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("ts TIMESTAMP, secret BIGINT", "it has no column secret"),
+        ("ts TIMESTAMP, Client STRING", "it has no column Client"),
+        ("ts TIMESTAMP, client BIGINT", "column client is bigint, not string"),
+    ],
+)
+def test_below_a_header_no_other_name_leads_to_a_column(columns: str, message: str) -> None:
+    select = "count(*) AS n FROM s GROUP BY window(ts, '10 seconds')"
+    (query,) = asking(select, HEADED, columns)
+    assert message in refusal(query, declared(HEADED))
+
+
+def test_below_a_header_columns_may_be_left_out_and_stand_in_any_order() -> None:
+    select = "sum(bytes) AS n FROM s GROUP BY window(ts, '10 seconds')"
+    (query,) = asking(select, HEADED, "bytes BIGINT, ts TIMESTAMP")
+    check_query(query, Policy(declared=(declared(HEADED),)))

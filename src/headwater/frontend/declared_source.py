@@ -3,8 +3,9 @@
 What a column is, its statement decides: in a csv file the third column is whatever stands third in
 the statement, and a pattern may cut a line anywhere. So a level that a site puts on a column holds
 only if the query reads the file as the site says that it is written: the same format, the same
-options, the same columns in the same places, the same time. Of JSON, where a column is found by its
-own name, a query may leave columns out and order them as it likes.
+options, the same columns in the same places, the same time. Where a column is found by its own name
+(in JSON, below a header, in formats with a name) a query may leave columns out and order them as it
+likes.
 
 A source's name is the query's own, and so are ``future_tolerance`` and ``malformed_max``, which cut
 no line.
@@ -28,7 +29,6 @@ FORM_CHARACTERS_MAX = 1000
 NAMED_MAX = 5
 OWN_OPTIONS = ("future_tolerance", "malformed_max")
 """Options that change nothing about which bytes a column is."""
-POSITIONED = (SourceFormat.CSV, SourceFormat.TSV)
 _ANYWHERE = {
     "zone": "UTC", "round": "false", "timestamp_format": "iso", "date_format": "iso",
     "encoding": "utf-8", "replace": "false", "array": "false", "null_value": "",
@@ -77,7 +77,7 @@ def _differences(source: Source, declared: Source) -> Iterator[str]:
         yield f"its format is {source.format}, not {declared.format}"
         return
     yield from _other_options(effective_options(source), effective_options(declared))
-    if is_by_name(declared) and declared.format not in POSITIONED:
+    if is_by_name(declared):
         yield from _other_json_columns(source, declared)
     else:
         yield from _other_places(source.fields, declared.fields)

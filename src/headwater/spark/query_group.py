@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from headwater.plan.query import Query, Source
+from headwater.reading.form import form_of
 from headwater.spark.formats import quote_of
 from headwater.spark.inbox import Chunk
 from headwater.spark.lines import has_text
 from headwater.spark.parse import Parser
 
+UNKNOWN = ""
+"""A header that nobody has seen: no line below it can be read."""
 Settings = tuple[tuple[str, str], ...]
 
 
@@ -28,6 +31,9 @@ class QueryGroup(msgspec.Struct, frozen=True):
         quote = quote_of(self.source)
         is_quote_free = bool(quote) and not has_text(chunks, quote)
         needs = {need_of(query): None for query in self.queries}
+        if form_of(self.source).has_heads and not headers:
+            # By place, a query that leaves columns out would read others under its own names.
+            headers = (UNKNOWN,)
         return Parser(self.source, tuple(needs), is_quote_free, headers)
 
     def sites_of(self, query: Query) -> frozenset[int]:
