@@ -278,16 +278,60 @@ def test_named_groups_fill_the_columns_of_their_names(spark: SparkSession) -> No
     assert parsed(spark, of, [f"5|$2\\|{T}", f"x|a|{T}"]) == [("$2\\", 5), BAD]
 
 
-def test_bytes_that_are_not_utf8_become_replacement_signs(
+BROKEN_BYTES = f"{T},".encode() + b"a\xff\xc3b,1,2\n" + f'{T},"'.encode() + b'\xff",1,2\r\n'
+
+
+def test_bytes_that_are_not_utf8_become_replacement_signs_where_the_source_says_so(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    file = tmp_path / "log"
-    file.write_bytes(f"{T},".encode() + b"a\xff\xc3b,1,2\n" + f'{T},"'.encode() + b'\xff",1,2\r\n')
-    parser = Parser(CSV, (frozenset(["name"]),))
-    spark.read.text(str(file)).createOrReplaceTempView("lines")
-    table = spark.sql(parser.typed_sql("lines")).toArrow()
+    (tmp_path / "log").write_bytes(BROKEN_BYTES)
+    spark.read.text(str(tmp_path / "log")).createOrReplaceTempView("lines")
+    of = source(SourceFormat.CSV, "ts timestamp", "name string", "n int", "x int", replace="true")
+    table = spark.sql(Parser(of, (frozenset(["name"]),)).typed_sql("lines")).toArrow()
     table.validate(full=True)
     assert table["name"].to_pylist() == ["a��b", "�"]
+
+
+@pytest.mark.parametrize(
+    ("of", "bad", "good"),
+    [
+        (CSV, b",a\xff,1,2", ",ä�,1,2".encode()),
+        (source(SourceFormat.TSV, "ts timestamp", "name string"), b"\t\xc3", "\tä".encode()),
+        (
+            source(SourceFormat.REGEX, "ts timestamp", "name string", pattern=r"(\S+) (.*)"),
+            b" \xe4",
+            " ä".encode(),
+        ),
+        (
+            source(SourceFormat.FIXED, "ts timestamp", "name string", widths="20,5"),
+            b"ab\xffcd",
+            "äöüßé".encode(),
+        ),
+    ],
+    ids=lambda one: one.format if isinstance(one, Source) else "",
+)
+def test_bytes_that_are_not_utf8_make_their_line_malformed(
+    spark: SparkSession, tmp_path: Path, of: Source, bad: bytes, good: bytes
+) -> None:
+    (tmp_path / "log").write_bytes(b"\n".join(T.encode() + rest for rest in (bad, good)))
+    spark.read.text(str(tmp_path / "log")).createOrReplaceTempView("lines")
+    parser = Parser(of, (frozenset(["ts"]),))
+    sql = f"SELECT __bad_0, __fault FROM ({parser.typed_sql('lines', is_explained=True)})"
+    rows = spark.sql(sql).toArrow().to_pylist()
+    assert [row["__bad_0"] for row in rows] == [True, False]
+    assert "bytes that are not utf-8" in rows[0]["__fault"]
+
+
+def test_a_sign_for_what_was_not_of_another_encoding_makes_its_line_malformed(
+    spark: SparkSession,
+) -> None:
+    of = source(SourceFormat.CSV, "ts timestamp", "name string", encoding="windows-1252")
+    assert parsed(spark, of, [f"{T},a�", f"{T},ä"]) == [BAD, ("ä",)]
+
+
+def test_lines_that_are_known_to_be_ascii_are_not_looked_through() -> None:
+    parser = Parser(CSV, (frozenset(["n"]),), is_ascii=True)
+    assert "is_valid_utf8" not in parser.typed_sql("lines")
 
 
 def test_each_line_is_split_once_and_counted_for_free(spark: SparkSession, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from headwater.spark.readable import Piece, pieces_of, write_piece
 SITE = "__site"
 ONE_TASK_BYTES = 8 << 20
 """Up to here a batch is one task: a third of a second at most, once Java has compiled."""
+LOOK_BYTES = 1 << 20
 
 
 class Linked(msgspec.Struct, frozen=True):
@@ -124,6 +125,18 @@ def has_text(chunks: Iterable[Chunk], text: str) -> bool:
     """
     wanted = text.encode()
     return any(_has_bytes(Path(chunk.path), wanted) for chunk in chunks)
+
+
+def is_ascii(chunks: Iterable[Chunk]) -> bool:
+    """Whether no chunk has a byte beyond ASCII, or may have one because it is compressed."""
+    return all(_is_ascii(Path(chunk.path)) for chunk in chunks)
+
+
+def _is_ascii(path: Path) -> bool:
+    if expanded_suffix(path.name):
+        return False
+    with path.open("rb") as file:
+        return all(block.isascii() for block in iter(lambda: file.read(LOOK_BYTES), b""))
 
 
 def _has_bytes(path: Path, wanted: bytes) -> bool:

@@ -10,13 +10,13 @@ A line is *malformed* for a query when
 - it has not as many fields as its header, or as are declared (csv, tsv), is no JSON object (json),
   or does not match the pattern from end to end (regex);
 - the header of its file lacks a declared column, or has it twice;
+- it has bytes that are not of the source's encoding, unless they are to be replaced by U+FFFD;
 - a field that the query uses is not empty and can't be converted to its declared type;
 - its time column is empty or can't be converted.
 
 A field is converted as Spark's ``try_cast`` does, without regard to the rest of the line. An empty
 field is NULL for every type, strings too, as in Spark's own CSV reader, and so is one that equals
-``null_value``; in JSON a string may be empty, and null or absent is NULL. Bytes that are not UTF-8
-become U+FFFD.
+``null_value``; in JSON a string may be empty, and null or absent is NULL.
 
 Times: with no ``timestamp_format`` what ``try_cast(… AS TIMESTAMP)`` takes, ISO 8601 above all;
 ``epoch_s``, ``epoch_ms`` and ``epoch_us`` are numbers since 1970 (seconds and milliseconds may have
@@ -53,6 +53,8 @@ BAD = "__bad_"
 HAS = "__has_"
 """Followed by a column: whether the field is not empty."""
 MALFORMED = "__malformed"
+UTF8 = "utf-8"
+REPLACEMENT = "\ufffd"
 IS_NEVER = "spark_partition_id() < 0"
 """False, but the optimizer can't know."""
 MASK_NEEDS_MAX = 62
@@ -72,6 +74,8 @@ class Parser(msgspec.Struct, frozen=True):
     types: tuple[tuple[str, str], ...] = ()
     """Of files that have columns of their own: those, with their types. The view then has them
     instead of lines."""
+    is_ascii: bool = False
+    """No byte of the lines is beyond ASCII, so that all of them are UTF-8."""
 
     @property
     def columns(self) -> list[str]:
@@ -136,7 +140,12 @@ class Parser(msgspec.Struct, frozen=True):
     def _told(self, fields: Fields) -> dict[str, str]:
         """By name: what is told of a line to who asks why it is bad."""
         texts = {f"{TEXT}{n}": self._text(fields, name) for n, name in enumerate(self.columns)}
-        return {FAULT: f"if({fields.is_malformed()}, {fields.fault()}, NULL)", **texts}
+        fault = fields.fault()
+        if self._is_text is not None and self.source.format not in COLUMNAR:
+            encoding = all_options(self.source).get("encoding", UTF8)
+            other = f"it has bytes that are not {encoding}; say its encoding, or replace = 'true'"
+            fault = f"if({self._is_text}, {fault}, {literal(other)})"
+        return {FAULT: f"if(coalesce({fields.is_malformed()}, true), {fault}, NULL)", **texts}
 
     def records_sql(
         self,
@@ -177,9 +186,23 @@ class Parser(msgspec.Struct, frozen=True):
         if before:
             columns = dict.fromkeys([LINE, *passed])
             candidates = f"({_select([*columns, *before], candidates)})"
-        split = _select([*passed, f"{fields.of_line()} AS {FIELDS}"], candidates)
-        is_malformed = f"{fields.is_malformed()} AS {MALFORMED}"
+        taken_apart = fields.of_line()
+        if self._is_text is not None:
+            taken_apart = f"if({self._is_text}, {taken_apart}, NULL)"
+        split = _select([*passed, f"{taken_apart} AS {FIELDS}"], candidates)
+        is_malformed = f"coalesce({fields.is_malformed()}, true) AS {MALFORMED}"
         return _select([*keep, *self._converted(fields), is_malformed, *texts], f"({split})")
+
+    @property
+    def _is_text(self) -> str | None:
+        """Whether all bytes of a line are of its encoding; None: nobody asks. Of another encoding
+        than UTF-8 a line comes as UTF-8, with U+FFFD for what was not of it."""
+        options = all_options(self.source)
+        if options.get("replace") == "true":
+            return None
+        if options.get("encoding", UTF8) == UTF8:
+            return None if self.is_ascii else f"is_valid_utf8({LINE})"
+        return f"NOT contains({LINE}, {literal(REPLACEMENT)})"
 
     @property
     def _is_time_computed(self) -> bool:

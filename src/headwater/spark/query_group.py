@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from headwater.plan.query import Query, Source
 from headwater.reading.form import form_of
 from headwater.spark.formats import quote_of
 from headwater.spark.inbox import Chunk
-from headwater.spark.lines import has_text
+from headwater.spark.lines import has_text, is_ascii
 from headwater.spark.parse import Parser
 
 UNKNOWN = ""
@@ -25,7 +25,7 @@ class QueryGroup(msgspec.Struct, frozen=True):
     numbers: Mapping[str, frozenset[int]]
     """For each query, by its id, the numbers of the sites that run it."""
 
-    def parser(self, chunks: Iterable[Chunk], headers: tuple[str, ...] = ()) -> Parser:
+    def parser(self, chunks: Sequence[Chunk], headers: tuple[str, ...] = ()) -> Parser:
         """For these chunks and their headers. One need for each set of columns, however many
         queries share it."""
         quote = quote_of(self.source)
@@ -34,7 +34,7 @@ class QueryGroup(msgspec.Struct, frozen=True):
         if form_of(self.source).has_heads and not headers:
             # By place, a query that leaves columns out would read others under its own names.
             headers = (UNKNOWN,)
-        return Parser(self.source, tuple(needs), is_quote_free, headers)
+        return Parser(self.source, tuple(needs), is_quote_free, headers, is_ascii=is_ascii(chunks))
 
     def sites_of(self, query: Query) -> frozenset[int]:
         return self.numbers[str(query.id)]
