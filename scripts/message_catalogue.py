@@ -40,7 +40,10 @@ WORDS_AT = {"GroupFailed": 1}
 """Errors whose words are not the first argument; the one before says where."""
 PLACE = re.compile(r"^[^:;]{0,160}(\{|`)|^[^:;]{1,60}:")
 """Something that is filled in, in the first clause, or a word that names the place, and a colon."""
-PASSED_ON = re.compile(r"^[^{}]*(\{[^}]*\}[ :;,.…()'`/]*)+$")
+PASSED_ON = re.compile(
+    r"(\{[^}]*\}|[ :;,.…()'`/])+"
+    r"|(?!.*\b(can't|not|no|failed|did|is)\b)([^:;]{1,60}: ){1,2}(\{[^}]*\}[ .…]*)+"
+)
 """Beyond its place it is the words of another message, which is held to the rules itself."""
 WANTED = re.compile(
     r"\b(wanted|must|has to|have to|at most|at least|up to|the limit|limit is|needs?|takes"
@@ -54,7 +57,7 @@ TO_DO = re.compile(
     r"|restore|let|read again|read each|group|order by|mounted|begin|change)\b"
     r"|\b(tried again|comes again|anew|go on|goes on|known: |available|instead|as in|stays?"
     r"|is left as it was)\b"
-    r"|\b[a-z]+s:? \{",
+    r"|\b[a-z]+s:? \{|\{(names|qualifiers|known|hint)\}",
     re.I,
 )
 
@@ -82,7 +85,7 @@ class Message:
         if not self.points and PLACE.search(self.text) is None:
             found.append("where")
         is_said = WANTED.search(self.text) or TO_DO.search(self.text)
-        if not is_said and not PASSED_ON.match(self.text):
+        if not is_said and not PASSED_ON.fullmatch(self.text):
             found.append("what was wanted, or what to do")
         return tuple(found)
 

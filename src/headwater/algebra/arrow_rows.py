@@ -178,7 +178,9 @@ def check_rows(rows: pa.Table, layout: RowLayout) -> pa.Table:
         checked = in_schema(rows, summary_schema(layout))
         checked.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise WireError(f"rows: the buffers are not valid Arrow: {str(error)[:200]}") from error
+        raise WireError(
+            f"rows: wanted buffers of Arrow, these are not valid Arrow: {str(error)[:200]}"
+        ) from error
     except ValueError as error:
         raise WireError(str(error)) from error
     return checked

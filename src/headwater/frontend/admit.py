@@ -216,10 +216,12 @@ def _check_source(source: Source) -> None:
             raise QueryRefused(f"source: {fault}")
     tolerance = dict(source.options).get("future_tolerance")
     if tolerance is not None and duration_us(tolerance) is None:
-        raise QueryRefused(f"source: future_tolerance is no time: {tolerance[:60]!r}")
+        raise QueryRefused(f"source: future_tolerance: wanted a time, got {tolerance[:60]!r}")
     most = dict(source.options).get("malformed_max")
     if most is not None and malformed_max(most) is None:
-        raise QueryRefused(f"source: malformed_max is no share and no number: {most[:60]!r}")
+        raise QueryRefused(
+            f"source: malformed_max is no share and no number; wanted either, got {most[:60]!r}"
+        )
     _check_format(source)
 
 

@@ -132,7 +132,8 @@ def _type(expression: exp.Expr, relation: Relation) -> str:
                 return "timestamp"
         elif not node.table and node.name in relation:
             return relation[node.name]
-        raise Objection(node, f"there is no column {sql_of(node)[:100]}")
+        columns = ", ".join(relation)[:200]
+        raise Objection(node, f"there is no column {sql_of(node)[:100]}; columns: {columns}")
 
     try:
         return type_of(expression, column_type)

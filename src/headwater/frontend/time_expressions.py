@@ -294,7 +294,8 @@ def _check_alike(node: exp.Expr, types: Types) -> None:
 def _column_type(types: Types) -> ColumnTypes:
     def found(node: exp.Column) -> str:
         if node.table or node.name not in types:
-            raise Objection(None, f"there is no column {sql_of(node)[:100]}")
+            columns = ", ".join(types)[:200]
+            raise Objection(None, f"there is no column {sql_of(node)[:100]}; columns: {columns}")
         return value_type(types[node.name])
 
     return found

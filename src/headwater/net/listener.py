@@ -78,7 +78,9 @@ class Listener:
         try:
             self._socket = socket.create_server((host, port), backlog=BACKLOG)
         except OSError as error:
-            raise ConfigurationError(f"listen on {host}:{port}: {error.strerror}") from None
+            raise ConfigurationError(
+                f"listen on {host}:{port}: {error.strerror}; free that port, or change [listen]"
+            ) from None
         self._socket.setblocking(False)
         self._accepting = asyncio.create_task(self._accept(self._socket))
 

@@ -66,5 +66,7 @@ class Roster(msgspec.Struct, frozen=True, dict=True):
     def by_ordinal(self, ordinal: int) -> Site:
         found = next((site for site in self.sites if site.ordinal == ordinal), None)
         if found is None:
-            raise ConfigurationError(f"roster: no site with ordinal {ordinal}")
+            raise ConfigurationError(
+                f"roster: no site with ordinal {ordinal}; wanted one that is in it"
+            )
         return found
