@@ -3,9 +3,10 @@
 Trees are static, so a site all of whose parents are down is cut off in all of them, though the
 network may be fine. It then looks for a *host* outside its trees' links: its ancestors first,
 nearest first, then others that are nearer to the root than itself, the root itself, and in the end
-anybody who says that the root can be reached from there. It dials a few at a time, and stays with
-the first that takes it. A peer takes a limited number of such *guests*, the root among them, and
-hangs up on more, so that the search spreads::
+anybody who says that the root can be reached from there. A parent on the trees of another query
+that leads on comes before all of them, since that link is there. Else it dials a few at a time, and
+stays with the first that takes it. A peer takes a limited number of such *guests*, the root among
+them, and hangs up on more, so that the search spreads::
 
     root ── a ✗── b ✗── c      c's parent is down, and so on every tree:
       └──── d ── e             c dials a (no answer), d (taken): c's summaries go by d
@@ -21,7 +22,7 @@ mended by a host far above, and ways that change back and forth make answers lat
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import inf, isinf
 
 from headwater.algebra.budget import Budget
@@ -65,8 +66,8 @@ class _Search:
 
 class LastResort:
     __slots__ = (
-        "_budget", "_config", "_is_up", "_leads_to", "_ordinal", "_roster", "_searches", "_wake",
-        "held_back",
+        "_budget", "_config", "_is_up", "_leads_to", "_ordinal", "_parents", "_roster", "_searches",
+        "_wake", "held_back",
     )  # fmt: skip
 
     def __init__(
@@ -77,8 +78,11 @@ class LastResort:
         config: OverlayConfig,
         leads_to: Callable[[str, str, bool], bool],
         is_up: Callable[[str], bool],
+        parents: Callable[[], Iterable[str]],
         wake: Wakefulness,
     ) -> None:
+        """``parents`` are those on the trees of all queries."""
+        self._parents = parents
         self._ordinal = ordinal
         self._roster = roster
         self._config = config
@@ -201,9 +205,11 @@ class LastResort:
         return now_s - search.led_s > self._config.resort_keep_s
 
     def _look_on(self, search: _Search, query: LiveQuery, *, now_s: float) -> list[str]:
-        """The first of those tried that leads on is the host; others take the place of those who
-        have had their time."""
-        search.host = next((site for site in search.tried if self._leads(site, query)), None)
+        """A parent on another query's trees that leads on is the host, which costs no link, or the
+        first of those tried; others take the place of those who have had their time."""
+        children = {child for place in query.all_places() for child in place.children}
+        known = (*sorted(set(self._parents()) - children), *search.tried)
+        search.host = next((site for site in known if self._leads(site, query)), None)
         if search.host is not None:
             search.tried = {}
             return []

@@ -35,7 +35,7 @@ DRAIN_LIVES = 2
 class Pathfinder:
     __slots__ = (
         "_above", "_below", "_drained_s", "_federation", "_goes_down", "_home", "_neighbours",
-        "_proofs", "_resort", "_roster", "_signs", "_summary_life_s", "_tray", "router",
+        "_parents", "_proofs", "_resort", "_roster", "_signs", "_summary_life_s", "_tray", "router",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +70,7 @@ class Pathfinder:
             roster=roster,
             config=config,
             leads_to=self._leads_to,
+            parents=lambda: self._parents,
             is_up=neighbours.is_up,
             wake=wake,
         )
@@ -79,6 +80,8 @@ class Pathfinder:
             leads_to=self._leads_to,
             resort=self._resort,
         )
+        self._parents: set[str] = set()
+        """In all trees."""
         self._above: dict[int, set[str]] = {}
         """By root: the parents in all trees of its queries."""
         self._below: frozenset[int] = frozenset()
@@ -108,6 +111,7 @@ class Pathfinder:
     def relate(self) -> None:
         """Keep links with the parents and children of all trees there are."""
         parents, children = self.router.neighbours()
+        self._parents = parents
         self._below = frozenset(self._roster.ordinal_of[child] for child in children)
         self._above = {}
         roots: dict[str, set[int]] = {site: {self._home} for site in parents | children}
