@@ -6,6 +6,7 @@ import pytest
 from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.site_state import FOREVER, SiteState
+from headwater.overlay import commands
 from headwater.overlay.messages import (
     AckMessage,
     CommandMessage,
@@ -147,6 +148,29 @@ def test_nobody_counts_for_another(world):
     more = world.install("more")
     world.run(5.0)
     assert all(more in world.live(name) for name in world.peers)
+
+
+def test_no_message_has_more_counts_looked_at_than_the_limit_and_all_have_their_turn(
+    world, monkeypatch
+):
+    """Ten thousand forged ones held up the loop for a second; and they keep no true one waiting."""
+    monkeypatch.setattr(commands, "COUNTS_LOOKED_AT_MAX", 2)
+    looked_at = []
+    check = SimulatedSignatures.is_count_of
+
+    def is_count_of(self, installer, count):
+        looked_at.append(installer)
+        return check(self, installer, count)
+
+    monkeypatch.setattr(SimulatedSignatures, "is_count_of", is_count_of)
+    forged = [world.signatures["a"].sign_count(Count(name, 1, 9)) for name in ("b", "c", "root")]
+    true = [world.signatures[name].sign_count(Count(name, 1, 1)) for name in ("a", "d")]
+    for _ in range(5):
+        before = len(looked_at)
+        world.hand("a", "root", CommandsKnown((*forged, *true), ()))
+        assert len(looked_at) - before <= 2
+    known = world.peers["root"].commanded()
+    assert (known.get("a"), known.get("d"), known.get("b")) == (1, 1, None)
 
 
 def test_a_leap_is_refused_also_where_it_is_signed(world):

@@ -6,7 +6,8 @@ its owner has (``keys.py``). Of the acknowledgements that it hands on it changes
 some out. It bends what it says in its heartbeats and hands on with installs of the clocks of roots,
 each time or by the same amount. It forges updates of others, which nobody believes, and summaries
 of several sites that nobody has merged: closes and updates that were never cut, or true ones
-without their rows. It forges no ways to a root: the way is its carriers' word.
+without their rows. It forges no ways to a root: the way is its carriers' word. Now and then it
+tells a hundred lies at once.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ SPREADS_S = (None, 0.0, 1e-6, 1e9)
 CLOCK_AGES_S = (None, 0.0, 1e6)
 CONSTANT_SHARE = 0.6
 """How many lie by the same amount in all heartbeats: who changes it contradicts itself."""
+
+FLOOD = "a flood"
+FLOOD_LIES = 100
+"""That are told at once now and then."""
+FLOOD_SHARE = 0.03
 
 Lie = Callable[[], Message | None]
 

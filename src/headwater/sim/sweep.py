@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.overlay.lie_book import LieKind
 from headwater.sim.faults import WEIGHTS, Fault, Kind
-from headwater.sim.liar import BENT, LIES
+from headwater.sim.liar import BENT, FLOOD, LIES
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world import World
@@ -71,7 +71,7 @@ SOMETIMES = (
     "the root crashed in the midst of an answer",
     "unread input was lost",
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),
-    *(f"a lie was told: {what}" for what in (*LIES, *BENT)),
+    *(f"a lie was told: {what}" for what in (*LIES, *BENT, FLOOD)),
     *(f"a lie was written down: {kind}" for kind in LieKind),
     "notice: overlay clock set aside",
     "the clock of a root was confirmed",

@@ -29,7 +29,7 @@ from headwater.sim.disk import CubeDisk, Disk
 from headwater.sim.event_queue import Clock, EventQueue, RunawayRun
 from headwater.sim.faults import Kind, Nemesis
 from headwater.sim.keys import OPERATOR, SimulatedKey, SimulatedSignatures
-from headwater.sim.liar import Liar
+from headwater.sim.liar import FLOOD, FLOOD_LIES, FLOOD_SHARE, Liar
 from headwater.sim.life import Surroundings
 from headwater.sim.link_ends import LinkEnds
 from headwater.sim.log import Log
@@ -173,20 +173,27 @@ class World:
         )
 
         def speak() -> None:
-            told = liar.lie() if self.sites[site].is_up else None
-            near = [name for name in self._places if self.network.is_linked(site, name)]
-            if told is not None and near:
-                what, message = told
-                if isinstance(message, SummaryMessage) and message.summary.proof is None:
-                    self._forge(message.summary)
-                self.transcript.count(f"a lie was told: {what}")
-                self.network.send(site, random.choice(near), message, CONTROL)
+            is_flood = random.random() < FLOOD_SHARE
+            if is_flood:
+                self.transcript.count(f"a lie was told: {FLOOD}")
+            for _ in range(FLOOD_LIES if is_flood else 1):
+                self._tell_lie(liar, random)
             if self.queue.now_s + every_s < until_s:
                 self.queue.after(every_s, speak)
             else:
                 self._ends.liars.pop(site, None)
 
         self.queue.after(every_s, speak)
+
+    def _tell_lie(self, liar: Liar, random: Random) -> None:
+        told = liar.lie() if self.sites[liar.site].is_up else None
+        near = [name for name in self._places if self.network.is_linked(liar.site, name)]
+        if told is not None and near:
+            what, message = told
+            if isinstance(message, SummaryMessage) and message.summary.proof is None:
+                self._forge(message.summary)
+            self.transcript.count(f"a lie was told: {what}")
+            self.network.send(liar.site, random.choice(near), message, CONTROL)
 
     def _forge(self, summary: Summary) -> None:
         """What has one site in it is refused without its proof, and needs no excuse."""
