@@ -32,6 +32,9 @@ LOST_SLACK_S = 60.0
 """A site whose clock is an earlier one since it lost its disk declines what its former life may
 have stamped: up to then, the time that it was away, and the tolerance for the future."""
 
+LINE_MIN = 100
+"""Windows that wait to be answered: fewer are answered within a second or two."""
+
 
 class EndCheck:
     def __init__(
@@ -100,9 +103,21 @@ class EndCheck:
             if newest is not None and check is not None:
                 self._window_settled(query, window, newest, check, root)
             elif not (
-                self._was_forgotten(query, window, root) or self._is_ahead_of_clocks(query, window)
+                self._was_forgotten(query, window, root)
+                or self._is_ahead_of_clocks(query, window)
+                or self._is_in_line(query, window, root)
             ):
                 raise Violation("convergence", f"{query.id} window {window}: never answered")
+
+    def _is_in_line(self, query: Query, window: int, root: SimulatedSite) -> bool:
+        """A query that begins a day back has thousands of windows, of which some dozens are
+        answered at a time: at the end of a run one may stand in line behind the others."""
+        answering = None if root.node is None else root.node.root(str(query.id))
+        if answering is None or answering.answers.under_way is None:
+            return False
+        line = {request.window for request in answering.answers.under_way.requests}
+        line.update(answering.answers._dirty)
+        return window in line and len(line) > LINE_MIN
 
     def _windows(self, query: Query, *, until_s: float) -> Iterable[int]:
         """All of them from the query's begin, or those that have records."""
