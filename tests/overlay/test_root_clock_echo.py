@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.root_signs import LOST_S, RootSign, RootSigns
+from headwater.overlay.root_signs import LOST_S, RootSign, RootSigns, RootWay
 
 ROOT, RTT_S = 0, 0.1
 NAMES = {0: "root", 1: "one", 2: "other"}
 
 
-def peer(ordinal: int, *parents: str) -> RootSigns:
+def peer(ordinal: int, *parents: str, ways: tuple[RootWay, ...] = ()) -> RootSigns:
     signs = RootSigns(
         ordinal,
-        ways_to=lambda _: [],
+        ways_to=lambda _: list(ways),
         name_of=NAMES,
         config=OverlayConfig(),
         patience_s=lambda: 20.0,
@@ -31,6 +31,18 @@ def offset_s(signs: RootSigns, now_s: float) -> float:
     clock = signs.clock_of(ROOT, now_s=now_s)
     assert clock is not None
     return clock.offset_s
+
+
+def test_what_came_with_an_install_is_told_to_nobody():
+    """All have the same word, from whoever handed it on: told on, one lie would have many votes,
+    and three who have it would call it confirmed."""
+    one = peer(1, "other", ways=(RootWay(9.0, (2, ROOT)),))
+    one.seed(ROOT, 1e9, age_s=0.5, now_s=10.0)
+    assert offset_s(one, 10.0) == pytest.approx(1e9, rel=1e-6)
+    assert [sign.clock_s for sign in one.say(now_s=10.0)] == [None]
+    one.hear_clocks("other", [told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=11.0)
+    (sign,) = one.say(now_s=11.0)
+    assert sign.clock_s == pytest.approx(1_000.0, abs=0.2)
 
 
 def test_of_two_clocks_that_contradict_each_other_the_one_told_later_counts():

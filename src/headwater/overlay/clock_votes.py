@@ -85,6 +85,11 @@ class ClockVotes:
         if not self._votes:
             self.hear(INSTALL, heard)
 
+    @property
+    def is_hearsay(self) -> bool:
+        """Nobody has spoken for itself: all that is known came with an install."""
+        return self._votes.keys() <= {INSTALL}
+
     def set_parents(self, parents: Collection[str]) -> None:
         self._is_new |= parents != self.parents
         self.parents = parents

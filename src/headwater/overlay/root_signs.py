@@ -215,8 +215,9 @@ class RootSigns:
     def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:
         sign = RootSign(root, LOST_S) if way is None else _sign(root, way, now_s)
         clock = self.clock_of(root, now_s=now_s)
-        if clock is None:
-            return sign
+        votes = self._votes.get(root)
+        if clock is None or (votes is not None and votes.is_hearsay and root not in self._own):
+            return sign  # an install's word went to all: told on, one lie would have many votes
         return RootSign(
             root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via,
             sign.by_host, min(max(0.0, now_s - clock.told_s), LOST_S),

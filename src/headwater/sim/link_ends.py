@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
@@ -14,6 +15,10 @@ from headwater.sim.transcript import Transcript
 
 MESSAGE_BYTES = 120
 """About what a message takes beside its rows."""
+
+
+LIES_KEPT = 2_000
+"""More than a link holds."""
 
 
 class LinkEnds:
@@ -31,6 +36,8 @@ class LinkEnds:
         self._merger = merger
         self.liars: dict[str, Liar] = {}
         """They hear what comes to their sites, and change what these hand on."""
+        self.lies: deque[Message] = deque(maxlen=LIES_KEPT)
+        """The newest lies: those that a link did not take are nothing that its site has said."""
 
     def life_of(self, site: str) -> int:
         return self._sites[site].life_count if self._sites[site].is_up else 0
@@ -45,7 +52,8 @@ class LinkEnds:
         )
         if any(isinstance(message, SummaryMessage) for message in unsent):
             self._transcript.count("a summary came back unsent")
-        self._sites[site].unlinked(peer, unsent)
+        lies = set(map(id, self.lies))
+        self._sites[site].unlinked(peer, [one for one in unsent if id(one) not in lies])
 
     def arrived(self, site: str, sender: str, message: Message) -> None:
         if sender in self.liars:
@@ -81,4 +89,8 @@ class LinkEnds:
         return MESSAGE_BYTES // 2
 
     def aged(self, message: Message, by_s: float) -> Message:
-        return aged(message, by_s)
+        """A lie that is older is one as well."""
+        older = aged(message, by_s)
+        if any(message is lie for lie in self.lies):
+            self.lies.append(older)
+        return older

@@ -193,6 +193,7 @@ class World:
             if isinstance(message, SummaryMessage) and message.summary.proof is None:
                 self._forge(message.summary)
             self.transcript.count(f"a lie was told: {what}")
+            self._ends.lies.append(message)
             self.network.send(liar.site, random.choice(near), message, CONTROL)
 
     def _forge(self, summary: Summary) -> None:
