@@ -188,8 +188,10 @@ def _read_wanted(edge: QueryEdge, ack: Acknowledgement, *, again_s: float, now_s
             if edge.word.is_greeted and edge.closes.wanted_open(pane, number=ack.number):
                 edge.word.has_changed = edge.has_work = True
             continue
+        unsent = edge.book.unsent_of(pane)  # a first copy is under way, and no spare
         for update in range(1, edge.book.updates_of(pane) + 1) or (EMPTY_CLOSE,):
-            edge.book.ask(pane, update)
+            if update not in unsent:
+                edge.book.ask(pane, update)
 
 
 def _is_higher(greeting: Greeting, incarnation: int) -> bool:
