@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -12,7 +11,7 @@ from headwater.errors import ConfigurationError
 from headwater.frontend.compile import parse_program
 from headwater.plan.query import Source
 from headwater.spark.session import RunningSpark
-from headwater.spark.source_check import SiteCheck, check_sites, linked_files
+from headwater.spark.source_check import SiteCheck, lines_of
 from headwater.store.site_files import look_below
 
 DISORDERS = (
@@ -71,11 +70,8 @@ def check_folders(
     files = [sorted(Path(one.path) for one in look.matching.values()) for look in looks.values()]
     checks = [SiteCheck() for _ in folders]
     if any(files):
-        with (
-            TemporaryDirectory(prefix="headwater-check-") as scratch,
-            linked_files(Path(scratch) / "links", files) as links,
-        ):
-            checks = check_sites(spark.session, source, links, site_count=len(files))
+        with lines_of(spark.session, source, files) as lines:
+            checks = lines.sites()
     return [
         SiteGives(
             source=source.name,

@@ -15,7 +15,7 @@ from headwater.frontend.compile import parse_program
 from headwater.infer.sample import FILE_BYTES_MAX
 from headwater.plan.compressed import expanded_suffix
 from headwater.spark.session import RunningSpark
-from headwater.spark.source_check import SiteCheck, check_sites, first_records, linked_files
+from headwater.spark.source_check import SiteCheck, lines_of
 
 RECORDS_SHOWN = 3
 
@@ -32,9 +32,9 @@ def hold_against_parser(inferred: Inferred, spark: RunningSpark) -> Held:
     (source,) = parse_program(inferred.statement).sources
     with TemporaryDirectory(prefix="headwater-infer-") as scratch:
         starts = _starts(some_of(inferred.files), Path(scratch) / "starts")
-        with linked_files(Path(scratch) / "links", [starts]) as links:
-            (found,) = check_sites(spark.session, source, links, site_count=1)
-            records = first_records(spark.session, source, links, count=RECORDS_SHOWN)
+        with lines_of(spark.session, source, [starts]) as lines:
+            (found,) = lines.sites()
+            records = lines.first_records(RECORDS_SHOWN)
     return Held(found, tuple(records))
 
 

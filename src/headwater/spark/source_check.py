@@ -13,24 +13,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from headwater.algebra.malformed import Malformed
 from headwater.errors import SparkFailed
-from headwater.plan.compressed import expanded_suffix
 from headwater.plan.query import Source
-from headwater.spark.fields import quoted
-from headwater.spark.lines import SITE
+from headwater.reading.form import form_of
+from headwater.spark.fields import HEAD, LINE, quoted
+from headwater.spark.lines import SITE, Linked, linked
 from headwater.spark.malformed import kinds_of
 from headwater.spark.parse import BAD, Parser
+from headwater.spark.readable import whole_files
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 T = TypeVar("T")
 LINES = "__checked_lines"
 FILE = "__file"
+PART = "__part"
 BLOCK = "__block"
 ROW = "__row"
 BEHIND_SHARE = 0.999
@@ -56,70 +59,87 @@ class SiteCheck(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def linked_files(directory: Path, files: Sequence[Sequence[Path]]) -> Iterator[Path]:
-    """A directory with links to the files of each site, by the site's number."""
-    for number, of_site in enumerate(files):
-        folder = directory / f"{SITE}={number}"
-        folder.mkdir(parents=True)
-        for at, path in enumerate(of_site):
-            (folder / f"{at}{expanded_suffix(path.name) or '.txt'}").symlink_to(path.absolute())
-    yield directory
+def lines_of(
+    session: SparkSession, source: Source, files: Sequence[Sequence[Path]]
+) -> Iterator[Checked]:
+    """The files of each site, as lines that a parser of all columns reads, while it lasts."""
+    form = form_of(source)
+    chunks = [whole_files(of_site, form) for of_site in files]
+    with (
+        TemporaryDirectory(prefix="headwater-check-") as place,
+        linked(Path(place) / "lines", chunks, form=form) as found,
+    ):
+        columns = frozenset(column.name for column in source.columns)
+        _view(session, found)
+        yield Checked(session, Parser(source, (columns,), headers=found.headers), len(files))
 
 
-def check_sites(
-    session: SparkSession, source: Source, directory: Path, *, site_count: int
-) -> list[SiteCheck]:
-    """For each site by its number. Raises ``SparkFailed``."""
-    parser = _parser(source)
-    _lines(session, directory)
-    typed = parser.typed_sql(LINES, keep=[SITE, FILE, BLOCK, ROW])
-    rows = _run(session, source, _check_sql(typed, quoted(source.time_column)))
-    found = {row.pop(SITE): SiteCheck(**row) for row in rows}
-    checks = [found.get(number, SiteCheck()) for number in range(site_count)]
-    if not any(check.malformed for check in checks):
-        return checks
-    reasons = _asked(source, lambda: kinds_of(session, parser, LINES, site_count=site_count))
-    return [
-        msgspec.structs.replace(check, why=why) for check, why in zip(checks, reasons, strict=True)
-    ]
+class Checked(msgspec.Struct, frozen=True):
+    """Lines in the view ``LINES``, and what reads them."""
+
+    session: SparkSession
+    parser: Parser
+    site_count: int
+
+    def sites(self) -> list[SiteCheck]:
+        """For each site by its number. Raises ``SparkFailed``."""
+        typed = self.parser.typed_sql(LINES, keep=[SITE, FILE, PART, BLOCK, ROW])
+        rows = self._run(_check_sql(typed, quoted(self.parser.source.time_column)))
+        found = {row.pop(SITE): SiteCheck(**row) for row in rows}
+        checks = [found.get(number, SiteCheck()) for number in range(self.site_count)]
+        if not any(check.malformed for check in checks):
+            return checks
+        reasons = self._asked(
+            lambda: kinds_of(self.session, self.parser, LINES, site_count=self.site_count)
+        )
+        return [
+            msgspec.structs.replace(check, why=why)
+            for check, why in zip(checks, reasons, strict=True)
+        ]
+
+    def first_records(self, count: int) -> list[dict[str, Any]]:
+        """A few records as the parser reads them, each column as text. Raises ``SparkFailed``."""
+        names = [quoted(name) for name in self.parser.columns]
+        columns = ", ".join(f"CAST({name} AS STRING) AS {name}" for name in names)
+        typed = self.parser.typed_sql(LINES)
+        return self._run(f"SELECT {columns} FROM ({typed}) WHERE NOT {BAD}0 LIMIT {count}")
+
+    def _run(self, sql: str) -> list[dict[str, Any]]:
+        return self._asked(lambda: self.session.sql(sql).toArrow().to_pylist())
+
+    def _asked(self, ask: Callable[[], list[T]]) -> list[T]:
+        try:
+            return ask()
+        except SPARK_ERRORS as error:
+            name = self.parser.source.name
+            raise SparkFailed(f"source {name}: {message_of(error)}") from error
 
 
-def first_records(
-    session: SparkSession, source: Source, directory: Path, *, count: int
-) -> list[dict[str, Any]]:
-    """A few records as the parser reads them, each column as text."""
-    parser = _parser(source)
-    _lines(session, directory)
-    columns = ", ".join(f"CAST({quoted(one)} AS STRING) AS {quoted(one)}" for one in parser.columns)
-    typed = parser.typed_sql(LINES)
-    return _run(session, source, f"SELECT {columns} FROM ({typed}) WHERE NOT {BAD}0 LIMIT {count}")
-
-
-def _parser(source: Source) -> Parser:
-    return Parser(source, (frozenset(column.name for column in source.columns),))
-
-
-def _lines(session: SparkSession, directory: Path) -> DataFrame:
-    """With the place of each line, so that those of a file can be brought into their order."""
-    lines = session.read.text(str(directory)).selectExpr(
-        "value",
+def _view(session: SparkSession, found: Linked) -> None:
+    """With the place of each line, so that those of a file can be brought into their order: a file
+    may have been written as several parts, and read as several blocks."""
+    lines = session.read.text(str(found.directory))
+    head = [HEAD] if HEAD in lines.columns else []
+    lines.selectExpr(
+        LINE,
         SITE,
-        f"_metadata.file_name AS {FILE}",
+        *head,
+        f"substring_index(_metadata.file_name, '-', 1) AS {FILE}",
+        f"CAST(regexp_extract(_metadata.file_name, '-(\\\\d+)', 1) AS INT) AS {PART}",
         f"_metadata.file_block_start AS {BLOCK}",
         f"monotonically_increasing_id() AS {ROW}",
-    )
-    lines.createOrReplaceTempView(LINES)
-    return lines
+    ).createOrReplaceTempView(LINES)
 
 
 def _check_sql(typed: str, time: str) -> str:
     timed = (
-        f"SELECT {SITE}, {FILE}, {BLOCK}, {ROW}, {BAD}0 AS __bad, "
+        f"SELECT {SITE}, {FILE}, {PART}, {BLOCK}, {ROW}, {BAD}0 AS __bad, "
         f"if({BAD}0, NULL, unix_micros({time})) AS __us FROM ({typed})"
     )
     behind = (
         f"SELECT {SITE}, __bad, __us, max(__us) OVER (PARTITION BY {SITE}, {FILE} "
-        f"ORDER BY {BLOCK}, {ROW} ROWS UNBOUNDED PRECEDING) - __us AS __behind FROM ({timed})"
+        f"ORDER BY {PART}, {BLOCK}, {ROW} ROWS UNBOUNDED PRECEDING) - __us AS __behind "
+        f"FROM ({timed})"
     )
     return (
         f"SELECT {SITE}, count(*) AS lines, count_if(__bad) AS malformed, min(__us) AS first_us, "
@@ -127,14 +147,3 @@ def _check_sql(typed: str, time: str) -> str:
         f"percentile_approx(__behind, {BEHIND_SHARE}D, {ACCURACY}) AS behind_us, "
         f"max(__behind) AS behind_us_max FROM ({behind}) GROUP BY {SITE}"
     )
-
-
-def _run(session: SparkSession, source: Source, sql: str) -> list[dict[str, Any]]:
-    return _asked(source, lambda: session.sql(sql).toArrow().to_pylist())
-
-
-def _asked(source: Source, ask: Callable[[], list[T]]) -> list[T]:
-    try:
-        return ask()
-    except SPARK_ERRORS as error:
-        raise SparkFailed(f"source {source.name}: {message_of(error)}") from error
