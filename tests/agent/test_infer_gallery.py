@@ -9,11 +9,10 @@ import pytest
 from headwater.agent.infer_files import infer_files
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-APACHE = "dd/MMM/yyyy:HH:mm:ss Z"
 
 GALLERY = {
-    "access_apache": ("regex", ("ts",), APACHE),
-    "access_cloudfront": ("w3c", ("date", "time"), "yyyy-MM-dd HH:mm:ss"),
+    "access_apache": ("apache", ("ts",), ""),
+    "access_cloudfront": ("cloudfront", ("date", "time"), "yyyy-MM-dd HH:mm:ss"),
     "access_nginx": ("json", ("time",), ""),
     "archives": ("csv", ("column_1",), ""),
     "flights": ("csv", ("Year", "Month", "DayofMonth", "DepTime"), "y-M-d HHmm"),

@@ -244,11 +244,9 @@ ACCESS = '10.0.0.1 - ann [01/May/2026:14:00:00 +0200] "GET /a?b=1 HTTP/1.1" 200 
 
 def test_access_logs() -> None:
     common = found(f"{ACCESS}\n{ACCESS[:-2]}-\n")
-    assert common.format == "regex"
-    assert types(common)["status"] == "BIGINT"
-    assert types(common)["bytes"] == "BIGINT"
-    assert list(dict(common.options)) == ["pattern"], "a hyphen is no value by the pattern alone"
-    assert common.time.pattern == "dd/MMM/yyyy:HH:mm:ss Z"
+    assert common.format == "apache"
+    assert types(common)["status"] == types(common)["bytes"] == "BIGINT"
+    assert (common.time.columns, common.options) == (("ts",), ()), "the format knows the rest"
     combined = found(f'{ACCESS} "https://x.example/" "curl/8 \\"x\\""\n')
     assert list(types(combined))[-2:] == ["referer", "agent"]
 
@@ -257,7 +255,7 @@ def test_access_logs() -> None:
     ("line", "columns"),
     [
         ("<34>1 2026-05-01T12:00:00.1Z web su - ID47 - it failed", {"priority", "host", "message"}),
-        ("2026-05-01T12:00:00+02:00 web sshd[7]: accepted", {"host", "program", "pid", "message"}),
+        ("2026-05-01T12:00:00+02:00 web sshd[7]: accepted", {"host", "app", "pid", "message"}),
         ("[2026-05-01 12:00:00,123] INFO Closed. (kafka.server.Log)", {"level", "logger"}),
         ("2026-05-01 12:00:00,123 [main] WARN  a.b.C - slow", {"thread", "level", "logger"}),
         ("2026-05-01 12:00:00 ERROR it failed", {"level", "message"}),
@@ -266,14 +264,16 @@ def test_access_logs() -> None:
 )
 def test_logs_of_well_known_programs(line: str, columns: set[str]) -> None:
     guess = found(f"{line}\n{line}\n")
-    assert guess.format == "regex"
+    assert guess.format == ("syslog" if "host" in columns else "regex")
     assert guess.time.columns == ("ts",)
     assert columns <= set(types(guess))
 
 
 def test_syslog_without_a_year_is_said() -> None:
-    guess = found("May  1 12:00:00 web sshd[7]: accepted\n")
-    assert guess.format == "syslog"
+    line = "May  1 12:00:00 web sshd[7]: accepted"
+    guess = infer_source((Sample("a", (line,), year=2026), Sample("b", (line,), year=2024)))
+    assert isinstance(guess, SourceGuess)
+    assert (guess.format, guess.options) == ("syslog", (("year", "2026"),))
     assert "no year" in guess.doubts[0]
 
 
@@ -292,6 +292,13 @@ def test_w3c_logs_take_their_columns_from_the_fields_line() -> None:
     assert guess.format == "w3c"
     assert guess.time.columns == ("date", "time")
     assert types(guess)["sc-status"] == "BIGINT"
+
+
+def test_cloudfront_logs_and_w3c_logs_with_tabs_are_told_apart() -> None:
+    line = "2026-05-01\t12:00:00\tFRA\n"
+    assert found(f"#Fields: date time x-edge-location\n{line}").format == "cloudfront"
+    other = found(f"#Fields: date time place\n{line}")
+    assert (other.format, other.options) == ("w3c", (("delimiter", "\t"),))
 
 
 def test_a_time_somewhere_in_unknown_lines_is_taken_out_by_a_pattern() -> None:

@@ -11,6 +11,7 @@ import glob
 import gzip
 import lzma
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, cast
 
@@ -87,7 +88,8 @@ def read_sample(file: FoundFile) -> Sample:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     whole = lines[:-1] if is_cut and len(lines) > 1 else lines
     kept = tuple(line for line in whole if line.strip())[:FILE_LINES_MAX]
-    return Sample(file.below, kept, encoding)
+    year = datetime.fromtimestamp(file.path.stat().st_mtime, UTC).year
+    return Sample(file.below, kept, encoding, year)
 
 
 def read_start(path: Path, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:

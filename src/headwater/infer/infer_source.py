@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any
 
+import msgspec
+
 from headwater.infer.delimiter import Delimiter, find_delimiter, records_of
 from headwater.infer.guess import ColumnGuess, NoGuess, SourceGuess, TimeGuess
 from headwater.infer.header import find_header
@@ -118,7 +120,9 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     doubts = []
     if any(line.split() != fields[0].split() for line in fields):
         doubts.append("not all files have the same #Fields; the first one's are taken")
-    return _built("w3c", columns, doubts=doubts, record_count=len(rows))
+    format_ = "cloudfront" if "x-edge-location" in names else "w3c"
+    options = {"delimiter": sign} if sign == "\t" and format_ == "w3c" else {}
+    return _built(format_, columns, options=options, doubts=doubts, record_count=len(rows))
 
 
 def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -138,11 +142,13 @@ def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
         return None
     columns = (
         ColumnGuess("ts", "TIMESTAMP"), ColumnGuess("host", "STRING"),
-        ColumnGuess("program", "STRING"), ColumnGuess("pid", "BIGINT"),
+        ColumnGuess("app", "STRING"), ColumnGuess("pid", "STRING"),
         ColumnGuess("message", "STRING"),
     )  # fmt: skip
-    doubt = "these times say no year and no zone: each is taken as the format says it"
-    return SourceGuess("syslog", columns, TimeGuess(("ts",)), doubts=(doubt,))
+    year = max(sample.year for sample in samples)
+    doubt = f"these times say no year and no zone: taken as {year}, in UTC"
+    options = (("year", str(year)),)
+    return SourceGuess("syslog", columns, TimeGuess(("ts",)), options, (doubt,))
 
 
 def _logfmt(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -251,8 +257,12 @@ def _patterned(
     columns: dict[str, list[str]] = {
         name: [value for match in found if (value := match[name])] for name in shape.columns
     }
-    options = {"pattern": shape.pattern}
-    return _built("regex", columns, options=options, doubts=doubts, record_count=len(found))
+    options = {"pattern": shape.pattern} if shape.format == "regex" else {}
+    guess = _built(shape.format, columns, options=options, doubts=doubts, record_count=len(found))
+    if shape.format == "regex" or isinstance(guess, NoGuess):
+        return guess
+    known = msgspec.structs.replace(guess.time, pattern="")
+    return msgspec.structs.replace(guess, time=known)
 
 
 def _built(

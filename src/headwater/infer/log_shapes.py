@@ -16,8 +16,8 @@ import msgspec
 
 SHARE_MIN = 0.9
 _ACCESS = (
-    r'(?<client>\S+) (?:-|(?<ident>\S+)) (?:-|(?<username>\S+)) \[(?<ts>[^\]]+)\] '
-    r'"(?<method>[A-Z]+) (?<url>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?:-|(?<bytes>\d+))'
+    r'(?<client>\S+) (?:-|(?<ident>\S+)) (?:-|(?<user>[^\[]+?)) \[(?<ts>[^\]]+)\] '
+    r'"(?<method>[A-Z]+) (?<path>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?:-|(?<bytes>\d+))'
 )  # fmt: skip
 """A hyphen stands for what is not known; a group that takes no part in the match is NULL."""
 _LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE"
@@ -28,6 +28,8 @@ class Shape(msgspec.Struct, frozen=True):
     name: str
     pattern: str
     """Java's; groups are ``(?<name>…)``."""
+    format: str = "regex"
+    """Of the source; one with a name reads such lines, and has these columns, by itself."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -42,17 +44,20 @@ SHAPES = (
     Shape(
         "combined access log",
         _ACCESS + r' "(?:-|(?<referer>[^"]*))" "(?:-|(?<agent>(?:[^"\\]|\\.)*))"(?: .*)?',
+        "apache",
     ),
-    Shape("common access log", _ACCESS),
+    Shape("common access log", _ACCESS, "apache"),
     Shape(
         "syslog (RFC 5424)",
-        r"<(?<priority>\d{1,3})>\d{1,2} (?<ts>\S+) (?<host>\S+) (?<program>\S+) "
-        r"(?:-|(?<pid>\S+)) (?:-|(?<msgid>\S+)) (?:-|(?<data>(?:\[(?:[^\]\\]|\\.)*\])+))"
+        r"<(?<priority>\d{1,3})>\d{1,2} (?<ts>\S+) (?<host>\S+) (?<app>\S+) "
+        r"(?:-|(?<pid>\S+)) (?:-|(?<message_id>\S+)) (?:-|(?<data>(?:\[(?:[^\]\\]|\\.)*\])+))"
         r"(?: (?<message>.*))?",
+        "syslog",
     ),
     Shape(
         "syslog with ISO times",
-        rf"(?<ts>{_STAMP}) (?<host>\S+) (?<program>[^\s:\[]+)(?:\[(?<pid>\d+)\])?: (?<message>.*)",
+        rf"(?<ts>{_STAMP}) (?<host>\S+) (?<app>[^\s:\[]+)(?:\[(?<pid>\d+)\])?: (?<message>.*)",
+        "syslog",
     ),
     Shape(
         "log4j as Kafka's brokers write it",

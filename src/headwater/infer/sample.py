@@ -20,6 +20,8 @@ class Sample(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
     """Whole lines, without their ends and without empty ones."""
     encoding: str = "utf-8"
+    year: int = 0
+    """In which the file was last written; 0: nobody knows."""
     is_binary: bool = False
     """Not text in any encoding that is known here."""
 
