@@ -1,0 +1,79 @@
+"""Awkward files, by every way that there is: the records that are in them, and nothing silent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cases import CASES
+from ways import Found, by_following, by_one_spark, by_try, expected_of, write
+
+pytestmark = pytest.mark.spark
+
+SECONDS_MAX = 240
+
+
+LATER: frozenset[str] = frozenset(
+    (
+        "latin1", "utf16_le", "utf16_be", "quoted_breaks", "quoted_breaks_crlf",
+        "quoted_quotes_and_breaks", "json_array",
+    )
+)  # fmt: skip
+"""Cases that are not read yet; those that are read must not stand here."""
+
+
+def differing(found: dict[str, Found], *, is_live: bool = False) -> dict[str, str]:
+    """By case, in words; long texts are cut."""
+    different = {}
+    for case in CASES:
+        wanted, came = expected_of(case, is_live=is_live), found[case.name]
+        if wanted != came:
+            lacks, has = wanted.records - came.records, came.records - wanted.records
+            different[case.name] = (
+                f"lacks {str(dict(lacks))[:200]}, has {str(dict(has))[:200]}, malformed: wanted "
+                f"{wanted.malformed}, got {came.malformed}"
+            )
+    return different
+
+
+def told(different: dict[str, str]) -> str:
+    return "\n".join(f"{name}: {what}" for name, what in different.items())
+
+
+def test_there_are_at_least_sixty_cases_each_with_a_name_of_its_own() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 60
+
+
+@pytest.mark.timeout(SECONDS_MAX)
+def test_a_finite_input(spark_house, tmp_path: Path) -> None:
+    write(CASES, tmp_path)
+    different = differing(by_try(spark_house.running(), CASES, tmp_path))
+    assert different.keys() == LATER, told(different)
+
+
+@pytest.mark.timeout(SECONDS_MAX)
+def test_one_spark_over_all_files(spark_house, tmp_path: Path) -> None:
+    write(CASES, tmp_path)
+    different = differing(by_one_spark(spark_house.running(), CASES, tmp_path))
+    assert different.keys() == LATER, told(different)
+
+
+@pytest.mark.timeout(SECONDS_MAX)
+@pytest.mark.parametrize("is_grown", [False, True], ids=["from the earliest", "as they grow"])
+def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) -> None:
+    found = by_following(spark_house.running(), CASES, tmp_path, is_grown=is_grown)
+    different = differing(found, is_live=True)
+    assert different.keys() == LATER, told(different)
+
+
+def test_a_record_that_is_not_there_is_told() -> None:
+    """The comparison itself can fail."""
+    found = {case.name: expected_of(case) for case in CASES}
+    assert differing(found) == {}
+    found["plain"].records.clear()
+    found["crlf"] = found["crlf"]._replace(malformed=1)
+    assert list(differing(found)) == ["plain", "crlf"]
