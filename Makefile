@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 SEEDS  ?= 3000
 SCHEDULES ?= 2000
 
@@ -85,24 +86,34 @@ clean: ## Remove the environment and everything that was built
 # Each step leaves a stamp in the environment, so that what is done is not done again.
 
 $(READY): $(VENV)/.packages pyproject.toml scripts/setup_java.sh
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
-	PYTHON=$(BIN)/python scripts/setup_java.sh
+	@$(PIP) --no-deps --editable .
+	@PYTHON=$(BIN)/python scripts/setup_java.sh
 	@touch $@
 
+# Spark is by far the largest package, and comes as source, of which pip makes a wheel first: not
+# compressed, since nearly all of it is jars (14 s of processor time instead of 29), and while the
+# others install. All versions are in the list, so nobody has to look for what depends on what.
 $(VENV)/.packages: requirements.lock | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
-		--requirement $<
+	@echo "installing $$(grep -c == $<) packages, Spark among them (400 MB) …"
+	@grep -i '^pyspark==' $< > $(VENV)/spark.lock
+	@grep -iv '^pyspark==' $< > $(VENV)/others.lock
+	@$(PIP) --no-deps --config-settings=--build-option=--compression=stored \
+			--requirement $(VENV)/spark.lock & spark=$$!; \
+		$(PIP) --no-deps --requirement $(VENV)/others.lock || { kill $$spark; exit 1; }; \
+		wait $$spark
+	@$(BIN)/python -m pip check --quiet
 	@touch $@
 
 $(VENV)/.experiments: requirements-experiments.lock $(VENV)/.packages
 $(VENV)/.readers: requirements-readers.lock $(VENV)/.packages
 $(VENV)/.experiments $(VENV)/.readers:
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@$(PIP) --requirement $<
 	@touch $@
 
 # Some systems ship Python without ensurepip; there the system's pip fills the environment.
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "wanted Python 3.11 or newer, got: $$($(PYTHON) --version); try: make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --without-pip --clear $(VENV) \
+	@echo "making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m venv --without-pip --clear $(VENV) \
 		&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }

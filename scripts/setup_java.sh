@@ -58,5 +58,5 @@ from headwater.spark.java import find_java
 
 sys.exit(0 if archive_path(find_java()).exists() else 1)
 PYTHON
-echo "making the archive of Spark's classes, once …"
+echo "rehearsing Spark's start, once, so that later ones are quick …"
 "$python" -m headwater.spark.make_archive || echo "no archive: Spark will start more slowly" >&2

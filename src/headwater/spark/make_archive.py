@@ -36,5 +36,4 @@ def make_archive() -> Path:
 
 
 if __name__ == "__main__":
-    made = make_archive()
-    print(f"{made}: {made.stat().st_size / 1e6:.0f} MB")
+    make_archive()
