@@ -7,14 +7,18 @@ import lzma
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
 import pytest
 from spark_kit import Chunk, stream
 
 from headwater.reading.form import Form, form_of
+from headwater.reading.records import Quoting
 from headwater.spark.batch import BatchRunner, SiteBatch
 from headwater.spark.central import central_answers
-from headwater.spark.lines import linked
-from headwater.spark.readable import whole_files
+from headwater.spark.lines import linked, read_lines
+from headwater.spark.readable import ChunkUnreadable, whole_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,3 +100,74 @@ def test_a_file_that_can_not_be_expanded_is_left_to_spark_to_say_so(tmp_path: Pa
     with linked(tmp_path / "batch", [[chunk]]) as found:
         (put,) = found.directory.rglob("*.gz")
         assert put.is_symlink()
+
+
+RECORDS = ['a,"one\ntwo"', "ü,c", 'd,"x ""y"" \r\nz"']
+TEXTS = {
+    "a.csv": "\n".join(RECORDS).encode(),
+    "b.csv.gz": gzip.compress(("\r\n".join(RECORDS) + "\r\n").encode()),
+    "c.csv": b"\xff\xfe" + "\n".join(RECORDS).encode("utf-16-le"),
+    "d.csv.xz": lzma.compress(b"\xef\xbb\xbf" + "\n".join(RECORDS).encode()),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", TEXTS)
+def test_spark_reads_records_over_several_lines_in_any_encoding(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(TEXTS[name])
+    form = Form(quoting=Quoting())
+    with linked(tmp_path / "batch", [whole_files([tmp_path / name], form)], form=form) as found:
+        rows = read_lines(spark, found, byte_count=0).collect()
+    assert sorted(row["value"] for row in rows) == sorted(RECORDS)
+
+
+@pytest.mark.spark
+def test_spark_reads_the_values_of_an_array_as_lines(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"a": 1,\n"b": "x\\ny"},\n {"a": 2}]')
+    form = Form(is_array=True)
+    with linked(
+        tmp_path / "batch", [whole_files(list(tmp_path.glob("*.json")), form)], form=form
+    ) as found:
+        rows = read_lines(spark, found, byte_count=0).collect()
+    assert [row["value"] for row in rows] == ['{"a": 1, "b": "x\\ny"}', '{"a": 2}']
+
+
+def test_a_chunk_that_can_not_be_made_readable_is_set_aside_by_its_site(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"no": "array"}')
+    (tmp_path / "b.csv.xz").write_bytes(b"no xz")
+    for name, form in (("a.json", Form(is_array=True)), ("b.csv.xz", Form())):
+        (chunk,) = whole_files([tmp_path / name], form)
+        with (
+            pytest.raises(ChunkUnreadable) as error,
+            linked(tmp_path / "batch", [[chunk]], form=form),
+        ):
+            pass
+        assert error.value.chunk is chunk
+
+
+AVRO = (
+    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema\x0c\"long\"\x00" + b"S" * 16
+    + b"\x02\x02\x02" + b"S" * 16
+)  # fmt: skip
+"""One block with the number 1."""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+def test_spark_reads_files_that_have_columns_of_their_own(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / f"a [1].{kind}"
+    rows = pa.table({"value": [1]})
+    if kind == "parquet":
+        pq.write_table(rows, path)
+    elif kind == "orc":
+        orc.write_table(rows, path)
+    else:
+        path.write_bytes(AVRO)
+    form = Form(columnar=kind)
+    with linked(tmp_path / "batch", [[], whole_files([path], form)], form=form) as found:
+        (row,) = read_lines(spark, found, byte_count=0).collect()
+    assert (row["value"], row["__site"]) == (1, 1)

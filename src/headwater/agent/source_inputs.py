@@ -24,8 +24,9 @@ from headwater.store.finite import FiniteInput
 from headwater.store.follow import LogFollower
 from headwater.store.listing import Closed
 from headwater.store.poll import Poll, Start
+from headwater.store.whole_files import WholeFiles
 
-SourceInput = LogFollower | FiniteInput
+SourceInput = LogFollower | FiniteInput | WholeFiles
 T = TypeVar("T")
 
 
@@ -79,6 +80,11 @@ class SourceInputs:
                 reach=reach, form=form_of(query.source),
             )  # fmt: skip
         start = Start.BEGINNING if query.begin_pane is None else Start.END
+        if form_of(query.source).is_whole:
+            return WholeFiles(
+                self._cuts, source=name, directory=directory, pattern=pattern, start=start,
+                closed=closed, reach=reach, form=form_of(query.source),
+            )  # fmt: skip
         return LogFollower(
             self._cuts, source=name, directory=directory, pattern=pattern, start=start,
             closed=closed, reach=reach, form=form_of(query.source),

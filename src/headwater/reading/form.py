@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from headwater.plan.query import Source
+from headwater.reading.columnar import COLUMNAR
+from headwater.reading.records import SEPARATOR, Quoting
 
 FIELDS_FORMATS = ("w3c", "cloudfront")
 """A line in the log, ``#Fields: …``, names the columns of the lines that follow."""
@@ -15,16 +17,51 @@ class Form(msgspec.Struct, frozen=True):
     """The first line of a file names its columns."""
     has_fields_lines: bool = False
     """See ``FIELDS_FORMATS``."""
+    encoding: str = "utf-8"
+    """Of files that do not begin with a byte order mark."""
+    quoting: Quoting | None = None
+    """A quoted value may hold line breaks; None: a line is a record."""
+    has_blank_lines: bool = False
+    """Records are several lines, with an empty one between them."""
+    is_array: bool = False
+    """A file is one JSON array of records."""
+    columnar: str = ""
+    """Files that have columns of their own: one of ``COLUMNAR``; empty: they have lines."""
+
+    @property
+    def is_whole(self) -> bool:
+        """A file is read when it is complete, and as a whole."""
+        return self.is_array or bool(self.columnar)
 
     @property
     def has_heads(self) -> bool:
         """What the columns of a line are stands elsewhere in its file."""
         return self.has_header or self.has_fields_lines
 
+    @property
+    def separator(self) -> str:
+        """What Spark finds between records; empty: ends of lines."""
+        return SEPARATOR.decode() if self.quoting is not None or self.has_blank_lines else ""
+
 
 def form_of(source: Source) -> Form:
     options = dict(source.options)
+    format_ = str(source.format)
     return Form(
         has_header=options.get("header") == "true",
-        has_fields_lines=str(source.format) in FIELDS_FORMATS,
+        has_fields_lines=format_ in FIELDS_FORMATS,
+        encoding=options.get("encoding", "utf-8"),
+        quoting=_quoting(format_, options) if options.get("multiline") == "true" else None,
+        has_blank_lines=format_ == "journald",
+        is_array=options.get("array") == "true",
+        columnar=format_ if format_ in COLUMNAR else "",
+    )
+
+
+def _quoting(format_: str, options: dict[str, str]) -> Quoting:
+    quote = options.get("quote", '"')
+    return Quoting(
+        quote=quote.encode(),
+        escape=options.get("escape", quote).encode(),
+        delimiter=options.get("delimiter", "\t" if format_ == "tsv" else ",").encode(),
     )

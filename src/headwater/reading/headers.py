@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwater.reading.form import Form
+from headwater.reading.text import as_utf8, encoding_of
 
 HEADER_BYTES_MAX = 64 << 10
 """A header that does not end by then is cut there: it will name no column of a sane source."""
 FIELDS_LINE = b"#Fields:"
-UTF8_MARK = b"\xef\xbb\xbf"
-"""A byte order mark at the beginning of a file belongs to no line."""
 
 ReadAt = Callable[[int, int], bytes]
 """(count, offset) to bytes; fewer than asked for at the end of the file."""
@@ -29,7 +28,8 @@ def header_of(head: bytes, form: Form) -> str:
     >>> header_of(b"#Version: 1.0\\n#Fields: date time\\n1 2", Form(has_fields_lines=True))
     '#Fields: date time'
     """
-    head = head.removeprefix(UTF8_MARK)[:HEADER_BYTES_MAX]
+    encoding = encoding_of(head, form)
+    head = as_utf8(head[encoding.mark_bytes : HEADER_BYTES_MAX], encoding)
     if form.has_fields_lines:
         at = fields_line_in(head)
         return "" if at < 0 else line_at(head, at)

@@ -36,9 +36,10 @@ from headwater.spark.fence import Fence, refused_sql
 from headwater.spark.fields import LINE
 from headwater.spark.inbox import Chunk, QueryResult
 from headwater.spark.joint_run import JointRun, Results
-from headwater.spark.lines import SITE, Linked, linked, read_lines
+from headwater.spark.lines import SITE, Linked, linked, read_lines, with_types
 from headwater.spark.parse import Parser
 from headwater.spark.query_group import QueryGroup, Settings, groups_of, need_of
+from headwater.spark.readable import ChunkUnreadable
 from headwater.spark.scan_counts import scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.shift import Shift
@@ -140,11 +141,13 @@ class BatchRunner:
         # As a rule all are of one form; a source that is replaced may have two for a while.
         for form in dict.fromkeys(form_of(group.source) for group in groups):
             own = [group for group in groups if form_of(group.source) == form]
-            with self._linked([batch.chunks for batch in batches], form) as found:
-                try:
+            try:
+                with self._linked([batch.chunks for batch in batches], form) as found:
                     outcomes += [self._run_group(found, batches, group) for group in own]
-                except ReadFailed as error:
-                    self._raise_unreadable(batches, form, error)
+            except ReadFailed as error:
+                self._raise_unreadable(batches, form, error)
+            except ChunkUnreadable as error:
+                raise Unreadable([_at_its_site(error, batches)]) from error
         if not outcomes:
             return [SiteOutcome() for _ in batches]
         return [joined(of_site) for of_site in zip(*outcomes, strict=True)]
@@ -167,8 +170,9 @@ class BatchRunner:
         session = self._sessions[group.settings]
         chunks = [chunk for batch in batches for chunk in batch.chunks]
         byte_count = sum(chunk.bytes for chunk in chunks)
-        read_lines(session, found.directory, byte_count=byte_count).createOrReplaceTempView(LINES)
-        parser = group.parser(chunks, found.headers)
+        lines = read_lines(session, found, byte_count=byte_count)
+        lines.createOrReplaceTempView(LINES)
+        parser = with_types(group.parser(chunks, found.headers), found, lines)
         if len(group.queries) == 1 and len(batches) == 1:
             (query,), (batch,) = group.queries, batches
             return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
@@ -343,12 +347,18 @@ class BatchRunner:
         # Cuts of different sites may have one number, so each chunk is linked in its own folder.
         with self._linked([[chunk] for chunk in chunks], form) as found:
             try:
-                lines = read_lines(self._session, found.directory, byte_count=0)
-                lines.agg(F.max(F.length(LINE))).toArrow()
+                lines = read_lines(self._session, found, byte_count=0)
+                length = F.length(LINE) if not found.columnar else F.hash(*lines.columns)
+                lines.agg(F.max(length)).toArrow()
             except SPARK_ERRORS as error:
                 raise_if_of_the_cluster(error)
                 return message_of(error)
         return None
+
+
+def _at_its_site(error: ChunkUnreadable, batches: Sequence[SiteBatch]) -> tuple[str, Chunk, str]:
+    site = next(one.site for one in batches if any(error.chunk is chunk for chunk in one.chunks))
+    return site, error.chunk, error.reason
 
 
 def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:

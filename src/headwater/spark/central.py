@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import msgspec
@@ -25,18 +26,20 @@ from headwater.root.envelope import LeftOut
 from headwater.spark.bad_groups import Finished
 from headwater.spark.collect import whole_table
 from headwater.spark.fence import Fence
-from headwater.spark.lines import SITE, Linked, linked
+from headwater.spark.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
 from headwater.spark.malformed import kinds_of
 from headwater.spark.parse import Parser
-from headwater.spark.readable import whole_files
+from headwater.spark.readable import ChunkUnreadable, WholeFile, whole_files
 from headwater.spark.root_part import split_by_window
 from headwater.spark.scan_counts import ScanCounts, scan_counts
 from headwater.spark.session import apply_settings
 from headwater.spark.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
-from headwater.spark.tally import ReadFailed, tallies
+from headwater.spark.tally import ReadFailed, Tally, tallies
 
 LINES = "__lines"
+LARGE_BYTES = ONE_TASK_BYTES + 1
+"""As a plain Spark reads: by as many tasks as it likes."""
 
 
 def central_answers(
@@ -61,46 +64,89 @@ def central_finished(
     own = apply_settings(session, dict(query.settings))
     if not files:
         return Finished()
+    with tempfile.TemporaryDirectory(prefix="headwater-central-") as place, ExitStack() as stack:
+        try:
+            found = [stack.enter_context(one) for one in _linked(Path(place), query, files)]
+        except ChunkUnreadable as error:
+            raise SparkFailed(f"query {query.id}, one Spark: {error}") from error
+        parts = [_part(own, query, one, number) for number, one in enumerate(found)]
+        return _finished(own, query, parts, before_us=before_us) if parts else Finished()
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """Files that are parsed alike."""
+
+    parser: Parser
+    lines: str
+    """The view of their lines."""
+
+
+def _linked(
+    place: Path, query: Query, files: Sequence[Path]
+) -> list[AbstractContextManager[Linked]]:
+    """All files together; those with columns of their own by what these are."""
     form = form_of(query.source)
-    chunks = [whole_files(files, form)]
-    with (
-        tempfile.TemporaryDirectory(prefix="headwater-central-") as place,
-        linked(Path(place) / "lines", chunks, form=form) as found,
-    ):
-        return _finished(own, query, found, before_us=before_us)
+    groups: dict[str, list[WholeFile]] = {}
+    for file in whole_files(files, form):
+        groups.setdefault(file.header if form.columnar else "", []).append(file)
+    return [
+        linked(place / f"{number}", [chunks], form=form)
+        for number, chunks in enumerate(groups.values())
+    ]
 
 
-def _finished(own: SparkSession, query: Query, found: Linked, *, before_us: int | None) -> Finished:
+def _part(own: SparkSession, query: Query, found: Linked, number: int) -> _Part:
+    lines = read_lines(own, found, byte_count=LARGE_BYTES)
+    view = f"{LINES}_{number}"
+    lines.createOrReplaceTempView(view)
     parser = Parser(query.source, (frozenset(query.columns_used),), headers=found.headers)
-    own.read.text(str(found.directory)).createOrReplaceTempView(LINES)
+    return _Part(with_types(parser, found, lines), view)
+
+
+def _finished(
+    own: SparkSession, query: Query, parts: Sequence[_Part], *, before_us: int | None
+) -> Finished:
     before = None if before_us is None else f"{before_us}L"
-    records = parser.records_sql(
-        f"({parser.typed_sql(LINES)})", 0, before_us=before, is_counted=True
+    records = " UNION ALL ".join(
+        one.parser.records_sql(
+            f"({one.parser.typed_sql(one.lines)})", 0, before_us=before, is_counted=True
+        )
+        for one in parts
     )
     counts = None
     try:
         frame = _frame(own, query, records, query.central_sql)
         finished = Finished(split_by_window(query, _collected(query, frame)))
-        counts = scan_counts(frame) if before_us is None else None
+        counts = scan_counts(frame) if before_us is None and len(parts) == 1 else None
     except GroupFailed:
         finished = _without_failing(own, query, records)
     with _told_of(query):
-        return _with_counts(own, parser, finished, counts)
+        return _with_counts(own, parts, finished, counts)
 
 
 def _with_counts(
-    own: SparkSession, parser: Parser, finished: Finished, counts: ScanCounts | None
+    own: SparkSession, parts: Sequence[_Part], finished: Finished, counts: ScanCounts | None
 ) -> Finished:
     """Where Spark's own counters don't tell, the lines are read once more, and so they are where
     some are malformed, to say why."""
     if counts is not None:
         line_count, malformed = counts.candidates, counts.candidates - counts.records
     else:
-        typed = f"({parser.typed_sql(LINES, keep=[SITE])})"
-        (tally,) = tallies(own, parser, typed, fences=[Fence()])
-        line_count, malformed = tally.lines, tally.unparsed
-    kinds = kinds_of(own, parser, LINES, site_count=1)[0] if malformed else ()
+        found = [_tally(own, one) for one in parts]
+        line_count = sum(tally.lines for tally in found)
+        malformed = sum(tally.unparsed for tally in found)
+    kinds = tuple(
+        kind
+        for one in (parts if malformed else ())
+        for kind in kinds_of(own, one.parser, one.lines, site_count=1)[0]
+    )
     return msgspec.structs.replace(finished, lines=line_count, malformed=malformed, kinds=kinds)
+
+
+def _tally(own: SparkSession, part: _Part) -> Tally:
+    typed = f"({part.parser.typed_sql(part.lines, keep=[SITE])})"
+    (tally,) = tallies(own, part.parser, typed, fences=[Fence()])
+    return tally
 
 
 def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:

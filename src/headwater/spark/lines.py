@@ -27,12 +27,19 @@ from headwater.plan.compressed import expanded_suffix
 from headwater.reading.form import Form
 from headwater.spark.fields import HEAD
 from headwater.spark.inbox import Chunk
+from headwater.spark.parse import Parser
 from headwater.spark.readable import Piece, pieces_of, write_piece
 
 SITE = "__site"
 ONE_TASK_BYTES = 8 << 20
 """Up to here a batch is one task: a third of a second at most, once Java has compiled."""
 LOOK_BYTES = 1 << 20
+READERS = {
+    "parquet": "parquet",
+    "orc": "orc",
+    "avro": "org.apache.spark.sql.avro.AvroFileFormat",
+}
+"""Spark's own. Avro's short name asks for a jar that PySpark does not have; its class is there."""
 
 
 class Linked(msgspec.Struct, frozen=True):
@@ -41,6 +48,10 @@ class Linked(msgspec.Struct, frozen=True):
     directory: Path
     headers: tuple[str, ...] = ()
     """By the number in the column ``HEAD``; none: there is no such column."""
+    separator: str = ""
+    """Between records; empty: they are lines."""
+    columnar: str = ""
+    """See ``Form``."""
 
 
 @contextlib.contextmanager
@@ -61,7 +72,8 @@ def linked(
         batch = _Batch(place, form or Form(), is_shared=is_shared)
         for number, of_site in enumerate(chunks):
             batch.put_site(number, of_site)
-        yield Linked(place, tuple(batch.headers))
+        form_ = batch.form
+        yield Linked(place, tuple(batch.headers), form_.separator, form_.columnar)
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -72,29 +84,30 @@ class _Batch:
     def __init__(self, place: Path, form: Form, *, is_shared: bool) -> None:
         self.headers: dict[str, int] = {}
         self._place = place
-        self._form = form
+        self.form = form
         self._is_shared = is_shared
 
     def put_site(self, number: int, chunks: Sequence[Chunk]) -> None:
         site = self._place / f"{SITE}={number}"
         site.mkdir(parents=True)
         for chunk in chunks:
-            path = Path(chunk.path).absolute()
-            for part, piece in enumerate(pieces_of(path, chunk.header, self._form, chunk.is_file)):
-                self._put(path, piece, self._folder(site, piece.header), f"{chunk.cut}-{part}")
+            for part, piece in enumerate(pieces_of(chunk, self.form)):
+                self._put(chunk, piece, self._folder(site, piece.header), f"{chunk.cut}-{part}")
 
     def _folder(self, site: Path, header: str) -> Path:
-        if not self._form.has_heads:
+        if not self.form.has_heads:
             return site
         folder = site / f"{HEAD}={self.headers.setdefault(header, len(self.headers))}"
         folder.mkdir(exist_ok=True)
         return folder
 
-    def _put(self, path: Path, piece: Piece, folder: Path, name: str) -> None:
+    def _put(self, chunk: Chunk, piece: Piece, folder: Path, name: str) -> None:
         if not piece.is_as_it_is:
-            write_piece(path, piece, folder / f"{name}.txt")
+            write_piece(chunk, piece, self.form, folder / f"{name}.txt")
             return
-        at = folder / f"{name}{expanded_suffix(path.name) or '.txt'}"
+        path = Path(chunk.path).absolute()
+        suffix = f".{self.form.columnar}" if self.form.columnar else expanded_suffix(path.name)
+        at = folder / f"{name}{suffix or '.txt'}"
         if self._is_shared:
             _put_there(path, at)
         else:
@@ -108,14 +121,26 @@ def _put_there(path: Path, at: Path) -> None:
         shutil.copyfile(path, at)
 
 
-def read_lines(session: SparkSession, directory: Path, *, byte_count: int) -> DataFrame:
-    """Columns ``value``, ``__site``, and ``__head`` where there are headers.
+def read_lines(session: SparkSession, found: Linked, *, byte_count: int) -> DataFrame:
+    """Columns ``value``, ``__site``, and ``__head`` where there are headers; of columnar files
+    their own columns and ``__site``.
 
     Few lines are read by one task, and then grouped and ordered by the same task: without a
     shuffle a job takes half as long.
     """
-    lines = session.read.text(str(directory))
+    if found.columnar:
+        lines = session.read.format(READERS[found.columnar]).load(str(found.directory))
+    else:
+        lines = session.read.text(str(found.directory), lineSep=found.separator or None)
     return lines.coalesce(1) if byte_count <= ONE_TASK_BYTES else lines
+
+
+def with_types(parser: Parser, found: Linked, lines: DataFrame) -> Parser:
+    """A parser for files that have columns of their own knows those."""
+    if not found.columnar:
+        return parser
+    types = tuple((one.name, one.dataType.simpleString()) for one in lines.schema.fields)
+    return msgspec.structs.replace(parser, types=types)
 
 
 def has_text(chunks: Iterable[Chunk], text: str) -> bool:

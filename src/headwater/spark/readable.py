@@ -16,16 +16,20 @@ from pathlib import Path
 import msgspec
 
 from headwater.plan.compressed import BY_SPARK, expanded_suffix
+from headwater.reading.arrays import ARRAY_BYTES_MAX, lines_of_array
 from headwater.reading.expand import Expanded, ReadAt, head_of
 from headwater.reading.form import Form
 from headwater.reading.headers import (
     FIELDS_LINE,
     HEADER_BYTES_MAX,
-    UTF8_MARK,
     fields_line_in,
     header_of,
     line_at,
 )
+from headwater.reading.records import Separating, blank_separated
+from headwater.reading.text import MARK_BYTES_MAX, Encoding, ToUtf8, encoding_of
+from headwater.reading.whole import Damaged, Incomplete, look_whole
+from headwater.spark.inbox import Chunk
 
 BLOCK_BYTES = 1 << 20
 
@@ -39,6 +43,16 @@ class Piece(msgspec.Struct, frozen=True):
     start: int = 0
     end: int | None = None
     """In what the file holds; None: to its end."""
+    encoding: Encoding = Encoding()
+
+
+class ChunkUnreadable(Exception):
+    """A chunk that can't be made readable: damaged, or not what its source says."""
+
+    def __init__(self, chunk: Chunk, reason: str) -> None:
+        super().__init__(f"{chunk.path}: {reason}")
+        self.chunk = chunk
+        self.reason = reason
 
 
 class WholeFile(msgspec.Struct, frozen=True):
@@ -56,32 +70,45 @@ def whole_files(paths: Sequence[Path], form: Form) -> list[WholeFile]:
     found = []
     for cut, path in enumerate(paths, start=1):
         header = ""
-        if form.has_heads:
+        if form.is_whole:
+            try:
+                with _raw(path) as read_at:
+                    header = look_whole(read_at, path.stat().st_size, path.name, form)
+            except (Incomplete, Damaged):
+                continue  # as sites do, which say so
+        elif form.has_heads:
             with _raw(path) as read_at:
                 header = header_of(head_of(read_at, path.name, HEADER_BYTES_MAX), form)
         found.append(WholeFile(cut, path, path.stat().st_size, header))
     return found
 
 
-def pieces_of(path: Path, header: str, form: Form, is_file: bool) -> list[Piece]:
+def pieces_of(chunk: Chunk, form: Form) -> list[Piece]:
     """How a chunk becomes readable. What can't be looked at is left to Spark, which says why."""
-    if not is_file:
-        return [Piece(header)]
+    if form.columnar:
+        return [Piece()]
+    if not chunk.is_file:
+        return [Piece(chunk.header, is_as_it_is=not form.separator)]
+    path = Path(chunk.path)
     try:
         with _raw(path) as read_at:
-            return _pieces(path, read_at, header, form)
-    except OSError:
-        return [Piece(header)]
+            return _pieces(path, read_at, chunk.header, form)
+    except OSError as error:
+        if form == Form() and expanded_suffix(path.name) in ("", *BY_SPARK):
+            return [Piece(chunk.header)]
+        raise ChunkUnreadable(chunk, error.strerror or str(error)) from error
 
 
 def _pieces(path: Path, read_at: ReadAt, header: str, form: Form) -> list[Piece]:
     suffix = expanded_suffix(path.name)
-    start = len(UTF8_MARK) if head_of(read_at, path.name, len(UTF8_MARK)) == UTF8_MARK else 0
-    is_as_it_is = start == 0 and (not suffix or suffix in BY_SPARK)
-    if not form.has_fields_lines:
-        return [Piece(header, is_as_it_is, start)]
-    found = _by_fields(_held(read_at, path.name), start)
-    return found if len(found) > 1 else [Piece(header, is_as_it_is, start)]
+    encoding = encoding_of(head_of(read_at, path.name, MARK_BYTES_MAX), form)
+    is_lines = encoding == Encoding() and not form.separator and not form.is_array
+    is_as_it_is = is_lines and (not suffix or suffix in BY_SPARK)
+    whole = Piece(header, is_as_it_is, encoding.mark_bytes, encoding=encoding)
+    if not form.has_fields_lines or not encoding.is_utf8:
+        return [whole]
+    found = _by_fields(_held(read_at, path.name), encoding.mark_bytes)
+    return found if len(found) > 1 else [whole]
 
 
 def _by_fields(read_at: ReadAt, start: int) -> list[Piece]:
@@ -110,17 +137,54 @@ def _fields_lines(read_at: ReadAt, start: int) -> list[int]:
     return found
 
 
-def write_piece(path: Path, piece: Piece, at: Path) -> None:
-    """Raises ``OSError``."""
-    with _raw(path) as raw, at.open("wb") as out:
-        read_at, offset = _held(raw, path.name), piece.start
-        while piece.end is None or offset < piece.end:
-            count = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - offset)
-            block = read_at(count, offset)
-            if not block:
-                break
-            out.write(block)
-            offset += len(block)
+def write_piece(chunk: Chunk, piece: Piece, form: Form, at: Path) -> None:
+    """As what Spark's text reader takes. Raises ``ChunkUnreadable``."""
+    path = Path(chunk.path)
+    try:
+        with _raw(path) as raw, at.open("wb") as out:
+            texts = _texts(_held(raw, path.name), piece)
+            for block in _records(texts, form, is_file=chunk.is_file):
+                out.write(block)
+    except (OSError, ValueError) as error:
+        raise ChunkUnreadable(chunk, getattr(error, "strerror", None) or str(error)) from error
+
+
+def _texts(read_at: ReadAt, piece: Piece) -> Iterator[bytes]:
+    """In UTF-8, block after block."""
+    decoder, offset = ToUtf8(piece.encoding), piece.start
+    while piece.end is None or offset < piece.end:
+        count = BLOCK_BYTES if piece.end is None else min(BLOCK_BYTES, piece.end - offset)
+        block = read_at(count, offset)
+        if not block:
+            break
+        yield decoder.next(block)
+        offset += len(block)
+    yield decoder.next(b"", is_last=True)
+
+
+def _records(texts: Iterator[bytes], form: Form, *, is_file: bool) -> Iterator[bytes]:
+    if form.quoting is not None:
+        separating = Separating(form.quoting)
+        for text in texts:
+            yield separating.next(text)
+        yield separating.next(b"", is_last=True)
+    elif form.has_blank_lines:
+        yield from blank_separated(texts)
+    elif form.is_array and is_file:
+        yield lines_of_array(b"".join(_bounded(texts)))
+    else:
+        yield from texts
+
+
+def _bounded(texts: Iterator[bytes]) -> Iterator[bytes]:
+    total = 0
+    for text in texts:
+        total += len(text)
+        if total > ARRAY_BYTES_MAX:
+            raise ValueError(
+                f"a JSON array of more than {ARRAY_BYTES_MAX >> 20} MiB; write one object a line"
+            )
+        yield text
 
 
 def _held(read_at: ReadAt, name: str) -> ReadAt:

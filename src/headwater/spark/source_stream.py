@@ -36,6 +36,7 @@ from headwater.edge.batch_yield import BatchYield
 from headwater.edge.reading_pace import ReadingPace
 from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
+from headwater.reading.columnar import SCHEMA_MARK
 from headwater.spark.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable, joined
 from headwater.spark.inbox import Chunk, Inbox
 from headwater.spark.keeper import BATCH, Work
@@ -353,7 +354,8 @@ class SourceStream:
                 self._leave_for_a_while(site, error)
                 continue
             headers |= {chunk.header for chunk in batch.chunks}
-            if batches and len(headers) > HEADERS_MAX:
+            is_by_schema = any(header.startswith(SCHEMA_MARK) for header in headers)
+            if batches and len(headers) > (1 if is_by_schema else HEADERS_MAX):
                 break  # the other sites' cuts come with the next offer
             if batch.chunks:
                 batches.append(batch)

@@ -20,6 +20,7 @@ import msgspec
 
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, SourceForgotten, StoreError, UnreadableRow
+from headwater.reading.columnar import SCHEMA_MARK
 from headwater.store.chunk import Chunk, NewCut
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.followed_file import Followed
@@ -195,7 +196,7 @@ class CutLog:
             if chunks and (total + count > bytes_max or chunks[0].is_doubtful != is_doubtful):
                 break
             headers.add(header)
-            if len(headers) > HEADERS_MAX:
+            if len(headers) > (1 if header.startswith(SCHEMA_MARK) else HEADERS_MAX):
                 break
             path = self.spool.directory / chunk
             if not self._is_there(path, count):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from headwater.errors import StoreError
 from headwater.reading.form import Form
 from headwater.reading.headers import (
     HEADER_BYTES_MAX,
-    UTF8_MARK,
     fields_before,
     fields_line_in,
     header_of,
     line_at,
 )
+from headwater.reading.records import whole_records
+from headwater.reading.text import MARK_BYTES_MAX, Encoding, as_utf8, encoding_of, last_line_end
 from headwater.store.chunk import NewCut
 from headwater.store.disk import explained
 from headwater.store.followed_file import Followed, extended
@@ -50,6 +53,9 @@ class Cutter:
     def read_on(self, reading: Reading, read_at: ReadAt, size: int) -> None:
         """Cut what lies between the position and ``size``. Raises ``OSError`` of the source; the
         caller then discards what was cut so far."""
+        encoding = Encoding()
+        if reading.file.position < size:
+            encoding = encoding_of(read_at(MARK_BYTES_MAX, 0), self._form)
         header = ""
         if self._form.has_header:
             header = header_of(read_at(HEADER_BYTES_MAX, 0), self._form)
@@ -62,19 +68,18 @@ class Cutter:
             if self._form.has_fields_lines:
                 block = self._below_one_header(reading, read_at, block)
                 header = reading.file.fields
-            stretch = whole_lines(
-                block,
-                line_bytes_max=self._config.line_bytes_max,
-                skipping=reading.file.skipping,
-            )
+            stretch = self._stretch(block, reading.file, encoding)
             if stretch.consumed == 0 and reading.file.packed and position + len(block) == size:
                 stretch = _last_line(block)
             if stretch.consumed == 0:
                 break
             if stretch.kept:
+                pieces: list[bytes | memoryview]
                 pieces = [memoryview(block)[start:end] for start, end in stretch.kept]
-                if position == 0 and not stretch.kept[0][0] and block.startswith(UTF8_MARK):
-                    pieces[0] = pieces[0][len(UTF8_MARK) :]
+                if position == 0 and not stretch.kept[0][0]:
+                    pieces[0] = pieces[0][encoding.mark_bytes :]
+                if not encoding.is_utf8:
+                    pieces = [as_utf8(bytes(piece), encoding) for piece in pieces]
                 chunk = self._write(pieces, sum(map(len, pieces)))
                 if chunk is None:
                     reading.is_behind = True
@@ -92,6 +97,30 @@ class Cutter:
                 skipping=stretch.skipping,
             )
 
+    def _stretch(self, block: bytes, file: Followed, encoding: Encoding) -> Stretch:
+        """What is whole in the block: lines, or records over several lines."""
+        if encoding.line_feed != b"\n":
+            return self._whole(last_line_end(block, encoding.line_feed), block)
+        if self._form.quoting is not None:
+            ends = whole_records(block, self._form.quoting, is_last=False)
+            return self._whole(int(ends[-1]) if len(ends) else 0, block)
+        if self._form.has_blank_lines:
+            return self._whole(_after_blank_line(block), block)
+        if b"\n" not in block and (end := block.rfind(b"\r", 0, len(block) - 1) + 1):
+            return self._whole(end, block)  # of an old Mac
+        return whole_lines(
+            block, line_bytes_max=self._config.line_bytes_max, skipping=file.skipping
+        )
+
+    def _whole(self, end: int, block: bytes) -> Stretch:
+        """Up to there; a block in which nothing ends, and that can't become longer, is stepped
+        over."""
+        if end:
+            return Stretch(((0, end),), end, 0, skipping=False)
+        if len(block) >= self._config.cut_bytes_max:
+            return Stretch((), len(block), 1, skipping=False)
+        return Stretch((), 0, 0, skipping=False)
+
     def _below_one_header(self, reading: Reading, read_at: ReadAt, block: bytes) -> bytes:
         """The block up to where the columns change; ``fields`` is then what names those in it."""
         position, known = reading.file.position, reading.file.fields
@@ -105,7 +134,7 @@ class Cutter:
         reading.file = msgspec.structs.replace(reading.file, fields=known)
         return block[:at] if at > 0 else block
 
-    def _write(self, pieces: list[memoryview], count: int) -> str | None:
+    def _write(self, pieces: Sequence[bytes | memoryview], count: int) -> str | None:
         """A chunk's name, or None when there is no room for it now."""
         if not self.stalled and not self._spool.has_room(count):
             self.stalled = f"the spool is full ({self._spool.bytes_max} bytes)"
@@ -125,6 +154,11 @@ class Cutter:
         freed = sum(cut.spooled_bytes for cut in cuts)
         self.bytes -= freed
         self._spool.remove((cut.chunk for cut in cuts), bytes_freed=freed)
+
+
+def _after_blank_line(block: bytes) -> int:
+    ends = (block.rfind(end) + len(end) for end in (b"\n\n", b"\n\r\n") if end in block)
+    return max(ends, default=0)
 
 
 def _last_line(block: bytes) -> Stretch:

@@ -20,10 +20,12 @@ from headwater.errors import DiskFull
 from headwater.reading.expand import Damaged, Incomplete, head_of
 from headwater.reading.form import Form
 from headwater.reading.headers import HEADER_BYTES_MAX, header_of
+from headwater.reading.whole import look_whole
 from headwater.store.chunk import NewCut
 from headwater.store.cuts import CutLog
 from headwater.store.directories import Reach, leads_nowhere, reason_of
 from headwater.store.disk import Disk
+from headwater.store.file_chunks import file_chunk
 from headwater.store.listing import FILES_MAX, Closed, Found, Glob, Listing
 from headwater.store.poll import REFUSED_SHOWN_MAX, Poll
 from headwater.store.source_state import Loss
@@ -118,43 +120,31 @@ class FiniteInput:
     def _offer(self, file: Found, offer: _Offer) -> None:
         try:
             header = self._header(file)
-        except PermissionError as error:
+        except (PermissionError, Incomplete, Damaged) as error:
             offer.refused[file.path] = reason_of(error)
             offer.lost.append(file)
             return
         except OSError as error:
             offer.why_not = f"{file.path}: {reason_of(error)}"
             return
-        chunk = self._chunk(file)
+        chunk = file_chunk(self._cuts.spool, self._disk, source=self._state.id, file=file)
         offer.cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0, header=header))
 
     def _header(self, file: Found) -> str:
-        """Of a file that can be opened. One that can't be expanded is left to whoever reads it."""
+        """Of a file that can be opened. One that can't be expanded is left to whoever reads it;
+        one that is not whole and has to be raises ``Incomplete`` or ``Damaged``."""
         handle = self._disk.open(file.path)
         try:
+            read_at = partial(self._disk.read_at, handle)
+            if self._form.is_whole:
+                return look_whole(read_at, file.size, file.path, self._form)
             if not self._form.has_heads:
                 return ""
             with contextlib.suppress(Incomplete, Damaged):
-                read_at = partial(self._disk.read_at, handle)
                 return header_of(head_of(read_at, file.path, HEADER_BYTES_MAX), self._form)
             return ""
         finally:
             self._disk.close(handle)
-
-    def _chunk(self, file: Found) -> str:
-        """A link of our own to this very file, or its path; both end as its name does, which tells
-        Spark how to expand it."""
-        path = Path(file.path)
-        name = ""
-        with contextlib.suppress(OSError):
-            name = self._cuts.spool.link(f"{self._state.id}-file", path)
-            status = self._disk.stat_link(self._cuts.spool.directory / name)
-            if (status.st_dev, status.st_ino) == file.key:
-                return name
-        if name:
-            self._cuts.spool.remove([name], bytes_freed=0)
-        resolved = path.resolve()
-        return str(resolved if resolved.suffix == path.suffix else path.absolute())
 
     def _register(self, offer: _Offer, *, now_s: float) -> str:
         """Empty, or why it was not possible now."""
@@ -162,7 +152,7 @@ class FiniteInput:
         if offer.lost:
             names = [file.path for file in offer.lost][:LOST_NAMED_MAX]
             count = sum(file.size for file in offer.lost)
-            loss = Loss(count, 0, f"may not be read: {names}")
+            loss = Loss(count, 0, f"can't be read: {names}")
         try:
             self._cuts.spool.sync(())
             self._cuts.register(self._state, offer.cuts, poll_s=now_s, loss=loss)
