@@ -138,7 +138,7 @@ def test_a_chunk_that_can_not_be_made_readable_is_set_aside_by_its_site(tmp_path
     (tmp_path / "a.json").write_text('{"no": "array"}')
     (tmp_path / "b.csv.xz").write_bytes(b"no xz")
     for name, form in (("a.json", Form(is_array=True)), ("b.csv.xz", Form())):
-        (chunk,) = whole_files([tmp_path / name], form)
+        chunk = Chunk(1, tmp_path / name, (tmp_path / name).stat().st_size, is_file=True)
         with (
             pytest.raises(ChunkUnreadable) as error,
             linked(tmp_path / "batch", [[chunk]], form=form),
@@ -148,7 +148,8 @@ def test_a_chunk_that_can_not_be_made_readable_is_set_aside_by_its_site(tmp_path
 
 
 AVRO = (
-    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema\x0c\"long\"\x00" + b"S" * 16
+    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema\x8c\x01"
+    b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}\x00' + b"S" * 16
     + b"\x02\x02\x02" + b"S" * 16
 )  # fmt: skip
 """One block with the number 1."""
