@@ -135,10 +135,10 @@ def test_spark_reads_the_values_of_an_array_as_lines(spark: SparkSession, tmp_pa
 
 
 def test_a_chunk_that_can_not_be_made_readable_is_set_aside_by_its_site(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{"no": "array"}')
+    (tmp_path / "a.json").write_text('{"no": "array"]')
     (tmp_path / "b.csv.xz").write_bytes(b"no xz")
     for name, form in (("a.json", Form(is_array=True)), ("b.csv.xz", Form())):
-        chunk = Chunk(1, tmp_path / name, (tmp_path / name).stat().st_size, is_file=True)
+        (chunk,) = whole_files([tmp_path / name], form)
         with (
             pytest.raises(ChunkUnreadable) as error,
             linked(tmp_path / "batch", [[chunk]], form=form),
@@ -147,10 +147,10 @@ def test_a_chunk_that_can_not_be_made_readable_is_set_aside_by_its_site(tmp_path
         assert error.value.chunk is chunk
 
 
+SCHEMA = b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}'
 AVRO = (
-    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema\x8c\x01"
-    b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}\x00' + b"S" * 16
-    + b"\x02\x02\x02" + b"S" * 16
+    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema" + bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1])
+    + SCHEMA + b"\x00" + b"S" * 16 + b"\x02\x02\x02" + b"S" * 16
 )  # fmt: skip
 """One block with the number 1."""
 

@@ -26,9 +26,10 @@ FORMS = {
     "avro": Form(columnar="avro"),
     "json": Form(is_array=True),
 }
+SCHEMA = b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}'
 AVRO = (
-    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema\x0c\"long\"\x00" + b"S" * 16
-    + b"\x02\x02\x02" + b"S" * 16
+    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema" + bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1])
+    + SCHEMA + b"\x00" + b"S" * 16 + b"\x02\x02\x02" + b"S" * 16
 )  # fmt: skip
 
 

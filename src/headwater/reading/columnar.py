@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 
+import msgspec
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
@@ -67,10 +68,20 @@ def _avro(read_at: ReadAt, size: int) -> bytes:
         at = _long(head, at)[1]
     except IndexError:
         raise Incomplete(0, NOT_WHOLE) from None
+    if not _is_record(schema):
+        raise Damaged(0, "can't be read as avro: wanted a schema of records")
     mark = head[at : at + _SYNC_BYTES]
     if len(mark) < _SYNC_BYTES or read_at(_SYNC_BYTES, size - _SYNC_BYTES) != mark:
         raise Incomplete(0, NOT_WHOLE)
     return schema
+
+
+def _is_record(schema: bytes) -> bool:
+    try:
+        found = msgspec.json.decode(schema)
+    except msgspec.DecodeError:
+        return False
+    return isinstance(found, dict) and found.get("type") == "record"
 
 
 def _long(data: bytes, at: int) -> tuple[int, int]:

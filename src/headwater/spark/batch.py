@@ -170,7 +170,11 @@ class BatchRunner:
         session = self._sessions[group.settings]
         chunks = [chunk for batch in batches for chunk in batch.chunks]
         byte_count = sum(chunk.bytes for chunk in chunks)
-        lines = read_lines(session, found, byte_count=byte_count)
+        try:
+            lines = read_lines(session, found, byte_count=byte_count)
+        except SPARK_ERRORS as error:  # of files that have columns of their own
+            raise_if_of_the_cluster(error)
+            raise ReadFailed(message_of(error)) from error
         lines.createOrReplaceTempView(LINES)
         parser = with_types(group.parser(chunks, found.headers), found, lines)
         if len(group.queries) == 1 and len(batches) == 1:
