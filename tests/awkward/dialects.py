@@ -27,6 +27,7 @@ DIALECTS = {
     "csv": Dialect("k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv'"),
     "csv_header": Dialect("k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', header = 'true'"),
     "csv_text": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'csv'"),
+    "csv_replaced": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'csv', replace = 'true'"),
     "csv_raw": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'csv', quote = ''"),
     "csv_null": Dialect("k STRING, ts TIMESTAMP, v BIGINT", r"format = 'csv', null_value = '\\N'"),
     "semicolon": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'csv', delimiter = ';'"),
