@@ -21,6 +21,8 @@ TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOOPBACK = "0100007F"
 """127.0.0.1 as the kernel writes it, alone or at the end of an address of IPv6."""
 _LOCAL, _REMOTE, _USER = 1, 2, 7
+CALLERS_WAITING_MAX = 5
+"""As py4j has it."""
 
 
 def guard_callbacks(gateway: Any) -> None:
@@ -36,6 +38,11 @@ def guard_callbacks(gateway: Any) -> None:
 
 
 class GuardedServer(PythonServer):  # type: ignore[misc]
+    def start(self) -> None:
+        """py4j listens when its thread gets its turn; on a busy machine a caller may be sooner."""
+        super().start()
+        self.server_socket.listen(CALLERS_WAITING_MAX)
+
     def _create_connection(self, accepted: socket.socket, stream: Any) -> Any:
         if is_of_our_user(accepted):
             return super()._create_connection(accepted, stream)
