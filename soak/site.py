@@ -22,6 +22,8 @@ class SoakChunk(msgspec.Struct, frozen=True):
     cut: int
     path: Path
     bytes: int
+    header: str = ""
+    is_file: bool = False
 
 
 class SoakSite:

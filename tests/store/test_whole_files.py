@@ -138,3 +138,14 @@ def test_a_compressed_array_is_whole_when_what_it_holds_is(open_cube: Open, fold
     assert source.poll(now_s=1.0).cuts == 0
     (folder / "a.json.gz").write_bytes(gzip.compress(b'[{"a": 1}]'))
     assert source.poll(now_s=2.0).cuts == 1
+
+
+def test_an_avro_file_that_holds_no_records_is_named(open_cube: Open, folder: Path) -> None:
+    """Spark can't read one, and would try again for ever."""
+    length, number = bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1]), b'"long"'
+    bare = AVRO.replace(length + SCHEMA, bytes([2 * len(number)]) + number)
+    assert bare != AVRO
+    (folder / "a.avro").write_bytes(bare)
+    poll = follower(open_cube(), folder, "avro").poll(now_s=1.0)
+    assert poll.cuts == 0
+    assert "wanted a schema of records" in poll.refused[0][1]
