@@ -7,6 +7,7 @@ READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 SEEDS  ?= 3000
 SCHEDULES ?= 2000
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench big sim experiments readers fuzz mutants record flood soak chaos crowd hostile cluster namespaces clean
@@ -19,8 +20,8 @@ setup: $(READY) ## Make the virtual environment, install pinned packages, find o
 demo: $(READY) ## Run a federation of 12 sites for about a minute, with failures, and check it
 	$(BIN)/headwater demo
 
-test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest --ignore=tests/processes/test_chaos.py \
+test: $(READY) ## Run all tests, by two workers with a Spark each (WORKERS=1: by one)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --ignore=tests/processes/test_chaos.py \
 		--ignore=tests/processes/test_namespaces.py --ignore=tests/cluster/test_bad_days.py \
 		--ignore=tests/cluster/test_conformance.py --ignore=tests/cluster/test_refusals.py
 
@@ -46,7 +47,7 @@ experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence 
 	$(BIN)/python -m experiments
 
 readers: $(READY) $(VENV)/.readers ## Read answers with DuckDB, pandas and polars, as the guide does
-	$(BIN)/python -m pytest tests/store/test_results_elsewhere.py
+	$(BIN)/python -m pytest tests/store/results/test_results_elsewhere.py
 
 fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz

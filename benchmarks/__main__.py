@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 ORDER = (
-    "site_pipeline", "light_load", "reading_ways", "agent_footprint", "merge", "wire",
+    "site_pipeline", "formats", "light_load", "reading_ways", "agent_footprint", "merge", "wire",
     "cluster_cost", "scale",
 )  # fmt: skip
 

@@ -52,8 +52,8 @@ def main() -> None:
 def measure() -> dict[str, object]:
     began_s = time.perf_counter()
     from benchmarks.site_pipeline import compiled
-    from headwater.spark.session import SparkConfig, start_session
-    from headwater.spark.site_host import SiteHost
+    from headwater.spark.jvm.session import SparkConfig, start_session
+    from headwater.spark.site.site_host import SiteHost
 
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as text:
         scratch = Path(text)

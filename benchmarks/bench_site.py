@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from headwater.edge.batch_times import Waiting
+from headwater.edge.batches.batch_times import Waiting
 from headwater.plan.query import Source
-from headwater.spark.fence import Fence
+from headwater.spark.site.fence import Fence
 
 
 class BenchChunk(msgspec.Struct, frozen=True):

@@ -30,10 +30,10 @@ from benchmarks.site_pipeline import (
     compiled,
     steady,
 )
-from headwater.algebra.types import summary_schema
-from headwater.spark.root_part import RootSpark
-from headwater.spark.session import RunningSpark, SparkConfig, start_session
-from headwater.spark.site_host import SiteHost
+from headwater.algebra.rows.types import summary_schema
+from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.site.site_host import SiteHost
 
 GROUPS = 50_000
 ROOT_PASSES = 4

@@ -35,13 +35,13 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import HeadwaterError
-from headwater.net.certs import CertFiles, create_authority, issue
-from headwater.net.codec import Codec
-from headwater.net.control import Caller
-from headwater.net.control_client import ControlClient
-from headwater.net.identity import Role
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.control.control import Caller
+from headwater.net.control.control_client import ControlClient
+from headwater.net.identity.certs import CertFiles, create_authority, issue
+from headwater.net.identity.identity import Role
+from headwater.net.identity.tls import Credentials
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.roster import Roster, Site

@@ -20,12 +20,12 @@ import time
 from pathlib import Path
 
 from benchmarks.log_lines import SOURCE, lines
-from headwater.agent.operator_client import run_statements
-from headwater.agent.up import OPERATOR, lay_out, start, stop
-from headwater.net.certs import CertFiles
-from headwater.net.control_client import ControlClient
+from headwater.agent.control.operator_client import run_statements
+from headwater.local.up import OPERATOR, lay_out, start, stop
+from headwater.net.control.control_client import ControlClient
+from headwater.net.identity.certs import CertFiles
 from headwater.plan.roster import Roster
-from headwater.store.results import ResultsReader
+from headwater.store.results.results import ResultsReader
 
 QUICK = "--quick" in sys.argv
 RATE = 10_000
@@ -90,6 +90,9 @@ def tell_ages(results: Path, began_s: float, ended_s: float) -> None:
                 decided.append(one.staleness_s)
                 published.append(written_s - one.end_us / 1e6)
                 rows.append(one.covered)
+    if not rows:
+        print("no first answers: the machine is too busy for it, or the agents' logs say more")
+        return
     print(f"{len(decided)} first answers, covering at least {min(rows)} sites")
     for what, ages in (("decided", decided), ("published", published)):
         p95 = sorted(ages)[int(0.95 * (len(ages) - 1))]

@@ -28,9 +28,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from headwater.agent.up import Running, lay_out, running, start, stop
-from headwater.root.envelope import Envelope
-from headwater.store.results import ResultsReader
+from headwater.local.up import Running, lay_out, running, start, stop
+from headwater.root.said.envelope import Envelope
+from headwater.store.results.results import ResultsReader
 
 ROOT, SITES = "site1", ("site2", "site3")
 FILES = 4

@@ -14,12 +14,12 @@ import msgspec
 import pyarrow as pa
 
 from benchmarks.wire import KEYS, a_table
-from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Summary
-from headwater.algebra.types import summary_schema
-from headwater.net.codec import Codec
+from headwater.net.values.codec import Codec
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import Message, SummaryMessage
 from headwater.overlay.outputs import Transmit

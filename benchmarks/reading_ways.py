@@ -24,11 +24,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from benchmarks.log_lines import write_files
 from benchmarks.site_pipeline import CpuMeter, compiled
 from headwater.plan.query import Query
-from headwater.spark.offers import OfferStream
-from headwater.spark.parse import Parser
-from headwater.spark.session import SparkConfig, start_session
-from headwater.spark.site_part import over_records
-from headwater.spark.site_sql import with_high_time
+from headwater.spark.jvm.session import SparkConfig, start_session
+from headwater.spark.lines.parse import Parser
+from headwater.spark.site.offers import OfferStream
+from headwater.spark.site.site_part import over_records
+from headwater.spark.site.site_sql import with_high_time
 
 FILES_PER_CUT = 8
 LINES_EACH = 50_000

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from benchmarks.scale_folders import Size, write_folder
 from benchmarks.scale_live import measure_outages, measure_revisions
-from headwater.cli.output import log_warnings_only
+from headwater.cli.show.output import log_warnings_only
 
 TRIES_S_MAX = 600
 SITE_CPU_S = 0.010

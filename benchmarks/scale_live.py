@@ -19,14 +19,14 @@ from pathlib import Path
 from benchmarks.scale_folders import SOURCE, WINDOW_S, Size, write_folder
 from benchmarks.site_pipeline import CpuMeter
 from headwater.agent.config import SourcesConfig
-from headwater.agent.federation import Federation
-from headwater.agent.install import install
+from headwater.agent.control.install import install
 from headwater.agent.settings import RuntimeSettings
-from headwater.net.memory_network import MemoryWorld
+from headwater.local.federation import Federation
+from headwater.net.memory.memory_network import MemoryWorld
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
-from headwater.spark.session import RunningSpark, SparkConfig, start_session
-from headwater.store.results import ResultsReader
+from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
+from headwater.store.results.results import ResultsReader
 
 WINDOWS = (50, 200, 800)
 REVISIONS = (10, 40, 160)

@@ -3,31 +3,40 @@
 ``python -m benchmarks.site_pipeline [--quick]``. Both read the same complete files, as many in a
 batch. By hand: a stream with Spark's own text source and ``split``, or with its csv source, and
 ``foreachBatch`` that groups by ``window()`` and collects; for several queries as many streams.
-Ours: the same queries through ``SiteHost``. The first batches of a pass are not counted (start,
+A third one by hand parses with pyarrow in Spark's Python workers, from the paths of the files, and
+believes every line. Ours: the same queries through ``SiteHost``, as it is, and with all lines read
+by the JVM. The first batches of a pass are not counted (start,
 planning), and passes alternate, so that a busy machine is busy for both. Time is of the clock; the
 CPU of the JVM and of Python is given beside it, since that a busy machine disturbs less.
 """
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.csv
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from benchmarks.bench_site import BenchSite
 from benchmarks.log_lines import SCHEMA, SOURCE, write_files
-from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query
-from headwater.spark.session import RunningSpark, SparkConfig, start_session
-from headwater.spark.site_host import SiteHost
+from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
+from headwater.spark.site.site_host import SiteHost
+from headwater.spark.workers import worker_lines
+from headwater.spark.workers.map_in_arrow import map_in_arrow
+from headwater.sql.compile import compile_statements
 
 QUICK = "--quick" in sys.argv
 LINES_EACH = 50_000
@@ -44,6 +53,10 @@ SELECTS = (
     ("count(*) AS n", "", ""),
 )
 """Items, condition and keys of five queries on windows of ten seconds."""
+USED = (
+    "ts domain bytes", "ts status latency_ms", "ts status cache", "ts domain latency_ms bytes", "ts"
+)  # fmt: skip
+"""The columns of each."""
 
 
 class Cost(NamedTuple):
@@ -63,6 +76,7 @@ def main() -> None:
         try:
             for count in (1, 5):
                 compare(running, Path(scratch), data, paths, count)
+            print(f"\nPython workers at the end, MB of their own: {worker_memory_mb(running)}")
         finally:
             running.stop()
 
@@ -73,10 +87,12 @@ def compare(
     """One line for each way, then the ratios."""
     session, meter = running.session, CpuMeter(running)
     ways: dict[str, Callable[[], Cost]] = {
-        "by hand, text": lambda: by_hand(session, meter, scratch, data, count, is_csv=False),
-        "by hand, csv": lambda: by_hand(session, meter, scratch, data, count, is_csv=True),
-        "headwater": lambda: ours(session, meter, scratch, paths, count),
+        f"by hand, {way}": partial(by_hand, session, meter, scratch, data, count, way)
+        for way in ("text", "csv", "pyarrow")
     }
+    rivals = list(ways)
+    ways["headwater"] = lambda: ours(session, meter, scratch, paths, count)
+    ways["by the JVM"] = lambda: by_the_jvm(session, meter, scratch, paths, count)
     costs: dict[str, list[Cost]] = {name: [] for name in ways}
     for number in range(PASSES):
         for name, way in ways.items():
@@ -88,12 +104,28 @@ def compare(
     wall = {name: statistics.median(one.wall_s for one in of) for name, of in costs.items()}
     cpu = {name: statistics.median(one.cpu_s for one in of) for name, of in costs.items()}
     for name in ways:
-        print(f"  {name:14s} {lines / wall[name]:12,.0f} {cpu[name] / lines * 1e6:8.2f}")
-    for name in list(ways)[:2]:
+        print(f"  {name:16s} {lines / wall[name]:12,.0f} {cpu[name] / lines * 1e6:8.2f}")
+    for name in rivals:
         print(
             f"  headwater / {name}: {wall[name] / wall['headwater']:.2f} x in time, "
             f"{cpu[name] / cpu['headwater']:.2f} x in CPU"
         )
+
+
+def worker_memory_mb(running: RunningSpark) -> list[int]:
+    """Of Spark's daemon and of each worker, pages that they share counted by their shares."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = status.read_text().rpartition(")")[2].split()
+            rollup = status.with_name("smaps_rollup").read_text()
+            if int(fields[3]) == running.jvm.pid and "pyspark" in _command(status.parent):
+                found.append(int(rollup.partition("Pss:")[2].split()[0]) >> 10)
+    return sorted(found)
+
+
+def _command(process: Path) -> str:
+    return (process / "cmdline").read_text().replace("\0", " ")
 
 
 class CpuMeter:
@@ -101,17 +133,20 @@ class CpuMeter:
 
     def __init__(self, running: RunningSpark) -> None:
         self._session = running.jvm.pid
+        self._seen: dict[int, int] = {}
+        """By process: what it had used when it was last seen. Workers come and go."""
 
     def read(self) -> float:
-        ticks = 0
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = stat.read_text().rpartition(")")[2].split()
             except OSError:
                 continue
             if int(fields[3]) == self._session:
-                ticks += sum(int(field) for field in fields[11:15])
-        return ticks / 100 + time.process_time()
+                pid = int(stat.parent.name)
+                used = fields[11:15] if pid == self._session else fields[11:13]
+                self._seen[pid] = sum(map(int, used))
+        return sum(self._seen.values()) / 100 + time.process_time()
 
 
 def steady(marks: list[tuple[float, float]]) -> Cost:
@@ -122,7 +157,7 @@ def steady(marks: list[tuple[float, float]]) -> Cost:
 
 
 def by_hand(
-    session: SparkSession, meter: CpuMeter, scratch: Path, data: Path, count: int, *, is_csv: bool
+    session: SparkSession, meter: CpuMeter, scratch: Path, data: Path, count: int, way: str
 ) -> Cost:
     """As many streams as queries, at the same time; a batch is over when all have ended it."""
     marks: list[list[tuple[float, float]]] = [[] for _ in range(count)]
@@ -131,11 +166,12 @@ def by_hand(
         for number in range(count):
 
             def collect(frame: DataFrame, _: int, number: int = number) -> None:
-                grouped(frame, number).toArrow()
+                typed = by_pyarrow(frame, number) if way == "pyarrow" else frame
+                grouped(typed, number).toArrow()
                 marks[number].append((time.perf_counter(), meter.read()))
 
             streams.append(
-                typed(session, data, is_csv=is_csv)
+                read(session, data, way)
                 .writeStream.foreachBatch(collect)
                 .option("checkpointLocation", f"{checkpoints}/{number}")
                 .trigger(availableNow=True)
@@ -146,15 +182,47 @@ def by_hand(
     return steady([max(ends) for ends in zip(*marks, strict=True)])
 
 
-def typed(session: SparkSession, data: Path, *, is_csv: bool) -> DataFrame:
+def read(session: SparkSession, data: Path, way: str) -> DataFrame:
     reader = session.readStream.option("maxFilesPerTrigger", FILES_PER_BATCH)
-    if is_csv:
+    if way == "csv":
         return reader.schema(SCHEMA).csv(str(data))
+    if way == "pyarrow":
+        return reader.format("binaryFile").schema(FILE_SCHEMA).load(str(data)).select("path")
     fields = F.split("value", ",")
     columns = [column.split() for column in SCHEMA.split(", ")]
     return reader.text(str(data)).select(
         *(F.get(fields, F.lit(n)).try_cast(t).alias(c) for n, (c, t) in enumerate(columns))
     )
+
+
+FILE_SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+ARROW_TYPES = {
+    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
+    "STRING": pa.string(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+}
+
+
+def by_pyarrow(paths: DataFrame, number: int) -> DataFrame:
+    """The columns that the query uses, as Spark would do by itself in the other two."""
+    columns = dict(column.split() for column in SCHEMA.split(", "))
+    used = [name for name in columns if name in USED[number].split()]
+    arrow = pa.schema([(name, ARROW_TYPES[columns[name]]) for name in used])
+
+    def parsed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reading = pa.csv.ReadOptions(column_names=list(columns), use_threads=False)
+        converting = pa.csv.ConvertOptions(
+            column_types=arrow, include_columns=used, strings_can_be_null=True
+        )
+        for batch in batches:
+            for path in batch.column(0).to_pylist():
+                yield from pa.csv.open_csv(
+                    path.removeprefix("file:"), read_options=reading, convert_options=converting
+                )
+
+    return map_in_arrow(paths, parsed, from_arrow_schema(arrow))
 
 
 def grouped(frame: DataFrame, number: int) -> DataFrame:
@@ -187,6 +255,15 @@ def ours(
     assert not site.failures, site.failures[0]
     assert site.records == len(paths) * LINES_EACH
     return steady(marks)
+
+
+def by_the_jvm(*given: Any) -> Cost:
+    bytes_min = worker_lines.WORKERS_BYTES_MIN
+    worker_lines.WORKERS_BYTES_MIN = 1 << 60
+    try:
+        return ours(*given)
+    finally:
+        worker_lines.WORKERS_BYTES_MIN = bytes_min
 
 
 def compiled(count: int) -> list[Query]:

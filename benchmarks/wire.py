@@ -25,11 +25,11 @@ import zstandard
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
-from headwater.net.certs import create_authority, issue
-from headwater.net.codec import Codec
-from headwater.net.identity import Role
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.identity.certs import create_authority, issue
+from headwater.net.identity.identity import Role
+from headwater.net.identity.tls import Credentials
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.overlay.messages import Heartbeat, Message, SummaryMessage
 from headwater.overlay.outputs import CONTROL, LIVE
 from headwater.plan.roster import Roster, Site

@@ -30,10 +30,10 @@ AMBUSH = "ambush"
 
 def lay_hooks(trap: Trap) -> None:
     """Look for the trap at every step, from now on. Raises ``AttributeError`` where one is gone."""
-    from headwater.agent.feeder import Feeder
-    from headwater.spark.batch import BatchRunner
-    from headwater.spark.root_part import RootSpark
-    from headwater.store.root_ledger import RootLedger
+    from headwater.agent.input.feeder import Feeder
+    from headwater.spark.root.root_part import RootSpark
+    from headwater.spark.site.batch import BatchRunner
+    from headwater.store.ledger.root_ledger import RootLedger
 
     hooks = Hooks(trap)
     hooks.wrap(

@@ -21,8 +21,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chaos.truth import Record, Truth
-from headwater.algebra.site_state import PaneState
-from headwater.root.envelope import Envelope
+from headwater.algebra.words.site_state import PaneState
+from headwater.root.said.envelope import Envelope
 
 CLOCK_TOLERANCE_S = 0.5
 """An agent's clock is steady and may differ so much from the wall clock that we write by."""

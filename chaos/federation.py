@@ -29,13 +29,13 @@ from chaos.links import Links
 from chaos.places import AGENTS, ROOT
 from chaos.processes import java_children, session_members
 from chaos.steps import Trap
-from headwater.agent import control_api as api
-from headwater.agent.operator_client import remove_stream, run_statements
-from headwater.agent.up import OPERATOR, ROSTER, is_ready, lay_out, write_roster
+from headwater.agent.control import control_api as api
+from headwater.agent.control.operator_client import remove_stream, run_statements
 from headwater.errors import ConfigurationError
-from headwater.net import certs
-from headwater.net.certs import CertFiles
-from headwater.net.control_client import ControlClient
+from headwater.local.up import OPERATOR, ROSTER, is_ready, lay_out, write_roster
+from headwater.net.control.control_client import ControlClient
+from headwater.net.identity import certs
+from headwater.net.identity.certs import CertFiles
 from headwater.plan.roster import Roster, Site
 
 READY_S_MAX = 240.0

@@ -20,9 +20,9 @@ from chaos.federation import LivenessFailure
 from chaos.namespaces import Namespaces
 from chaos.packet_switch import Line
 from headwater.agent.config import AgentConfig
-from headwater.agent.up import OPERATOR, is_ready, write_roster
-from headwater.net.certs import create_authority, issue
-from headwater.net.identity import Role
+from headwater.local.up import OPERATOR, is_ready, write_roster
+from headwater.net.identity.certs import create_authority, issue
+from headwater.net.identity.identity import Role
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install
 from headwater.plan.roster import Roster, Site

@@ -25,20 +25,20 @@ import pyarrow as pa
 from headwater.agent.admission import admit_with
 from headwater.agent.clock import SiteClock
 from headwater.agent.config import AgentConfig
-from headwater.agent.control import ControlDesk
+from headwater.agent.control.control import ControlDesk
 from headwater.agent.metrics import serve_metrics
 from headwater.agent.process import READY, credentials_of, take_roster
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
-from headwater.algebra.types import site_schema
+from headwater.algebra.rows.types import site_schema
 from headwater.errors import EpochOver
-from headwater.net.codec import Codec
-from headwater.net.signed_roster import SignedRoster
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.identity.signed_roster import SignedRoster
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.plan.query import Query
 from headwater.plan.tree import Tree
-from headwater.spark.inbox import Chunk, Inbox, QueryResult
+from headwater.spark.site.inbox import Chunk, Inbox, QueryResult
 from headwater.store.disk import Disk
 
 LOOK_EVERY_S = 0.1

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaos.checker import Answer, Checker
-from headwater.store.results import ResultsReader
+from headwater.store.results.results import ResultsReader
 
 
 class Listener:

@@ -22,7 +22,7 @@ from chaos.places import AGENTS, CHURNED, DATA_SITES, ROOT
 from chaos.small_disk import SmallDisk
 from chaos.truth import WINDOW_US, Truth
 from chaos.workload import LOG, Writer
-from headwater.agent import control_api as api
+from headwater.agent.control import control_api as api
 from headwater.errors import HeadwaterError
 
 DISORDER_S, LATENESS_S = 2.0, 20.0

@@ -9,8 +9,8 @@ from pathlib import Path
 from chaos.checker import Answer, Checker
 from chaos.truth import Truth
 
-from headwater.root.envelope import Envelope
-from headwater.store.results import ResultsReader
+from headwater.root.said.envelope import Envelope
+from headwater.store.results.results import ResultsReader
 
 
 class Answers:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
 
 from crowd.answers import Answers
-from crowd.meter import DIALS, GREETINGS, HOSTS, REPAIRS
+from crowd.meter import DIALS, GREETINGS, HOSTS, LOST, REPAIRS
 from crowd.outcome import MEBIBYTE, Check, Outcome, Phase
 from crowd.parties import BESIDE, HOME
 
@@ -14,7 +15,9 @@ RECOVERED_S_MAX = 40.0
 """After a trouble has ended, every window that had ended by then is exact within this time: what
 was lost is asked for after ``SUMMARY_LIFE_S`` and an acknowledgement, and may be lost again."""
 QUIET_S = 10.0
-"""In the last so many seconds after a trouble nobody dials, seeks hosts or repairs any more."""
+"""In the last so many seconds after a trouble nobody loses a neighbour, seeks hosts or repairs any
+more. Whoever is dialled is dialled once, and reached: somebody who could not be while the machines
+were busy waits for up to ``dial_last_s``, so that the dial that mends a link may come late."""
 BESIDE_S_MAX = 15.0
 """The other root's first answers come within this time of their windows' ends, whatever happens to
 this one: three deadlines."""
@@ -82,9 +85,24 @@ def _quiet(outcome: Outcome) -> Iterator[Check]:
     for phase in [*_after(outcome), *outcome.phases[:1]]:
         from_s = max(phase.from_s, phase.until_s - QUIET_S)
         end = Phase(phase.name, from_s, phase.until_s)
-        counts = {kind: outcome.counts(kind, end) for kind in (DIALS, HOSTS, REPAIRS)}
-        left = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-        yield Check(f"{phase.name}: quiet in the last {QUIET_S:.0f} s", left, is_timed=True)
+        counts = {kind: outcome.counts(kind, end) for kind in (LOST, HOSTS, REPAIRS)}
+        left = [f"{count} {kind}" for kind, count in counts.items() if count]
+        left += _dialled_in_vain(outcome, end)
+        text = f"{phase.name}: quiet in the last {QUIET_S:.0f} s"
+        yield Check(text, ", ".join(left), is_timed=True)
+
+
+def _dialled_in_vain(outcome: Outcome, end: Phase) -> Iterator[str]:
+    """Dials are told apart by whom they mean: the first mends what was lost long before."""
+    dialled = outcome.dialled(end)
+    again = sorted(pair for pair, count in Counter(dialled).items() if count > 1)
+    if again:
+        yield f"dialled again and again: {', '.join(again[:5])}"
+    unnamed = outcome.counts(DIALS, end) - len(dialled)
+    if unnamed:
+        yield f"{unnamed} dials more than can be named"
+    if missing := outcome.missing(end.until_s):
+        yield f"{missing} neighbours without a link, after dials {', '.join(dialled[:5]) or 'none'}"
 
 
 def _beside(outcome: Outcome) -> Check:

@@ -16,28 +16,31 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.summary import Lane
-from headwater.net import tls_network
+from headwater.net.network import NetworkStats
 from headwater.net.refusal import Refusal
+from headwater.net.transport import tls_network
 from headwater.node import effects as fx
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
-from headwater.overlay.staged_policy import SAME
+from headwater.overlay.ways.staged_policy import SAME
 
 DIALS, HOSTS, REPAIRS, GREETINGS = "dials", "hosts sought", "repairs", "greetings"
-DETOURS, PUSHED_OUT = "detours", "pushed out"
-KINDS = (DIALS, HOSTS, DETOURS, REPAIRS, GREETINGS, PUSHED_OUT)
+DETOURS, PUSHED_OUT, LOST = "detours", "pushed out", "neighbours lost"
+KINDS = (LOST, DIALS, HOSTS, DETOURS, REPAIRS, GREETINGS, PUSHED_OUT)
 SAMPLE_EVERY_S = 1.0
 SLACK = 0.5
 """Of one: rounding, and clocks that are read a moment apart."""
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 STORMS_MAX = 20
 """Storms that one process tells of; a further one is no news."""
+DIALLED_MAX = 50
+"""Dials that one sample names; all are counted."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -60,6 +63,10 @@ class Sample(msgspec.Struct, frozen=True):
     """How often a slow disk was waited for, since the process began."""
     notices: dict[str, int] = {}
     """Since the agents began, by kind."""
+    dialled: tuple[str, ...] = ()
+    """Who dialled which neighbour since the last sample, as "a>b"."""
+    missing: int = 0
+    """Neighbours without a link, over all agents."""
 
 
 class Level:
@@ -95,27 +102,34 @@ class Meter:
         self._counts: Counter[str] = Counter()
         self._storms: list[str] = []
         self._totals: Counter[str] = Counter()
+        self._dialled: list[str] = []
 
     def lay_hooks(self) -> None:
         """From now on all nodes and listeners of this process are watched."""
-        take, accept = Node.take, vars(tls_network)["accept_tls"]
+        take, down, accept = Node.take, Node.link_down, vars(tls_network)["accept_tls"]
 
         def watched(node: Node) -> list[fx.Effect]:
             effects = take(node)
             self.taken(node.site, effects)
             return effects
 
+        def lost(node: Node, site: str, **more: Any) -> None:
+            self._counts[LOST] += site in node.peer.neighbours()
+            down(node, site, **more)
+
         async def counted(*arguments: Any) -> Any:
             self._counts[GREETINGS] += 1
             return await accept(*arguments)
 
         setattr(Node, "take", watched)  # noqa: B010 - mypy knows them as what they were
+        setattr(Node, "link_down", lost)  # noqa: B010
         setattr(tls_network, "accept_tls", counted)  # noqa: B010
 
     def taken(self, site: str, effects: Sequence[fx.Effect]) -> None:
         """This is what a node wants done now."""
         now_s = self._now_s()
         since_s, self._taken_s[site] = self._taken_s.get(site, now_s), now_s
+        self._dialled += [f"{site}>{one.site}" for one in effects if _is_dial(one)]
         for kind, count in _trouble_in(effects).items():
             self._counts[kind] += count
             if self._level(site, kind).is_over(count, now_s=now_s, since_s=since_s):
@@ -139,6 +153,7 @@ class Meter:
         self._since(DETOURS, sum(_detours(runtime) for runtime in runtimes))
         counts, self._counts = dict(self._counts), Counter()
         storms, self._storms = tuple(self._storms), []
+        dialled, self._dialled = tuple(self._dialled[:DIALLED_MAX]), []
         return Sample(
             at_s=time.time(),
             cpu_s=time.process_time(),
@@ -151,6 +166,8 @@ class Meter:
             failures=tuple(runtime.failure for runtime in runtimes if runtime.failure),
             disk_waits=disk_waits,
             notices=dict(_notices(runtimes)),
+            dialled=dialled,
+            missing=sum(map(_missing, runtimes, stats)),
         )
 
     def _since(self, kind: str, total: int) -> None:
@@ -187,6 +204,16 @@ def _trouble_in(effects: Sequence[fx.Effect]) -> Mapping[str, int]:
         elif isinstance(effect, fx.LoadAndSend) and effect.lane is Lane.SPARE and effect.updates:
             found[REPAIRS] += 1
     return found
+
+
+def _is_dial(effect: fx.Effect) -> TypeGuard[fx.Dial]:
+    """Of a neighbour."""
+    return isinstance(effect, fx.Dial) and not effect.as_host
+
+
+def _missing(runtime: SiteRuntime, stats: NetworkStats) -> int:
+    linked = {site for site, link in stats.links.items() if link.is_up}
+    return len(runtime.node.peer.neighbours() - linked)
 
 
 def _detours(runtime: SiteRuntime) -> int:

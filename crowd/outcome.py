@@ -76,6 +76,18 @@ class Outcome:
             found[second] = found.get(second, 0) + sample.counts.get(kind, 0)
         return found
 
+    def dialled(self, phase: Phase) -> list[str]:
+        """Who dialled whom, each as often as it did; see ``Sample.dialled``."""
+        return [pair for sample in self._in(phase) for pair in sample.dialled]
+
+    def missing(self, until_s: float) -> int:
+        """Neighbours without a link by then, over all agents."""
+        known = [
+            [one.missing for one in samples if one.at_s <= until_s]
+            for samples in self.samples.values()
+        ]
+        return sum(found[-1] for found in known if found)
+
     def _in(self, phase: Phase) -> list[Sample]:
         return [one for samples in self.samples.values() for one in samples if one.at_s in phase]
 

@@ -20,10 +20,10 @@ from headwater.agent.config import (
     SparkSettings,
     TlsConfig,
 )
-from headwater.agent.up import OPERATOR, ROSTER, write_roster
 from headwater.edge.config import EdgeConfig
-from headwater.net.certs import CertFiles, create_authority, issue
-from headwater.net.identity import Role
+from headwater.local.up import OPERATOR, ROSTER, write_roster
+from headwater.net.identity.certs import CertFiles, create_authority, issue
+from headwater.net.identity.identity import Role
 from headwater.overlay.config import OverlayConfig
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig

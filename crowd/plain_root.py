@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.bad_groups import Verdict, WindowPanes
+from headwater.spark.root.bad_groups import Verdict, WindowPanes
 
 COLUMNS = ("id", "n", "total")
 

@@ -23,7 +23,7 @@ from crowd.plain_root import PlainRoot
 from crowd.slow_disk import SlowDisk, slow_commits
 from headwater.agent.runtime import SiteRuntime, federation_trees
 from headwater.agent.settings import RuntimeSettings
-from headwater.agent.up import laid_out_roster
+from headwater.local.up import laid_out_roster
 
 LOOK_EVERY_S = 0.5
 READY = "ready"

@@ -27,9 +27,9 @@ from crowd.outcome import Outcome, Phase
 from crowd.parties import BESIDE, HOME, HOST, Crowd, Party, data, lay_out, operator_files, results
 from crowd.process import ready_file, sample_file
 from crowd.writer import Writer
-from headwater.agent import control_api as api
-from headwater.agent.operator_client import run_statements
-from headwater.net.control_client import ControlClient
+from headwater.agent.control import control_api as api
+from headwater.agent.control.operator_client import run_statements
+from headwater.net.control.control_client import ControlClient
 from headwater.plan.roster import Roster
 
 DISORDER_S, DEADLINE_S = 1.0, 5.0

@@ -1,1 +1,1 @@
-../src/headwater/agent/demo.sql
+../src/headwater/local/demo/demo.sql

@@ -13,11 +13,11 @@ from random import Random
 import numpy as np
 
 from headwater.algebra.coordinate import Coordinate
-from headwater.overlay.vivaldi import Vivaldi
+from headwater.overlay.coordinates.vivaldi import Vivaldi
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim import latencies
-from headwater.sim.latencies import Matrix, World
+from headwater.sim.world import latencies
+from headwater.sim.world.latencies import Matrix, World
 
 PROJECT = Path(__file__).resolve().parent.parent
 DATA = PROJECT.parent / "shared" / "data"

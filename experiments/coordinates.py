@@ -20,8 +20,8 @@ from experiments.common import (
     write_csv,
 )
 from headwater.algebra.coordinate import Coordinate
-from headwater.sim import latencies
-from headwater.sim.latencies import World
+from headwater.sim.world import latencies
+from headwater.sim.world.latencies import World
 
 SEEDS = 5
 ROUNDS = 20

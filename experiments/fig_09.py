@@ -7,7 +7,7 @@ own clock as the root's shows it, the share in the first answer of that window.
 
 *Timestamps* (``time = 'event'``) and *placed once* (``time = 'age'``) are queries that run on the
 product's machines; nothing is computed from offsets. *Per hop* is Mortar's own way, rebuilt in
-``headwater.sim.per_hop``: it compares no clocks, so no scale changes it. It is shown twice, from
+``sim/variants/per_hop.py``: it compares no clocks, so no scale changes it. It is shown twice, from
 the install on and after its timeouts have learned; ``CAUSES`` are what the paper leaves open.
 """
 
@@ -20,9 +20,7 @@ import msgspec
 from experiments.common import draw_lines, mean_and_spread, print_table, timed, write_csv
 from experiments.mortar_bed import bed, mean
 from headwater.plan.tree import Tree
-from headwater.sim.findings import find
-from headwater.sim.latencies import World
-from headwater.sim.per_hop import PerHopTuning, PerHopWorld
+from headwater.sim.measure.findings import find
 from headwater.sim.simulation import (
     make_place,
     make_roster,
@@ -31,6 +29,8 @@ from headwater.sim.simulation import (
     run_simulation,
 )
 from headwater.sim.simulation_file import SimulationFile
+from headwater.sim.variants.per_hop import PerHopTuning, PerHopWorld
+from headwater.sim.world.latencies import World
 
 SITES = 439
 WINDOW_S = 5.0

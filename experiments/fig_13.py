@@ -18,7 +18,7 @@ from experiments.common import (
     write_csv,
 )
 from headwater.placement.plan_trees import plan_trees
-from headwater.sim import latencies
+from headwater.sim.world import latencies
 
 SITES = 340
 BRANCHING = 16

@@ -12,7 +12,7 @@ import sys
 
 from experiments.common import draw_lines, mean_and_spread, print_table, timed, write_csv
 from experiments.mortar_bed import bed, between, mean, run
-from headwater.sim.findings import Findings
+from headwater.sim.measure.findings import Findings
 
 SHARES = (0.1, 0.2, 0.3, 0.4)
 DOWN_S, UP_S, FIRST_S = 60.0, 30.0, 20.0

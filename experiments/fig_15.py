@@ -10,7 +10,7 @@ import sys
 
 from experiments.common import draw_lines, mean_and_spread, print_table, timed, write_csv
 from experiments.mortar_bed import bed, between, mean, run
-from headwater.sim.findings import Findings
+from headwater.sim.measure.findings import Findings
 
 FIRST_S, EVERY_S, END_S = 20.0, 10.0, 110.0
 DEADLINE_S = 4.0

@@ -27,8 +27,8 @@ from experiments.common import (
 from headwater.placement.plan_trees import plan_trees
 from headwater.placement.tree_latency import latency_to_root_s
 from headwater.plan.tree import Tree
-from headwater.sim import latencies
-from headwater.sim.latencies import World
+from headwater.sim.world import latencies
+from headwater.sim.world.latencies import World
 
 SITES = 179
 BRANCHINGS = (2, 4, 8, 16, 32)

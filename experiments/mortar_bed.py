@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from headwater.plan.tree import Tree
-from headwater.sim import latencies
-from headwater.sim.findings import Findings, WindowFound, find
+from headwater.sim.measure.findings import Findings, WindowFound, find
 from headwater.sim.simulation import (
     Ran,
     make_place,
@@ -25,6 +24,7 @@ from headwater.sim.simulation import (
     run_simulation,
 )
 from headwater.sim.simulation_file import SimulationFile
+from headwater.sim.world import latencies
 
 SITES = 680
 HEARTBEAT_S = 2.0

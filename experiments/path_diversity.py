@@ -23,8 +23,8 @@ from experiments.common import (
 )
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.tree import Tree
-from headwater.sim import latencies
-from headwater.sim.latencies import World
+from headwater.sim.world import latencies
+from headwater.sim.world.latencies import World
 
 BRANCHING = 16
 TREE_COUNTS = (1, 2, 3, 4, 5)

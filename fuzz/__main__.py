@@ -1,4 +1,4 @@
-"""``python -m fuzz [TARGET …] [--seconds N] [--seed N] [--coverage]``: fuzz until the time is up.
+"""``python -m fuzz [TARGET …] [--seconds N] [--seed N] [--coverage]``: fuzz for so much CPU time.
 
 The seed is printed first; the same seed tries the same inputs. Exit code 1: something was found,
 and the input lies under ``fuzz/crashers`` and is tried again by every later run and by the tests.
@@ -17,7 +17,9 @@ SECONDS_EACH = 60.0
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of: {', '.join(TARGETS)}")
-    parser.add_argument("--seconds", type=float, default=SECONDS_EACH, help="for each target")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS_EACH, help="of CPU, for each target"
+    )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument(
         "--coverage", action="store_true", help="one target guided by coverage; needs atheris"
@@ -49,7 +51,7 @@ def _guided(targets: list[str], *, seconds: float, seed: int) -> int:
         return 2
     target = TARGETS[targets[0]]
     with atheris.instrument_imports(include=["headwater"]):
-        import headwater.net.codec  # noqa: F401 - instrumented as it is imported
+        import headwater.net.values.codec  # noqa: F401 - instrumented as it is imported
     options = [sys.argv[0], f"-max_total_time={int(seconds)}", f"-seed={seed % (1 << 31) or 1}"]
     atheris.Setup(options, lambda data: target.run(data) and None)
     atheris.Fuzz()

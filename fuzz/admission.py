@@ -18,11 +18,9 @@ from fuzz.mutate import INPUT_BYTES_MAX, mutated
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.agent.query_book import QueryBook
-from headwater.frontend.admit import check_query
-from headwater.frontend.compile import compile_statements
-from headwater.net.codec import Codec
 from headwater.net.refusal import Refused
-from headwater.net.words import command_word, plan_word
+from headwater.net.values.codec import Codec
+from headwater.net.values.words import command_word, plan_word
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
@@ -31,6 +29,8 @@ from headwater.plan.command import Count, Install
 from headwater.plan.duty import Admit
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
+from headwater.sql.admit.admit import check_query
+from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE web (ts TIMESTAMP, domain STRING, ms BIGINT, cost DECIMAL(10, 2))

@@ -1,4 +1,4 @@
-"""One target, a seed and a budget of time, in a process of its own that may die.
+"""One target, a seed and a budget of CPU time, in a process of its own that may die.
 
 A decoder in C++ can crash, loop or reserve all memory, and the campaign must outlive it and know
 the input. So the child writes each input into shared memory before it tries it, counts as it goes,
@@ -26,7 +26,7 @@ from fuzz.targets import TARGETS, Target
 HANG_S = 10.0
 """Of CPU: on a busy machine a child may wait for long and be well."""
 ASLEEP_S = 120.0
-"""A child that neither works nor gets on."""
+"""A child that neither works nor gets on. One that others starve does get on, now and then."""
 WATCH_EVERY_S = 0.02
 CHILD_MEMORY_BYTES = 8 << 30
 FINDS_MAX = 20
@@ -63,7 +63,8 @@ class Campaign(msgspec.Struct):
 def run_campaign(
     name: str, *, seed: int, seconds: float, say: Callable[[str], None] = print
 ) -> Campaign:
-    """Old crashers first, then mutations until the time is over."""
+    """Old crashers first, then mutations until so many seconds of CPU are spent: on a busy machine
+    that takes longer, and is worth as much."""
     campaign = Campaign(name, seed)
     target = TARGETS[name]
     good = target.good()
@@ -71,9 +72,12 @@ def run_campaign(
     replay(name)
     started_s, cpu_s = time.monotonic(), _children_cpu_s()
     life = 0
-    while time.monotonic() - started_s < seconds and len(campaign.finds) < FINDS_MAX:
+    while len(campaign.finds) < FINDS_MAX:
+        left_s = seconds - (_children_cpu_s() - cpu_s)
+        if left_s <= 0.0:
+            break
         draws = partial(target.draw, good, random.Random(f"{name}:{seed}:{life}"))
-        find = _one_life(campaign, draws, until_s=started_s + seconds)
+        find = _one_life(campaign, draws, cpu_s=left_s)
         if find is not None:
             campaign.finds.append(find)
             say(f"{name}: {find}")
@@ -96,11 +100,11 @@ def replay(name: str) -> int:
     return len(found)
 
 
-def _one_life(campaign: Campaign, draw: Draw, *, until_s: float) -> str | None:
+def _one_life(campaign: Campaign, draw: Draw, *, cpu_s: float) -> str | None:
     shared = mmap.mmap(-1, _STATE.size + INPUT_BYTES_MAX)
     child = os.fork()
     if child == 0:
-        _live(TARGETS[campaign.target], draw, shared, until_s)
+        _live(TARGETS[campaign.target], draw, shared, cpu_s)
     status = _watch(child, shared)
     tried, accepted, length = _STATE.unpack_from(shared)
     campaign.tried += tried
@@ -111,12 +115,13 @@ def _one_life(campaign: Campaign, draw: Draw, *, until_s: float) -> str | None:
     return f"{_cause(status)} after {tried} inputs: {_save(campaign.target, data)}"
 
 
-def _live(target: Target, draw: Draw, shared: mmap.mmap, until_s: float) -> None:
+def _live(target: Target, draw: Draw, shared: mmap.mmap, cpu_s: float) -> None:
     """The child: never returns. Exit code 1 is an error that is no refusal."""
     resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY_BYTES, CHILD_MEMORY_BYTES))
     tried = accepted = 0
     try:
-        while time.monotonic() < until_s:
+        until_s = time.process_time() + cpu_s
+        while time.process_time() < until_s:
             data = draw()
             _STATE.pack_into(shared, 0, tried, accepted, len(data))
             shared[_STATE.size : _STATE.size + len(data)] = data

@@ -6,23 +6,23 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.types import summary_schema
+from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     ExtraHeld,
     Greeting,
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.alarm import Alarm, AlarmKind
-from headwater.algebra.coordinate import Coordinate
-from headwater.algebra.coverage import Coverage
-from headwater.algebra.panes import WindowSpec
-from headwater.algebra.proof import Proof
-from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import FOREVER, Declined, Reason, SiteState, Tally
-from headwater.algebra.summary import Lane, Summary
-from headwater.algebra.types import summary_schema
-from headwater.net.words import ack_word, leaf_word
+from headwater.algebra.words.alarm import Alarm, AlarmKind
+from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.net.values.words import ack_word, leaf_word
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -35,7 +35,7 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.root_signs import RootSign
+from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
 from headwater.plan.tree import Tree

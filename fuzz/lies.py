@@ -25,11 +25,11 @@ from fuzz.change_tree import change
 from fuzz.little_federation import HONEST, LIAR, NAMES, OPERATOR, QUERY_ID, ROOT, Federation
 from fuzz.mutate import INPUT_BYTES_MAX
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.proof import Proof
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.proof import Proof
+from headwater.net.identity.signing import Kind, OperatorSignature, Signer, signed_text
+from headwater.net.identity.signing import _verifies as verifies
 from headwater.net.refusal import Refused
-from headwater.net.signing import Kind, OperatorSignature, Signer, signed_text
-from headwater.net.signing import _verifies as verifies
 from headwater.overlay.messages import (
     AskInstall,
     CommandMessage,

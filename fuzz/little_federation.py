@@ -20,12 +20,12 @@ import msgspec
 import zstandard
 
 from fuzz import examples, proven
-from headwater.algebra.arrow_rows import ArrowMerger
 from headwater.algebra.panes import MICROS, WindowSpec
-from headwater.algebra.ranges import Ranges
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.sets.ranges import Ranges
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.net.codec import Codec
-from headwater.net.signing import KeySignatures, MemoryKeys, OperatorSignature, OwnKey
+from headwater.net.identity.signing import KeySignatures, MemoryKeys, OperatorSignature, OwnKey
+from headwater.net.values.codec import Codec
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node

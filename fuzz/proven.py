@@ -15,12 +15,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from fuzz import examples
-from headwater.algebra.acknowledgement import Acknowledgement
-from headwater.algebra.proof import Proof
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
-from headwater.net.signing import OwnKey, leaf_digest
-from headwater.net.words import update_word
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.site_state import SiteState
+from headwater.net.identity.signing import OwnKey, leaf_digest
+from headwater.net.values.words import update_word
 from headwater.node import effects as do
 from headwater.overlay.messages import (
     AckMessage,

@@ -11,12 +11,17 @@ from functools import cache
 from pathlib import Path
 
 from headwater.errors import ConfigurationError
-from headwater.net.certs import create_authority, issue
-from headwater.net.identity import Role
-from headwater.net.roster_text import RosterText, read_roster_text, roster_toml
-from headwater.net.signed_roster import RosterTrust, is_signed, read_signed_roster, sign_roster
-from headwater.net.signing import OperatorSignature
-from headwater.net.tls import Credentials
+from headwater.net.identity.certs import create_authority, issue
+from headwater.net.identity.identity import Role
+from headwater.net.identity.roster_text import RosterText, read_roster_text, roster_toml
+from headwater.net.identity.signed_roster import (
+    RosterTrust,
+    is_signed,
+    read_signed_roster,
+    sign_roster,
+)
+from headwater.net.identity.signing import OperatorSignature
+from headwater.net.identity.tls import Credentials
 
 TEXT = b"""federation = "testland"
 version = 3

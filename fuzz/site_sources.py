@@ -8,14 +8,14 @@ from pathlib import Path
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import AgentConfig, PolicyConfig
-from headwater.agent.declarations import read_declarations
+from headwater.agent.input.declarations import read_declarations
 from headwater.errors import ConfigurationError, QueryRefused
-from headwater.frontend.column_levels import Level
-from headwater.frontend.compile import compile_statements
-from headwater.frontend.declared_source import DeclaredSource
 from headwater.plan.duty import Admit, Duty
-from headwater.plan.glob_overlap import is_within, matches, may_overlap, parts_of
-from headwater.plan.globs import glob_fault
+from headwater.plan.sources.glob_overlap import is_within, matches, may_overlap, parts_of
+from headwater.plan.sources.globs import glob_fault
+from headwater.sql.admit.column_levels import Level
+from headwater.sql.admit.declared_source import DeclaredSource
+from headwater.sql.compile import compile_statements
 
 _AGENT = b"""site = "alpha"
 replan_every_s = 60.0

@@ -17,14 +17,14 @@ import zstandard
 
 from fuzz import admission, examples, lies, roster, site_sources, walks
 from fuzz.mutate import mutated
-from headwater.algebra.acknowledgement import LEAF_SITES, Acknowledgement
-from headwater.algebra.arrow_rows import ArrowMerger
-from headwater.algebra.interval_set import IntervalSet
-from headwater.edge.read_ack import AckReader
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.words.acknowledgement import LEAF_SITES, Acknowledgement
+from headwater.edge.outbox.read_ack import AckReader
 from headwater.errors import QueryRefused
-from headwater.net.codec import Codec
-from headwater.net.control import REQUEST_BYTES_MAX, REQUESTS, Request, decode_message
-from headwater.net.frames import (
+from headwater.net.control.control import REQUEST_BYTES_MAX, REQUESTS, Request, decode_message
+from headwater.net.refusal import Refusal, Refused
+from headwater.net.transport.frames import (
     WAITED,
     Frame,
     FrameSplitter,
@@ -33,10 +33,10 @@ from headwater.net.frames import (
     Stream,
     encode_frame,
 )
-from headwater.net.hello import Channel, Goodbye, Hello, RosterHeld, decode_hello
-from headwater.net.refusal import Refusal, Refused
-from headwater.net.rows import FINGERPRINT_BYTES
-from headwater.net.words import ack_on_its_way, leaf_word
+from headwater.net.transport.hello import Channel, Goodbye, Hello, RosterHeld, decode_hello
+from headwater.net.values.codec import Codec
+from headwater.net.values.rows import FINGERPRINT_BYTES
+from headwater.net.values.words import ack_on_its_way, leaf_word
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import AckMessage
 from headwater.overlay.outputs import Transmit
@@ -215,7 +215,7 @@ HAVING count(*) > 3 ORDER BY worst DESC LIMIT 10""",
 
 
 def _run_statements(data: bytes) -> bool:
-    from headwater.frontend.compile import compile_statements
+    from headwater.sql.compile import compile_statements
 
     try:
         compile_statements(

@@ -21,9 +21,9 @@ import msgspec
 
 from fuzz.mutate import mutated
 from headwater.errors import ConfigurationError
-from headwater.plan.globs import ANY_DEPTH, glob_fault, has_magic, plain_glob
+from headwater.plan.sources.globs import ANY_DEPTH, glob_fault, has_magic, plain_glob
 from headwater.store.disk import Disk
-from headwater.store.listing import Glob
+from headwater.store.follow.listing import Glob
 
 BASE = "/srv/data"
 CPU_S_MAX = 2.0

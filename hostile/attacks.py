@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headwater.agent import control_api as api
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.agent.control import control_api as api
 from headwater.algebra.coordinate import Coordinate
-from headwater.algebra.site_state import FOREVER, SiteState
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.errors import HeadwaterError
 from headwater.overlay.messages import (
     AckMessage,
@@ -33,7 +33,7 @@ from headwater.overlay.messages import (
     Placed,
     StatesMessage,
 )
-from headwater.overlay.root_signs import RootSign
+from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
 from hostile import certificates, honest
 from hostile.federation import HAS_DECLARED, SECOND, Agents

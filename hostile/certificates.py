@@ -8,18 +8,18 @@ import os
 import signal
 from pathlib import Path
 
-from headwater.agent import control_api as api
+from headwater.agent.control import control_api as api
 from headwater.errors import HeadwaterError
-from headwater.net.attempts import Attempts
-from headwater.net.certs import CertFiles, issue, load_authority
-from headwater.net.connection import Connection
-from headwater.net.control_client import ControlClient
-from headwater.net.greeting import admit, dial_tls, hear_hello
-from headwater.net.hello import Channel, RosterHeld
-from headwater.net.identity import Role
+from headwater.net.control.control_client import ControlClient
+from headwater.net.identity.certs import CertFiles, issue, load_authority
+from headwater.net.identity.identity import Role
+from headwater.net.identity.tls import Credentials
 from headwater.net.network import DEFAULT_LIMITS
-from headwater.net.send_queue import SendQueue
-from headwater.net.tls import Credentials
+from headwater.net.transport.attempts import Attempts
+from headwater.net.transport.connection import Connection
+from headwater.net.transport.greeting import admit, dial_tls, hear_hello
+from headwater.net.transport.hello import Channel, RosterHeld
+from headwater.net.transport.send_queue import SendQueue
 from hostile.federation import Agents
 
 BRIEF = "brief"

@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 from chaos.processes import java_children, session_members
 
-from headwater.agent import control_api as api
 from headwater.agent.config import SourcesConfig
-from headwater.agent.operator_client import remove_stream, run_statements
-from headwater.agent.up import (
+from headwater.agent.control import control_api as api
+from headwater.agent.control.operator_client import remove_stream, run_statements
+from headwater.errors import HeadwaterError
+from headwater.local.up import (
     OPERATOR,
     _free_ports,
     is_ready,
@@ -28,10 +29,9 @@ from headwater.agent.up import (
     lay_out,
     spawn_agent,
 )
-from headwater.errors import HeadwaterError
-from headwater.net.certs import CertFiles, issue, load_authority
-from headwater.net.control_client import ControlClient
-from headwater.net.identity import Role
+from headwater.net.control.control_client import ControlClient
+from headwater.net.identity.certs import CertFiles, issue, load_authority
+from headwater.net.identity.identity import Role
 from hostile import honest
 
 READY_S_MAX = 240.0

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from headwater.algebra.panes import MICROS
-from headwater.root.envelope import Envelope
-from headwater.store.results import ResultsReader
+from headwater.root.said.envelope import Envelope
+from headwater.store.results.results import ResultsReader
 
 STREAM = "honest"
 WINDOW_S = 5

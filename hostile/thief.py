@@ -14,17 +14,16 @@ from typing import Any
 import msgspec
 import zstandard
 
-from headwater.agent.up import OPERATOR
-from headwater.algebra.acknowledgement import Acknowledgement
-from headwater.algebra.close_digest import BlockDigest, digest_of
-from headwater.algebra.site_state import FOREVER, SiteState
-from headwater.frontend.compile import compile_statements
-from headwater.net.codec import Codec
-from headwater.net.keyring import CertificateTold
-from headwater.net.signing import Kind, Signer
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
-from headwater.net.words import command_word, count_word, plan_word
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.close_digest import BlockDigest, digest_of
+from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.local.up import OPERATOR
+from headwater.net.identity.keyring import CertificateTold
+from headwater.net.identity.signing import Kind, Signer
+from headwater.net.identity.tls import Credentials
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
+from headwater.net.values.words import command_word, count_word, plan_word
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -38,6 +37,7 @@ from headwater.overlay.outputs import CONTROL
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Count, Install
 from headwater.plan.query import Query
+from headwater.sql.compile import compile_statements
 from hostile.federation import Agents
 
 LINKED_S_MAX = 20.0

@@ -17,12 +17,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.algebra import ranges
-from headwater.algebra.site_state import PaneState, Reason
+from headwater.algebra.sets import ranges
+from headwater.algebra.words.site_state import PaneState, Reason
 from headwater.plan.query import Query
-from headwater.root.envelope import Envelope
-from headwater.store.publication import envelope_of
-from headwater.store.results import ResultsReader
+from headwater.root.said.envelope import Envelope
+from headwater.store.results.publication import envelope_of
+from headwater.store.results.results import ResultsReader
 from schedules.logs import Line, Logs
 from schedules.queries import DISORDER_S, LATENESS_S
 

@@ -10,8 +10,8 @@ from functools import cache
 
 import msgspec
 
-from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query, QueryId, Source
+from headwater.sql.compile import compile_statements
 
 SITE = "home"
 DISORDER_S, LATENESS_S = 1.0, 10.0

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from headwater.errors import HeadwaterError
 from headwater.plan.query import Query
+from headwater.store.cube.retention import RetentionConfig
 from headwater.store.lock import DirectoryLock
-from headwater.store.retention import RetentionConfig
 from schedules.checker import Causes, Checker, Published, Violation
 from schedules.logs import Logs
 from schedules.plan import (

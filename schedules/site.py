@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, cast
 
 import headwater.agent.runtime as runtime_module
-import headwater.spark.source_stream as stream_module
+import headwater.spark.site.source_stream as stream_module
 from headwater.agent.config import SourcesConfig
-from headwater.agent.install import plan_here
+from headwater.agent.control.install import plan_here
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.config import EdgeConfig
-from headwater.net.codec import Codec
-from headwater.net.memory_network import MemoryWorld
+from headwater.net.memory.memory_network import MemoryWorld
+from headwater.net.values.codec import Codec
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
 from headwater.plan.command import Install, Remove
@@ -25,11 +25,11 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.roster import Site as RosterSite
 from headwater.root.config import RootConfig
-from headwater.spark.root_part import RootSpark
-from headwater.spark.site_host import SiteHost
-from headwater.store.follow import LogFollower
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.site.site_host import SiteHost
+from headwater.store.cube.retention import RetentionConfig
+from headwater.store.follow.follow import LogFollower
 from headwater.store.lock import DirectoryLock
-from headwater.store.retention import RetentionConfig
 from headwater.store.table_cache import TableCache
 from schedules.queries import SITE, query_of
 from schedules.stand_ins import StandInOffers, StandInRoot, StandInRunner, StandInSpark

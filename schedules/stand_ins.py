@@ -19,11 +19,11 @@ import msgspec
 import pyarrow as pa
 from py4j.protocol import Py4JNetworkError
 
-from headwater.algebra.types import summary_schema
+from headwater.algebra.rows.types import summary_schema
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.batch import SiteBatch, SiteOutcome, Unreadable
-from headwater.spark.inbox import QueryResult
+from headwater.spark.site.batch import SiteBatch, SiteOutcome, Unreadable
+from headwater.spark.site.inbox import QueryResult
 from schedules.story import Story
 from schedules.turns import Turn, Turns
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from headwater.agent.try_query import StreamResult, try_central
+from headwater.local.trial.try_query import StreamResult, try_central
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -61,7 +61,7 @@ def write_data(name: str) -> None:
 
 
 def write_answers(names: list[str]) -> None:
-    from headwater.spark.session import SparkConfig, start_session
+    from headwater.spark.jvm.session import SparkConfig, start_session
 
     spark = start_session(SparkConfig(is_brief=True))
     try:

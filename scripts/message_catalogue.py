@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from headwater import errors
@@ -60,6 +61,23 @@ TO_DO = re.compile(
     r"|\b[a-z]+s:? \{|\{(names|qualifiers|known|hint)\}",
     re.I,
 )
+CLAUSE = re.compile(r"(?<=[;:,]) | \(")
+ASKS = re.compile(
+    r"(or |and |then )?(wanted|at most|at least|only|give|set|name|start|use|choose|write|raise"
+    r"|lower|remove|rename|run|see|make|stop|try|put|say|install|leave|ask|look|take|add|mend|free"
+    r"|activate|call|move|open|declare|shorten|split|sign|wait|replace|bring|restore|let|group"
+    r"|change)\b",
+    re.I,
+)
+"""How a clause begins that says what was wanted, or what to do: it does not say what came."""
+CAME = re.compile(
+    r"\b(got|came|found|is|are|was|were|has|have|had|does|did|can't|no|not|nobody|nothing|neither"
+    r"|there|occurs?|twice|nests|holds|points|ended|ends|fails?|failed|lacks?|missing|names|says"
+    r"|said|differs?|runs|reads|stands|begins|already|computes|without|gone|refused)\b"
+)
+"""Words of a clause that says how it stands."""
+BARE_PLACE = re.compile(r"[\w\[\]. /'][\w\[\]. /'-]*(\{[^}]*\}[\w ]*)*[:;,)]*|\{[^}]*\}[:;,)]*")
+"""A first clause that names a place and nothing else. An option with its value is more."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +105,33 @@ class Message:
         is_said = WANTED.search(self.text) or TO_DO.search(self.text)
         if not is_said and not PASSED_ON.fullmatch(self.text):
             found.append("what was wanted, or what to do")
+        if (
+            not self.points
+            and not PASSED_ON.fullmatch(self.text)
+            and not _says_what_came(self.text)
+        ):
+            found.append("what came")
         return tuple(found)
 
 
-def messages() -> list[Message]:
+def _says_what_came(text: str) -> bool:
+    """A clause that asks for nothing has a value in it, or says how it stands. What points into a
+    statement shows what came by that."""
+    clauses = [clause for clause in CLAUSE.split(text) if clause and not ASKS.match(clause)]
+    if clauses and text.startswith(clauses[0]) and BARE_PLACE.fullmatch(clauses[0]):
+        clauses = clauses if CAME.search(clauses[0]) else clauses[1:]
+    return any("{" in clause or CAME.search(clause) for clause in clauses)
+
+
+@cache
+def messages() -> tuple[Message, ...]:
     """All of them, by file and in its order."""
     found: list[Message] = []
     for path in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         file = str(path.relative_to(SOURCE))
         found += [message for message in _in(tree, file, "") if message.text]
-    return found
+    return tuple(found)
 
 
 def _in(node: ast.AST, file: str, function: str) -> Iterator[Message]:

@@ -15,7 +15,7 @@ python=${PYTHON:-.venv/bin/python}
 system_java() {
     "$python" - <<'PYTHON'
 import os
-from headwater.spark.java import JAVA_VERSION_MIN, candidate_homes, read_release
+from headwater.spark.jvm.java import JAVA_VERSION_MIN, candidate_homes, read_release
 
 for home in candidate_homes(os.environ):
     java = read_release(home)
@@ -53,10 +53,10 @@ fi
 [ "${1:-}" = "--no-archive" ] && exit 0
 "$python" - <<'PYTHON' && exit 0
 import sys
-from headwater.spark.archive import archive_path
-from headwater.spark.java import find_java
+from headwater.spark.jvm.archive import archive_path
+from headwater.spark.jvm.java import find_java
 
 sys.exit(0 if archive_path(find_java()).exists() else 1)
 PYTHON
 echo "rehearsing Spark's start, once, so that later ones are quick …"
-"$python" -m headwater.spark.make_archive || echo "no archive: Spark will start more slowly" >&2
+"$python" -m headwater.spark.jvm.make_archive || echo "no archive: Spark will start more slowly" >&2

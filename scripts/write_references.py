@@ -21,8 +21,8 @@ from unittest.mock import patch
 import msgspec
 
 from headwater.agent.config import AgentConfig, PolicyConfig, SourcesConfig
-from headwater.agent.declarations import SourceDeclaration
-from headwater.agent.rights import OperatorRights
+from headwater.agent.control.rights import OperatorRights
+from headwater.agent.input.declarations import SourceDeclaration
 from headwater.cli.main import main
 from headwater.plan.roster import Site
 

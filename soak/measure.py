@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.spark.session import RunningSpark
-from headwater.spark.vitals import collect_garbage, read_vitals
+from headwater.spark.jvm.session import RunningSpark
+from headwater.spark.jvm.vitals import collect_garbage, read_vitals
 
 COUNTED_CLASSES = {
     "sessions": "org.apache.spark.sql.classic.SparkSession",

@@ -10,11 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from headwater.errors import GroupFailed, HeadwaterError
-from headwater.frontend.compile import compile_statements
 from headwater.plan.query import Query
-from headwater.spark.keeper import Spark
-from headwater.spark.root_part import RootSpark
-from headwater.spark.site_host import SiteHost
+from headwater.spark.jvm.keeper import Spark
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.site.site_host import SiteHost
+from headwater.sql.compile import compile_statements
 from soak.site import SoakSite
 
 SOURCE = """

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from headwater.edge.batch_times import Waiting
+from headwater.edge.batches.batch_times import Waiting
 from headwater.errors import HeadwaterError
 from headwater.plan.query import Source
-from headwater.spark.fence import Fence
-from headwater.spark.inbox import QueryResult
+from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import QueryResult
 
 BATCH_S_MAX = 120.0
 

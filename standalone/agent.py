@@ -20,13 +20,13 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from headwater.agent.up import is_ready, lay_out, spawn_agent
-from headwater.algebra.equality import difference
-from headwater.frontend.compile import compile_statements
+from headwater.algebra.rows.equality import difference
+from headwater.local.up import is_ready, lay_out, spawn_agent
 from headwater.plan.query import Query
 from headwater.spark.central import central_answers
-from headwater.spark.jvm import JvmIdentity
-from headwater.store.results import ResultsReader
+from headwater.spark.jvm.jvm import JvmIdentity
+from headwater.sql.compile import compile_statements
+from headwater.store.results.results import ResultsReader
 from standalone.cluster import BRIEF, EXECUTOR_MEMORY, end, until
 
 SITE = "site1"

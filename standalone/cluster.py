@@ -1,8 +1,8 @@
 """A standalone master and its workers, from PySpark's own jars, on loopback, in little memory.
 
-No script of Spark's is used, as in ``headwater.spark.jvm``: a Java and the jars are enough. Each
-process is in a session of its own, its log beside its working directory, and all are gone when the
-cluster is closed. What there is to wait for is asked of the master, which tells its workers and
+No script of Spark's is used, as in ``headwater.spark.jvm.jvm``: a Java and the jars are enough.
+Each process is in a session of its own, its log beside its working directory, and all are gone when
+the cluster is closed. What there is to wait for is asked of the master, which tells its workers and
 applications as JSON; nothing here sleeps and hopes.
 
 The secret of the cluster lies in a file of properties for its owner alone, never on a command line.
@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headwater.spark.archive import archive_path
-from headwater.spark.cluster import ENCRYPTED
-from headwater.spark.java import Java, find_java
-from headwater.spark.jvm import MODULE_OPTIONS, SPARK_HOME
+from headwater.spark.cluster.cluster import ENCRYPTED
+from headwater.spark.jvm.archive import archive_path
+from headwater.spark.jvm.java import Java, find_java
+from headwater.spark.jvm.jvm import MODULE_OPTIONS, SPARK_HOME
 from standalone.processes import children_of
 
 LOOPBACK = "127.0.0.1"

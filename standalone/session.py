@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headwater.spark.session import RunningSpark, SparkConfig, start_session
+from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
 from standalone.cluster import BRIEF, EXECUTOR_MEMORY, StandaloneCluster, until
 
 

@@ -6,17 +6,20 @@ words; the next test gets another.
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headwater.spark.session import RunningSpark
+    from headwater.spark.jvm.session import RunningSpark
 
 MODULES_MAX = 8
 """Modules that share a JVM."""
@@ -25,6 +28,12 @@ SHARE_MAX = 0.5
 WORDS_SHOWN = 2_000
 DEATH = signal.SIGUSR2
 """Our own watcher sends it to our own main thread."""
+
+# How long an example takes says how busy the machine is, not whether a law holds.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 class JvmDiedInTest(Exception):
@@ -85,7 +94,7 @@ class SparkHouse:
         self._kept.clear()
 
     def _start(self) -> None:
-        from headwater.spark.session import SparkConfig, start_session
+        from headwater.spark.jvm.session import SparkConfig, start_session
 
         self.stop()
         self._starts += 1
@@ -101,7 +110,7 @@ class SparkHouse:
         threading.Thread(target=self._watch, args=(self._running,), daemon=True).start()
 
     def _is_used_up(self, running: "RunningSpark") -> bool:
-        from headwater.spark.vitals import read_vitals
+        from headwater.spark.jvm.vitals import read_vitals
 
         if not running.is_alive() or len(self._modules) >= MODULES_MAX:
             return True
@@ -124,6 +133,32 @@ class SparkHouse:
 
     def _last_words(self) -> str:
         return self._log().read_text(errors="replace")[-WORDS_SHOWN:]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of several workers (``-n 2``), each with a JVM of its own."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from work_dealer import WorkDealer
+
+    return WorkDealer(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker; a single process keeps the order of the files."""
+    if hasattr(config, "workerinput"):
+        sys.path.insert(0, str(Path(__file__).parent))
+        from work_dealer import longest_first
+
+        longest_first(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_width() -> Iterator[None]:
+    """Tables are as wide as they are in a file, whatever terminal the tests are started from."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
+        yield
 
 
 HOUSE = pytest.StashKey[SparkHouse]()
@@ -180,3 +215,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
         return result
     finally:
         house.arm(False)
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """Commands set what their process logs; the next test begins as if there had been none."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)

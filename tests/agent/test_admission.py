@@ -7,12 +7,12 @@ import pytest
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
-from headwater.agent.rights import OperatorRights, Right
-from headwater.agent.site_sources import SiteSources
+from headwater.agent.control.rights import OperatorRights, Right
+from headwater.agent.input.site_sources import SiteSources
 from headwater.errors import HeadwaterError
-from headwater.frontend.compile import compile_statements
 from headwater.plan.duty import Duty
 from headwater.plan.query import Query
+from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, client STRING)

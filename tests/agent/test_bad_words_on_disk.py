@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from headwater.agent.stores import SiteStores
-from headwater.frontend.compile import compile_statements
 from headwater.overlay.outputs import CommandAccepted
 from headwater.plan.command import Install
 from headwater.plan.query import Column
 from headwater.plan.tree import Tree
+from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING) WITH (format = 'csv', path = 'a', time = 'ts');

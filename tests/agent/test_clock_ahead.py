@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headwater.agent.control import _sites
-from headwater.agent.federation import Federation
-from headwater.agent.install import install
+from headwater.agent.control.control import _sites
+from headwater.agent.control.install import install
 from headwater.agent.settings import RuntimeSettings
 from headwater.edge.config import EdgeConfig
-from headwater.net.memory_network import MemoryWorld
+from headwater.local.federation import Federation
+from headwater.net.memory.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
-from headwater.root.envelope import Envelope
+from headwater.root.said.envelope import Envelope
 from headwater.spark.central import central_answers
-from headwater.store.results import ResultsReader
-from headwater.store.site_files import paths_below
+from headwater.store.input.site_files import paths_below
+from headwater.store.results.results import ResultsReader
 
 if TYPE_CHECKING:
-    from headwater.spark.session import RunningSpark
+    from headwater.spark.jvm.session import RunningSpark
 
 pytestmark = pytest.mark.spark
 

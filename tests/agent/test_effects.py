@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
 
 from headwater.agent.effects import EffectRunner
 from headwater.agent.stores import SiteStores
@@ -24,10 +23,6 @@ from headwater.node.node import Node
 from headwater.plan.command import Install
 from headwater.plan.tree import Tree
 from headwater.root.outputs import WindowAnswered
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "root"))
-
-from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
 
 QUERY = make_query(begin_pane=1)
 ID = str(QUERY.id)

@@ -13,9 +13,9 @@ from headwater.agent.metrics import Numbers, serve_metrics
 from headwater.agent.runtime import SiteRuntime
 from headwater.net.network import LinkCounters, NetworkStats
 from headwater.overlay.lie_book import LieKind, LieMet
-from headwater.spark.keeper import SparkStatus
-from headwater.spark.vitals import Vitals
-from headwater.store.cube import CubeStatus
+from headwater.spark.jvm.keeper import SparkStatus
+from headwater.spark.jvm.vitals import Vitals
+from headwater.store.cube.cube import CubeStatus
 
 
 class LoopOnly:
@@ -88,7 +88,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
         url = f"http://127.0.0.1:{port}/metrics"
 
         def fetch() -> str:
-            with urllib.request.urlopen(url, timeout=10) as reply:
+            with urllib.request.urlopen(url, timeout=120) as reply:
                 return cast(str, reply.read().decode())
 
         return await asyncio.to_thread(fetch)

@@ -7,9 +7,9 @@ from structlog.testing import capture_logs
 
 from headwater.agent.process import _check_credentials
 from headwater.errors import ConfigurationError
-from headwater.net.certs import create_authority, issue
-from headwater.net.identity import Role
-from headwater.net.tls import Credentials
+from headwater.net.identity.certs import create_authority, issue
+from headwater.net.identity.identity import Role
+from headwater.net.identity.tls import Credentials
 from headwater.plan.roster import Site
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,26 +12,27 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from store_kit import query_of
 
 from headwater.agent import agent_spark
 from headwater.agent.agent_spark import AgentSpark, end_left_behind, kind_of
+from headwater.agent.care.death_book import DeathBook
 from headwater.agent.config import AgentConfig
-from headwater.agent.control import ControlDesk
-from headwater.agent.death_book import DeathBook
+from headwater.agent.control.control import ControlDesk
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
-from headwater.agent.try_query import raise_if_dead
 from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
-from headwater.net.codec import Codec
-from headwater.net.memory_network import MemoryWorld
+from headwater.local.trial.try_query import raise_if_dead
+from headwater.net.memory.memory_network import MemoryWorld
+from headwater.net.values.codec import Codec
 from headwater.node.effects import Notice
 from headwater.plan.command import Install, Remove
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.roster import Roster, Site
-from headwater.spark.jvm import JvmIdentity
-from headwater.spark.jvm_end import JvmEnd, end_of
-from headwater.spark.keeper import (
+from headwater.spark.jvm.jvm import JvmIdentity
+from headwater.spark.jvm.jvm_end import JvmEnd, end_of
+from headwater.spark.jvm.keeper import (
     JvmDied,
     JvmNotStarted,
     JvmReplaced,
@@ -40,13 +40,9 @@ from headwater.spark.keeper import (
     KeeperLimits,
     Work,
 )
-from headwater.spark.session import RunningSpark, SparkConfig
+from headwater.spark.jvm.session import RunningSpark, SparkConfig
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
-
-from store_kit import query_of
-
-WAIT_S_MAX = 10.0
+WAIT_S_MAX = 120.0
 HEAP = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
 
 

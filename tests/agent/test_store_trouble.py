@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,26 +12,23 @@ from typing import Any, cast
 import msgspec
 import pyarrow as pa
 import pytest
+from store_kit import FaultyDisk, query_of, rows_of
 
-from headwater.agent import answer_runner
+from headwater.agent.answers import answer_runner
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.site_state import SiteState
 from headwater.errors import StoreBroken
-from headwater.net.codec import Codec
-from headwater.net.memory_network import MemoryWorld
+from headwater.net.memory.memory_network import MemoryWorld
+from headwater.net.values.codec import Codec
 from headwater.plan.command import Install
 from headwater.plan.query import Query, Timing
 from headwater.plan.roster import Roster, Site
-from headwater.spark.root_part import RootSpark
-from headwater.store.results import ResultsReader
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
-
-from store_kit import FaultyDisk, query_of, rows_of
+from headwater.spark.root.root_part import RootSpark
+from headwater.store.results.results import ResultsReader
 
 LIFE = 77
 
@@ -45,7 +41,7 @@ class RowsAsTheyAre:
 
 
 async def until(is_so: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not is_so():
             await asyncio.sleep(0.02)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,17 +12,18 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from store_kit import query_of
 
 from headwater.agent import effects as agent_effects
 from headwater.agent import patience, replanning
-from headwater.agent.control import ControlDesk
+from headwater.agent.control.control import ControlDesk
 from headwater.agent.effects import EffectRunner
 from headwater.agent.runtime import RETENTION_EVERY_S, SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.errors import DiskFull, HeadwaterError, StoreBroken, StoreError
-from headwater.net.codec import Codec
-from headwater.net.memory_network import MemoryWorld
+from headwater.net.memory.memory_network import MemoryWorld
+from headwater.net.values.codec import Codec
 from headwater.node import effects as fx
 from headwater.node.node import Node
 from headwater.overlay.messages import AskInstall
@@ -32,11 +32,7 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.root.outputs import Trim
-from headwater.spark.root_part import RootSpark
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "store"))
-
-from store_kit import query_of
+from headwater.spark.root.root_part import RootSpark
 
 FULL = DiskFull("ledger.sqlite: no room")
 TRIES_MAX = 20_000
@@ -66,7 +62,7 @@ class Refusing:
 
 
 async def until(is_so: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not is_so():
             await asyncio.sleep(0.005)
 
@@ -422,7 +418,7 @@ def test_a_query_that_is_removed_while_it_is_planned_gets_no_new_trees(
 
         def plan(runtime: SiteRuntime, query: Query) -> Any:
             removed = asyncio.run_coroutine_threadsafe(_removed(runtime, query), loop)
-            removed.result(20)
+            removed.result(120)
             return install.trees
 
         monkeypatch.setattr(replanning, "plan_here", plan)
@@ -442,7 +438,7 @@ def _plans(
         meanwhile()
 
     def plan(runtime: SiteRuntime, query: Query) -> Any:
-        asyncio.run_coroutine_threadsafe(happen(), loop).result(20)
+        asyncio.run_coroutine_threadsafe(happen(), loop).result(120)
         return tuple(trees)
 
     monkeypatch.setattr(replanning, "usable_coordinates", lambda runtime: {})

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage, incarnation_tag
+from headwater.algebra.sets import bitset
 from headwater.errors import OverlapError
 
 SITES = range(6)

@@ -74,6 +74,15 @@ def _wide(name: str, encoding: str) -> bytes:
     return f"\ufeff{name}/ä,{A},日本\n{name}/b,{A},2\n".encode(encoding)
 
 
+def _journal(key: str, message: bytes, *, is_counted: bool = False, more: bytes = b"") -> bytes:
+    """A record of ``journalctl -o export``; a counted value stands behind its size in bytes."""
+    size = len(message).to_bytes(8, "little")
+    said = b"MESSAGE\n" + size + message if is_counted else b"MESSAGE=" + message
+    stamped = b"__REALTIME_TIMESTAMP=1777636800000000\n" + more
+    return stamped + said + f"\nSYSLOG_IDENTIFIER=@{key}\n\n".encode()
+
+
+CORE = b"COREDUMP\n" + (9).to_bytes(8, "little") + b"\x00\xff\n\nA=1\n\n" + b"\n"
 TWO = f"@a,{A},1\n@b,{A},2\n"
 AB = (("a", 1), ("b", 2))
 
@@ -160,6 +169,31 @@ CASES = [
           ("a", '{"x":[1,2]}')),
     _case("json_empty_string", "json_text", f'{{"k":"@a","ts":"{A}","v":""}}\n', ("a", "")),
     _case("json_crlf", "json", f'{{"k":"@a","ts":"{A}","v":1}}\r\n', ("a", 1)),
+    _case("json_more_digits_than_a_double", "json_money",
+          f'{{"k":"@a","ts":"{A}","pay":{{"v":12345678901234567890.123456789012}}}}\n'
+          f'{{"k":"@b","ts":"{A}","pay":{{"v":"12345678901234567890.123456789012"}}}}\n'
+          f'{{"k":"@c","ts":"{A}","pay":{{"v":1.0000000000001}}}}\n'
+          f'{{"k":"@d","ts":"{A}","pay":{{"v":1.00000000000000000001}}}}\n'
+          f'{{"k":"@e","ts":"{A}","pay":{{"v":-0.1234567890120000000}}}}\n'
+          f'{{"k":"@f","ts":"{A}","pay":{{"v":7}},"w":0.30000000000000004}}\n'
+          f'{{"k":"@g","ts":"{A}","pay":{{}},"w":0.30000000000000004}}\n',
+          ("a", "12345678901234567890.123456789012"), ("b", "12345678901234567890.123456789012"),
+          ("e", "-0.123456789012"), ("f", "7.000000000000"), ("g", None), malformed=2),
+    _case("json_numbers_with_exponents", "json_rate",
+          f'{{"k":"@a","ts":"{A}","v":1e-05,"w":0.30000000000000004}}\n'
+          f'{{"k":"@b","ts":"{A}","v":1.2345678901234567890e2}}\n'
+          f'{{"k":"@c","ts":"{A}","v":0.{"1234567890" * 4}}}\n'
+          f'{{"k":"@d","ts":"{A}","v":1.5e3}}\n'
+          f'{{"k":"@e","ts":"{A}","v":0.30000000000000004}}\n',
+          ("a", "0.00001000000000000000"), ("b", "123.45678901234567890000"),
+          ("d", "1500.00000000000000000000"), ("e", "0.30000000000000004000"), malformed=1),
+    _case("json_digits_rounded", "json_rounded",
+          f'{{"k":"@a","ts":"{A}","v":123456789012345678.125}}\n'
+          f'{{"k":"@b","ts":"{A}","v":1234567890123456.781e2}}\n',
+          ("a", "123456789012345678.13"), ("b", "123456789012345678.10")),
+    _case("json_seconds_with_many_digits", "json_epoch_s",
+          '{"k":"@a","ts":1777636800.123456999,"v":1}\n{"k":"@b","ts":1777636800,"v":2}\n',
+          ("a", 1, "2026-05-01T12:00:00.123456Z"), ("b", 2)),
     _case("regex", "regex", "@a [01/May/2026:14:00:00 +0200] 1\nnonsense\n", ("a", 1),
           malformed=1),
     _case("seconds", "epoch_s", "@a,1777636800,1\n@b,1777636800.25,2\n", ("a", 1),
@@ -267,6 +301,23 @@ CASES = [
           ("a", "hi"), ("b", None)),
     _case("logfmt", "logfmt", f'ts={A} k=@a v="x \\"y\\"" more=1\nk=@b ts={A}\n', ("a", 'x "y"'),
           ("b", None)),
+    _case("journal_with_counted_values", "journal",
+          _journal("a", b"plain=1") + _journal("b", b"one\n\ntwo\nMESSAGE=x\n", is_counted=True)
+          + _journal("c", b"\x1b[31mred", is_counted=True) + _journal("d", b"x", more=CORE)
+          + _journal("e", b"\xff\xfe\n\n", is_counted=True) + _journal("f", "ä\u2028ö".encode()),
+          ("a", "plain=1"), ("b", "one\n\ntwo\nMESSAGE=x\n"), ("c", "\x1b[31mred"), ("d", "x"),
+          ("f", "ä\u2028ö"), malformed=1),
+    _case("w3c_with_tabs", "w3c",
+          '#Fields:\tdate\ttime\tcs-uri\tsc-status\tcs(User-Agent)\n'
+          '2026-05-01\t12:00:00\t@a\t200\ttwo words\n'
+          '2026-05-01\t12:00:00\t@b\t404\t"x\ty"\n2026-05-01\t12:00:00\t@c\n'
+          '2026-05-01 12:00:00 @d 200 "two words"\n',
+          ("a", 200), ("b", 404), ("d", 200), malformed=1),
+    _case("date_in_numbers", "parts",
+          "@a,2026,5,1,12,0,0.5\n@b,2026,5,1,12,0,60\n@c,300000,1,1,1,1,1\n@d,2026,13,1,12,0,0\n",
+          ("a", 2026, "2026-05-01T12:00:00.5Z"), malformed=3),
+    _case("number_beside_text", "day_number", "@a,20260501,12:00:00,1\n@b,20261301,12:00:00,2\n",
+          ("a", 1), malformed=1),
     _case("w3c", "w3c",
           "#Version: 1.0\n#Fields: date time cs-uri sc-status\n2026-05-01 12:00:00 @a 200\n"
           "#Fields: date time sc-status cs-uri\n2026-05-01 12:00:00 404 @b\n",

@@ -35,6 +35,16 @@ DIALECTS = {
     "tsv": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'tsv'"),
     "json": Dialect("k STRING, ts TIMESTAMP, v BIGINT", "format = 'json'"),
     "json_text": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'json'"),
+    "json_money": Dialect(
+        "k STRING, ts TIMESTAMP, v DECIMAL(38, 12) PATH 'pay.v'", "format = 'json'"
+    ),
+    "json_rate": Dialect("k STRING, ts TIMESTAMP, v DECIMAL(30, 20)", "format = 'json'"),
+    "json_rounded": Dialect(
+        "k STRING, ts TIMESTAMP, v DECIMAL(20, 2)", "format = 'json', round = 'true'"
+    ),
+    "json_epoch_s": Dialect(
+        "k STRING, ts TIMESTAMP, v BIGINT", "format = 'json', timestamp_format = 'epoch_s'"
+    ),
     "regex": Dialect(
         "k STRING, ts TIMESTAMP, v INT",
         r"""format = 'regex', pattern = r'(\S+) \[([^\]]+)\] (\d+)',
@@ -78,6 +88,16 @@ DIALECTS = {
         """format = 'csv', time = "to_timestamp(d || ' ' || t)" """,
         "event_time",
     ),
+    "parts": Dialect(
+        "k STRING, v INT, mo INT, d INT, h INT, mi INT, s DOUBLE",
+        """format = 'csv', time = "make_timestamp(v, mo, d, h, mi, s)" """,
+        "event_time",
+    ),
+    "day_number": Dialect(
+        "k STRING, d INT, t STRING, v BIGINT",
+        """format = 'csv', time = "to_timestamp(d || ' ' || t, 'yyyyMMdd HH:mm:ss')" """,
+        "event_time",
+    ),
     "rounded": Dialect("k STRING, ts TIMESTAMP, v DECIMAL(8, 2)", "format = 'csv', round = 'true'"),
     "paths": Dialect(
         "k STRING PATH 'who.k', `x-time` TIMESTAMP, `a.b` BIGINT, v STRING PATH 'tags[0]'",
@@ -89,6 +109,7 @@ DIALECTS = {
     "apache": Dialect("", "format = 'apache'", "ts", "path", "status"),
     "nginx": Dialect("", "format = 'nginx'", "ts", "path", "bytes"),
     "syslog": Dialect("", "format = 'syslog', year = '2026'", "ts", "app", "message"),
+    "journal": Dialect("", "format = 'journald'", "ts", "identifier", "message"),
     "logfmt": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'logfmt'"),
     "w3c": Dialect(
         "`cs-uri` STRING, `sc-status` INT, date STRING, time STRING",

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from cases import CASES
 from ways import Found, by_following, by_one_spark, by_try, expected_of, write
 
+from headwater.spark.workers import worker_lines
+from headwater.spark.workers.worker_lines import LineWorkers
+
 pytestmark = pytest.mark.spark
 
-SECONDS_MAX = 240
+SECONDS_MAX = 600
+
+
+@pytest.fixture
+def by_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Python workers get all that they could ever get, however little; grows by the formats."""
+    monkeypatch.setattr(worker_lines, "WORKERS_BYTES_MIN", 0)
+    monkeypatch.setattr(worker_lines, "GIVEN_BACK_MAX", 1.0)
+    read: list[str] = []
+    noted = LineWorkers.parser
+
+    def parser(self: LineWorkers, *given: Any, **more: Any) -> Any:
+        found = noted(self, *given, **more)
+        read.extend([] if found is None else [found.source.name])
+        return found
+
+    def failed(self: LineWorkers, why: str) -> None:
+        raise AssertionError(why)
+
+    monkeypatch.setattr(LineWorkers, "parser", parser)
+    monkeypatch.setattr(LineWorkers, "failed", failed)
+    return read
 
 
 def differing(found: dict[str, Found], *, is_live: bool = False) -> dict[str, str]:
@@ -59,6 +80,22 @@ def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) ->
     found = by_following(spark_house.running(), CASES, tmp_path, is_grown=is_grown)
     different = differing(found, is_live=True)
     assert different == {}, told(different)
+
+
+@pytest.mark.timeout(SECONDS_MAX)
+def test_a_finite_input_by_workers(spark_house, tmp_path: Path, by_workers: list[str]) -> None:
+    write(CASES, tmp_path)
+    different = differing(by_try(spark_house.running(), CASES, tmp_path))
+    assert different == {}, told(different)
+    assert len(set(by_workers)) > 10, by_workers
+
+
+@pytest.mark.timeout(SECONDS_MAX)
+def test_files_that_grow_by_workers(spark_house, tmp_path: Path, by_workers: list[str]) -> None:
+    found = by_following(spark_house.running(), CASES, tmp_path, is_grown=True)
+    different = differing(found, is_live=True)
+    assert different == {}, told(different)
+    assert len(set(by_workers)) > 10, by_workers
 
 
 def test_a_record_that_is_not_there_is_told() -> None:

@@ -18,22 +18,22 @@ import pyarrow as pa
 from cases import Case, Record
 from dialects import WINDOW_DAYS, statements
 
-from headwater.agent import try_query as trying
 from headwater.agent.config import SourcesConfig
-from headwater.agent.federation import Federation
-from headwater.agent.install import install
+from headwater.agent.control.install import install
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
-from headwater.net.memory_network import MemoryWorld
+from headwater.local.federation import Federation
+from headwater.local.trial import try_query as trying
+from headwater.net.memory.memory_network import MemoryWorld
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
-from headwater.store.batch_rows import tables_of
+from headwater.store.cube.batch_rows import tables_of
 from headwater.store.disk import ScratchDisk
 
 if TYPE_CHECKING:
-    from headwater.spark.session import RunningSpark
+    from headwater.spark.jvm.session import RunningSpark
 
-WAIT_S_MAX = 200.0
+WAIT_S_MAX = 500.0
 ROOT = "root"
 
 

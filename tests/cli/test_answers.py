@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from headwater.cli.answers import StreamAnswers, with_short_form, write_answers
-from headwater.cli.headline import headline
-from headwater.cli.output import OutputFormat
+from headwater.cli.show.answers import StreamAnswers, with_short_form, write_answers
+from headwater.cli.show.headline import headline
+from headwater.cli.show.output import OutputFormat
 from headwater.errors import ConfigurationError
 
 NOON_US = 1_767_268_800_000_000

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from headwater.agent import local_processes
 from headwater.cli import current
 from headwater.errors import ConfigurationError, Unreachable
+from headwater.local import local_processes
 
 
 @pytest.fixture(autouse=True)

@@ -5,19 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from headwater.agent.demo import demo_sql
-from headwater.agent.demo_snapshot import (
-    DemoSnapshot,
-    DemoSummary,
-    EventKind,
-    EventShown,
-    SiteCondition,
-    SiteShown,
-    StreamShown,
-    StreamVerdict,
-    WindowShown,
-)
-from headwater.cli.demo_view import (
+from headwater.cli.show.demo_view import (
     BAR_CELLS,
     INTRODUCTION,
     PLAIN_EVERY_S,
@@ -28,7 +16,19 @@ from headwater.cli.demo_view import (
     picture,
     summary_table,
 )
-from headwater.frontend.compile import compile_statements
+from headwater.local.demo.demo import demo_sql
+from headwater.local.demo.demo_snapshot import (
+    DemoSnapshot,
+    DemoSummary,
+    EventKind,
+    EventShown,
+    SiteCondition,
+    SiteShown,
+    StreamShown,
+    StreamVerdict,
+    WindowShown,
+)
+from headwater.sql.compile import compile_statements
 
 NOON_US = 1_767_268_800_000_000
 

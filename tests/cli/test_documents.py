@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from headwater.frontend.compile import compile_statements, parse_program
 from headwater.plan.query import Source
+from headwater.sql.compile import compile_statements, parse_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from headwater.agent.check_source import SiteGives
-from headwater.agent.infer_check import Held
-from headwater.agent.infer_files import infer_files
-from headwater.algebra.malformed import Malformed
+from headwater.algebra.words.malformed import Malformed
 from headwater.cli import main
-from headwater.cli.infer_command import sql_text, words
-from headwater.frontend.compile import parse_program
-from headwater.spark import session
+from headwater.cli.commands.infer_command import sql_text, words
+from headwater.local.look.check_source import SiteGives
+from headwater.local.look.infer_check import Held
+from headwater.local.look.infer_files import infer_files
+from headwater.spark.jvm import session
 from headwater.spark.source_check import SiteCheck
+from headwater.sql.compile import parse_program
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 
@@ -70,6 +70,13 @@ def test_records_and_malformed_lines_are_comments(tmp_path: Path) -> None:
         "--   2026-05-01 12:00:00  NULL"
     )
     assert len(parse_program(text).sources) == 1
+
+
+def test_files_that_were_not_read_are_comments(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ts,city\n2026-05-01T12:00:00Z,Oslo\n")
+    held = Held(SiteCheck(lines=1), (), {"b.csv": "it is damaged"})
+    text = sql_text(infer_files([tmp_path]), held)
+    assert text.endswith("-- Not read: b.csv: it is damaged")
 
 
 @pytest.mark.parametrize(

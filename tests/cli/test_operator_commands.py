@@ -11,17 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.agent import control_api as api
+from headwater.agent.control import control_api as api
 from headwater.cli import main
 from headwater.errors import QueryRefused
-from headwater.net.certs import CertFiles, create_authority, issue
-from headwater.net.codec import Codec
-from headwater.net.control import Caller
-from headwater.net.identity import Role
-from headwater.net.roster_text import roster_toml
-from headwater.net.signed_roster import issue_roster
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.control.control import Caller
+from headwater.net.identity.certs import CertFiles, create_authority, issue
+from headwater.net.identity.identity import Role
+from headwater.net.identity.roster_text import roster_toml
+from headwater.net.identity.signed_roster import issue_roster
+from headwater.net.identity.tls import Credentials
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.plan.roster import Roster, Site
 
 WAIT_S = 30.0

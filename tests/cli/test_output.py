@@ -8,8 +8,9 @@ from types import ModuleType
 
 import pytest
 
-from headwater.cli import amounts, fitted_widths, try_command
-from headwater.cli.output import (
+from headwater.cli.commands import try_command
+from headwater.cli.show import amounts, fitted_widths
+from headwater.cli.show.output import (
     CELL_CHARACTERS_MAX,
     PLAIN_COLUMNS,
     Listing,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.agent.reading import SiteReading
-from headwater.agent.try_query import StreamResult
-from headwater.algebra.malformed import Malformed
-from headwater.algebra.site_state import Unread
-from headwater.cli.reading_report import SITES_SHOWN, reading_report
-from headwater.frontend.compile import compile_statements
+from headwater.algebra.words.malformed import Malformed
+from headwater.algebra.words.site_state import Unread
+from headwater.cli.show.reading_report import SITES_SHOWN, reading_report
+from headwater.local.trial.reading import SiteReading
+from headwater.local.trial.try_query import StreamResult
 from headwater.plan.query import Query
+from headwater.sql.compile import compile_statements
 
 SOURCE = "CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts'{});"
 STREAM = "CREATE STREAM {} AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minute');"
@@ -51,7 +51,7 @@ def test_too_many_malformed_lines_at_one_site_are_a_failure_whatever_the_others_
 def test_a_few_lines_at_each_of_many_sites_are_a_failure_together() -> None:
     few = [bad(f"s{n}", 1, 20) for n in range(10)]
     lines, failures = report(*few)
-    assert lines[1].startswith("  s0: wanted 4 fields, got 5 (10 lines; the first")
+    assert lines[1].startswith("  s0 and 9 sites more: wanted 4 fields, got 5 (10 lines;")
     assert failures == ("hits: 10 of 200 lines are malformed, more than malformed_max = '1%'",)
     assert report(few[0])[1] == (), "one line in a small file"
     assert report(*few, options=", malformed_max = '5%'")[1] == ()
@@ -95,6 +95,11 @@ def test_a_source_of_several_streams_is_told_once_and_one_spark_by_its_worst_str
     assert found.failures == (
         "hits: 40 of 100 lines are malformed, more than malformed_max = '1%'",
     )
+
+
+def test_a_reason_is_told_of_the_site_that_has_most_of_it() -> None:
+    lines, _ = report(bad("oslo", 1), bad("lima", 60), bad("bern", 2))
+    assert lines[1].startswith("  lima and 2 sites more: wanted 4 fields, got 5 (63 lines")
 
 
 def test_reasons_that_were_not_looked_at_are_counted() -> None:

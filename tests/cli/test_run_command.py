@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from headwater.agent import control_api as api
-from headwater.agent import operator_client
-from headwater.cli import main, reach, run_command
+from headwater.agent.control import control_api as api
+from headwater.agent.control import operator_client
+from headwater.cli import main, reach
+from headwater.cli.commands import run_command
+from headwater.errors import ConfigurationError
 
 HEAD = "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');\n"
 COUNT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');\n"
@@ -154,3 +156,19 @@ def test_statements_that_may_not_be_read_are_not_shown() -> None:
     text = run_command.difference(hidden, "f.sql")
     assert "you may not read this stream" in text
     assert "---" not in text
+
+
+def test_all_parts_of_a_stream_say_what_they_replace() -> None:
+    former = compared("a", api.Standing.CHANGED)
+    part = api.Installed("a_north", "a_north@fra#9", "fra", "…", 2, part="1 of 2 of a")
+    other = api.Installed("b", "b@fra#9", "fra", "…", 2)
+    assert run_command._with_former(part, [former]).change == "replaces a@fra#1"
+    assert run_command._with_former(other, [former]) == other
+
+
+def test_where_the_statements_come_from_the_terminal_nobody_is_asked_on_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answered(monkeypatch, "y")
+    with pytest.raises(ConfigurationError, match="no terminal to ask on"):
+        run_command._ask_to_replace([compared("a", api.Standing.CHANGED)], Path("-"))

@@ -14,15 +14,16 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from headwater.agent import try_query as try_module
-from headwater.agent.federation import Federation
-from headwater.agent.try_query import StreamResult, WindowResult
-from headwater.cli import main, try_command
+from headwater.cli import main
+from headwater.cli.commands import try_command
 from headwater.errors import GroupFailed, SparkFailed
-from headwater.frontend.compile import compile_statements
-from headwater.root.envelope import LeftOut
-from headwater.spark import session
-from headwater.spark.bad_groups import Finished
+from headwater.local.federation import Federation
+from headwater.local.trial import try_query as try_module
+from headwater.local.trial.try_query import StreamResult, WindowResult
+from headwater.root.said.envelope import LeftOut
+from headwater.spark.jvm import session
+from headwater.spark.root.bad_groups import Finished
+from headwater.sql.compile import compile_statements
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -143,13 +144,13 @@ INTERRUPTED = """
 import sys, threading
 from types import SimpleNamespace
 from headwater.cli.main import main
-from headwater.spark import session
+from headwater.spark.jvm import session
 
 def start(config, *, began):
     killed = threading.Event()
     began(SimpleNamespace(kill=killed.set))
     print(config.directory, flush=True)
-    killed.wait(60)
+    killed.wait(240)
     raise SystemExit
 
 session.start_session = start
@@ -175,7 +176,7 @@ def test_a_try_that_is_told_to_end_leaves_nothing_behind(
         directory = Path(trying.stdout.readline().strip())
         assert directory.name.startswith("headwater-try-"), trying.communicate()
         trying.send_signal(number)
-        _, err = trying.communicate(timeout=60)
+        _, err = trying.communicate(timeout=240)
     assert trying.returncode == code, err
     assert not directory.exists()
     assert list(tmp_path.iterdir()) == []

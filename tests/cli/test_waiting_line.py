@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from headwater.agent.control_api import WaitEvent
-from headwater.cli.waiting_line import CLEAR, WaitingLine
+from headwater.agent.control.control_api import WaitEvent
+from headwater.cli.show.waiting_line import CLEAR, WaitingLine
 
 
 class Terminal(io.StringIO):

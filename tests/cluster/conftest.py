@@ -1,20 +1,16 @@
-"""The kits of others are imported by name; one is a package beside ``src``."""
+"""A standalone cluster for the tests of this folder."""
 
 import secrets
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS.parent), str(TESTS / "spark"), str(TESTS / "conformance")]
-
 if TYPE_CHECKING:
     from standalone.cluster import StandaloneCluster
 
-    from headwater.spark.session import RunningSpark
+    from headwater.spark.jvm.session import RunningSpark
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,12 +12,12 @@ import pytest
 from nasty_logs import write_sites
 from spark_kit import per_domain
 
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import StreamResult, try_central, try_query
-from headwater.algebra.types import summary_schema
-from headwater.frontend.compile import parse_program
-from headwater.spark.root_part import RootSpark
-from headwater.spark.session import RunningSpark
+from headwater.algebra.rows.types import summary_schema
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.spark.jvm.session import RunningSpark
+from headwater.spark.root.root_part import RootSpark
+from headwater.sql.compile import parse_program
 
 QUERIES = Path(__file__).parents[1] / "conformance" / "queries.sql"
 TEXT = QUERIES.read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def federated(
     central: list[StreamResult], on_cluster: RunningSpark, sites: Path
 ) -> list[StreamResult]:
     """Five processes work for one batch of all queries: a busy machine takes minutes for it."""
-    with mock.patch("headwater.agent.try_query.STALL_LOOKS_MAX", STALL_LOOKS_MAX):
+    with mock.patch("headwater.local.trial.try_query.STALL_LOOKS_MAX", STALL_LOOKS_MAX):
         return try_query(TEXT, sites, spark=on_cluster)
 
 

@@ -12,9 +12,9 @@ from standalone.cluster import StandaloneCluster, until, write_privately
 from standalone.session import session_on
 
 from headwater.errors import SparkFailed
-from headwater.spark import session
-from headwater.spark.cluster_probe import probe
-from headwater.spark.session import SparkConfig, start_session
+from headwater.spark.cluster.cluster_probe import probe
+from headwater.spark.jvm import session
+from headwater.spark.jvm.session import SparkConfig, start_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.processes, pytest.mark.timeout(600)]
 

@@ -10,10 +10,10 @@ from spark_kit import ListInbox, inverse, per_domain, rows
 from standalone.cluster import StandaloneCluster
 from standalone.processes import children_of, command_of, environment_mode
 
-from headwater.spark.cluster_probe import executor_count
-from headwater.spark.root_part import RootSpark
-from headwater.spark.session import RunningSpark
-from headwater.spark.site_host import SiteHost
+from headwater.spark.cluster.cluster_probe import executor_count
+from headwater.spark.jvm.session import RunningSpark
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.site.site_host import SiteHost
 
 pytestmark = [pytest.mark.spark, pytest.mark.processes, pytest.mark.timeout(600)]
 
@@ -60,7 +60,7 @@ def test_a_root_part_runs_on_executors(on_cluster: RunningSpark) -> None:
 
 
 def query_schema(query: object) -> pa.Schema:
-    from headwater.algebra.types import summary_schema
+    from headwater.algebra.rows.types import summary_schema
 
     return summary_schema(query)  # type: ignore[arg-type]
 

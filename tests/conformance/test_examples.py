@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import sys
 from pathlib import Path
 
+import make_examples
 import pytest
 import zstandard
 
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import try_central, try_query
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-import make_examples
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import try_central, try_query
 
 NAMES = [folder.name for folder in make_examples.folders()]
 

@@ -4,17 +4,14 @@ One run of the whole way answers all of them: Spark at five sites, cubes, the tr
 root. The reference is computed by one Spark over all files with the users' own SELECTs.
 """
 
-import sys
 from pathlib import Path
 
 import pytest
-
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import StreamResult, try_central, try_query
-from headwater.frontend.compile import parse_program
-
-sys.path.insert(0, str(Path(__file__).parent))
 from nasty_logs import write_sites
+
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.sql.compile import parse_program
 
 TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
 NAMES = [stream.name for stream in parse_program(TEXT).streams]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-from headwater.agent import answer_runner, large_answers
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import try_central, try_query
-from headwater.spark import collect
-from headwater.store import image_packer, update_cutter
-
-sys.path.insert(0, str(Path(__file__).parent))
 from nasty_logs import write_sites
+
+from headwater.agent.answers import answer_runner, large_answers
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import try_central, try_query
+from headwater.spark.rows import collect
+from headwater.store import image_packer
+from headwater.store.cube import update_cutter
 
 TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
 

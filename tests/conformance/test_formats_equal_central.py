@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,11 +12,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import StreamResult, try_central, try_query
-from headwater.frontend.compile import parse_program
-
-sys.path.insert(0, str(Path(__file__).parent))
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.sql.compile import parse_program
 
 TEXT = Path(__file__).with_name("formats.sql").read_text(encoding="utf-8")
 NAMES = [stream.name for stream in parse_program(TEXT).streams]

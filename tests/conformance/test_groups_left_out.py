@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import StreamResult, try_central, try_query
-from headwater.store.results import ResultsReader
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.store.results.results import ResultsReader
 
 pytestmark = pytest.mark.spark
 

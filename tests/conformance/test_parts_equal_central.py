@@ -4,18 +4,15 @@ The whole way, on the same nasty logs: Spark at five sites, cubes, a tree set un
 Spark at three roots, two of which have data of their own.
 """
 
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-
-from headwater.agent.compare_results import differences
-from headwater.agent.try_query import StreamResult, joined, try_central, try_query
-from headwater.algebra.equality import difference
-
-sys.path.insert(0, str(Path(__file__).parent))
 from nasty_logs import write_sites
+
+from headwater.algebra.rows.equality import difference
+from headwater.local.trial.compare_results import differences
+from headwater.local.trial.try_query import StreamResult, joined, try_central, try_query
 
 SOURCE = """
 CREATE SOURCE hits (

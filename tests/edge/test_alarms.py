@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     ExtraHeld,
     Greeting,
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.alarm import ALARMS_TOLD_MAX, AlarmKind
-from headwater.algebra.site_state import FOREVER
+from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, AlarmKind
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import Remember
 
 QUERY = make_query()

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.edge.batch_times import (
+from headwater.edge.batches.batch_times import (
     OVERDUE_S_MAX,
     TOGETHER_S,
     BatchLimits,
     Waiting,
     is_batch_wanted,
 )
-from headwater.edge.reading_pace import USUAL_S_PER_MB, ReadingPace
+from headwater.edge.batches.reading_pace import USUAL_S_PER_MB, ReadingPace
 
 LIMITS = BatchLimits(batch_s_max=0.5, batch_wait_s_max=15.0)
 FULL = round(LIMITS.batch_s_max / USUAL_S_PER_MB * 1e6)

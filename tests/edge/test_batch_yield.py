@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headwater.edge.batch_yield import QUERIES_MAX, USUAL_BYTES_A_ROW, BatchYield
+from headwater.edge.batches.batch_yield import QUERIES_MAX, USUAL_BYTES_A_ROW, BatchYield
 
 BYTES_MAX, ROWS_MAX = 64_000_000, 100_000
 

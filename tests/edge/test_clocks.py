@@ -6,17 +6,17 @@ import msgspec
 import pytest
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.incarnation import INCARNATION_MAX
+from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     Greeting,
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.incarnation import INCARNATION_MAX
-from headwater.algebra.site_state import FOREVER, Declined, Reason
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason
+from headwater.edge.closing.wall_past import RISES_MAX, WallPast
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Expire, Outlived
-from headwater.edge.wall_past import RISES_MAX, WallPast
 from headwater.plan.query import TimeKind
 
 QUERY = make_query(lateness_s=20.0)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from headwater.algebra.close_digest import Close, Closes, digest_of
-from headwater.algebra.site_state import FOREVER
-from headwater.edge.close_words import CloseWords
+from headwater.algebra.words.close_digest import Close, Closes, digest_of
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.config import EdgeConfig
+from headwater.edge.words.close_words import CloseWords
 
 LIFE = 7
 CONFIG = EdgeConfig(digest_panes=4, digests_told_max=3, closes_told_max=2, asked_max=2)

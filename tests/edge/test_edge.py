@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     ExtraHeld,
     Greeting,
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.site_state import FOREVER, Declined, Reason, Tally
-from headwater.algebra.summary import Lane
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason, Tally
 from headwater.edge.config import EdgeConfig
+from headwater.edge.outbox.pane_book import PaneBook, Unsent
+from headwater.edge.outbox.sending import Room
 from headwater.edge.outputs import Cut, Expire, MarkAcked, MarkSent, Remember, Suspended
-from headwater.edge.pane_book import PaneBook, Unsent
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.edge.sending import Room
 from headwater.plan.over_limit import OVER_LIMIT
 
 QUERY = make_query()

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import (
     LEAF_SITES,
     Acknowledgement,
     ExtraHeld,
@@ -16,8 +17,7 @@ from headwater.algebra.acknowledgement import (
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.site_state import FOREVER
-from headwater.algebra.summary import Lane
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import Outlived
 
 QUERY = make_query()

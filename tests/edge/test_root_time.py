@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
-from headwater.edge.root_time import SLEW_MAX, RootTime
+from headwater.edge.closing.root_time import SLEW_MAX, RootTime
 from headwater.plan.query import TimeKind
 
 QUERY = msgspec.structs.replace(make_query(), time=TimeKind.AGE)

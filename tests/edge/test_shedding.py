@@ -6,14 +6,14 @@ from __future__ import annotations
 import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     Greeting,
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.site_state import FOREVER
-from headwater.algebra.summary import Lane
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Send
 from headwater.plan.query import Query

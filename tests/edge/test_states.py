@@ -6,14 +6,14 @@ import msgspec
 import pytest
 from pane_kit import SOURCE, SiteDesk, StatesDisk, make_query
 
-from headwater.algebra.acknowledgement import (
+from headwater.algebra.summary import STATE_PANES_MAX, Lane
+from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     Greeting,
     PaneHeld,
     with_leaves,
 )
-from headwater.algebra.site_state import FOREVER, Declined, Reason
-from headwater.algebra.summary import STATE_PANES_MAX, Lane
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.config import EdgeConfig
 from headwater.edge.report import BatchReport, QueryBatch
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pane_kit import SiteDesk, make_query
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting, with_leaves
-from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import (
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, with_leaves
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import (
     FOREVER,
     UNREAD_CHARACTERS_MAX,
     UNREAD_NAMED_MAX,

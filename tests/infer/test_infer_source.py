@@ -8,6 +8,8 @@ import pytest
 
 from headwater.infer.guess import NoGuess, SourceGuess
 from headwater.infer.infer_source import infer_source
+from headwater.infer.json_columns import are_objects, column_name
+from headwater.infer.log_shapes import find_shape
 from headwater.infer.sample import Sample
 
 
@@ -70,6 +72,12 @@ def test_files_with_other_headers_are_said() -> None:
     same = found(f"ts,who\n{T},ann\n", f"who,ts\nbob,{T}\n")
     assert types(same) == {"ts": "TIMESTAMP", "who": "STRING"}
     assert same.doubts == ()
+
+
+def test_a_header_that_stands_again_in_its_file_is_no_value() -> None:
+    guess = found(f"ts,n\n{T},1\nts,n\n{T},2\n")
+    assert types(guess) == {"ts": "TIMESTAMP", "n": "BIGINT"}
+    assert guess.doubts == ()
 
 
 def test_a_trailing_delimiter_and_a_name_that_stands_twice_are_left_out_and_said() -> None:
@@ -135,7 +143,8 @@ def test_times_as_they_are_written(value: str, pattern: str) -> None:
     guess = found(f"ts;n\n{value};1\n{value};2\n{value};3\n")
     assert (guess.time.columns, guess.time.pattern) == (("ts",), pattern)
     assert guess.time.first_us is not None
-    assert guess.doubts == ()
+    says_zone = value.endswith("Z") or "+02" in value or pattern.startswith("epoch")
+    assert ["no zone" in doubt for doubt in guess.doubts] == ([] if says_zone else [True])
 
 
 def test_a_day_that_could_be_a_month_is_a_doubt_until_a_value_tells() -> None:
@@ -143,7 +152,8 @@ def test_a_day_that_could_be_a_month_is_a_doubt_until_a_value_tells() -> None:
     assert doubtful.time.pattern == "MM/dd/yyyy HH:mm:ss"
     assert "no value tells the day from the month" in doubtful.doubts[0]
     told = found("ts,n\n03/04/2026 12:00:00,1\n13/04/2026 12:00:00,2\n")
-    assert (told.time.pattern, told.doubts) == ("dd/MM/yyyy HH:mm:ss", ())
+    assert told.time.pattern == "dd/MM/yyyy HH:mm:ss"
+    assert not any("no value tells" in doubt for doubt in told.doubts)
 
 
 def test_a_split_date_and_time_are_joined() -> None:
@@ -151,6 +161,17 @@ def test_a_split_date_and_time_are_joined() -> None:
     assert guess.time.columns == ("date", "time")
     assert guess.time.pattern == "yyyy-MM-dd HH:mm:ss"
     assert types(guess) == {"date": "STRING", "time": "STRING", "n": "BIGINT"}
+
+
+def test_hours_of_one_digit_are_read_and_so_are_those_of_two() -> None:
+    guess = found("date,time,n\n2026-05-01,9:05:00,1\n2026-05-01,12:00:01,2\n")
+    assert guess.time.pattern == "yyyy-MM-dd H:mm:ss"
+
+
+def test_times_of_three_digits_are_said_not_to_be_read() -> None:
+    guess = found("Year,Month,Day,DepTime,n\n2026,5,1,930,1\n2026,5,1,1200,2\n")
+    assert guess.time.pattern == "y-M-d HHmm"
+    assert "less than four digits" in guess.doubts[0]
 
 
 def test_a_date_in_three_columns_is_joined_with_its_time_of_day() -> None:
@@ -176,6 +197,8 @@ def test_a_large_number_is_a_time_only_where_nothing_better_is_there() -> None:
     assert guess.time.columns == ("number",)
     assert "look like times since 1970" in guess.doubts[0]
     assert found(f"number,ts\n1777636800,{T}\n").time.columns == ("ts",)
+    split = found("number,date,time\n1777636800,2026-05-01,12:00:00\n")
+    assert split.time.columns == ("date", "time")
 
 
 def test_a_bad_time_here_and_there_does_not_hide_the_time_column() -> None:
@@ -208,6 +231,30 @@ def test_a_bad_value_among_many_does_not_hide_a_type_and_is_said() -> None:
     guess = found("\n".join(["ts,n", *lines]))
     assert types(guess)["n"] == "BIGINT"
     assert guess.doubts == ("`n` has 1 of 61 values of another kind, such as 'oops'",)
+
+
+def test_a_column_with_more_than_a_few_words_is_one_of_words() -> None:
+    lines = [f"{T},{n}" for n in range(98)] + [f"{T},oops"] * 3
+    assert types(found("\n".join(["ts,n", *lines])))["n"] == "STRING"
+    assert types(found("\n".join(["ts,n", *lines[:-1]])))["n"] == "BIGINT"
+
+
+@pytest.mark.parametrize(
+    ("number", "type_"), [((1 << 63) - 1, "BIGINT"), (1 << 63, "DECIMAL(38, 0)")]
+)
+def test_a_number_of_json_that_no_bigint_holds_is_a_decimal(number: int, type_: str) -> None:
+    assert types(found(json.dumps({"ts": T, "n": number})))["n"] == type_
+
+
+def test_lines_of_which_too_many_are_something_else_are_not_of_a_format() -> None:
+    assert are_objects(['{"a": 1}'] * 9 + ["x"])
+    assert not are_objects(['{"a": 1}'] * 8 + ["x"] * 2)
+    assert find_shape([ACCESS] * 9 + ["x"]) is not None
+    assert find_shape([ACCESS] * 8 + ["x"] * 2) is None
+
+
+def test_names_of_columns_differ_by_more_than_the_case_of_their_letters() -> None:
+    assert column_name(("geo", "city"), ["geo_city", "GEO_CITY_2"]) == "geo_city_3"
 
 
 def test_json_lines_with_members_of_members() -> None:
@@ -294,6 +341,12 @@ def test_w3c_logs_take_their_columns_from_the_fields_line() -> None:
     assert types(guess)["sc-status"] == "BIGINT"
 
 
+def test_files_that_name_other_fields_are_said() -> None:
+    line = "2026-05-01 12:00:00 x\n"
+    guess = found(f"#Fields: date time a\n{line}", f"#Fields: date time b\n{line}")
+    assert guess.doubts == ("not all files have the same #Fields; the first one's are taken",)
+
+
 def test_cloudfront_logs_and_w3c_logs_with_tabs_are_told_apart() -> None:
     line = "2026-05-01\t12:00:00\tFRA\n"
     assert found(f"#Fields: date time x-edge-location\n{line}").format == "cloudfront"
@@ -314,7 +367,8 @@ def test_a_time_somewhere_in_unknown_lines_is_taken_out_by_a_pattern() -> None:
         ("", "no whole line"),
         ("hello\nworld\n", "no format fits"),
         ("a,b\n1,2\n3,4\n", "no column holds points in time"),
-        ("[\n{},\n{}\n]\n", "JSON array"),
+        ("[\n{},\n{}\n]\n", "no column holds points in time"),
+        ("[\n1,\n2\n]\n", "JSON array"),
         ("ts;n\nFri, 01 May 2026 12:00:00 GMT;1\n", "name of a weekday"),
     ],
 )
@@ -322,3 +376,9 @@ def test_what_can_not_be_read_is_said_with_why(text: str, said: str) -> None:
     guess = guessed(text)
     assert isinstance(guess, NoGuess)
     assert said in guess.reason
+
+
+def test_a_day_without_a_time_of_day_is_doubted_once() -> None:
+    guess = found("day,n\n2026-05-01,1\n2026-05-02,2\n2026-05-03,3\n")
+    assert [doubt for doubt in guess.doubts if "UTC" in doubt] == [guess.doubts[0]]
+    assert "midnight" in guess.doubts[0]

@@ -6,8 +6,8 @@ import pytest
 from mutants.catalogue import PROJECT, Mutant, catalogue
 
 PACKAGES = {
-    "agent", "algebra", "edge", "frontend", "net", "node", "overlay", "placement", "plan", "root",
-    "spark", "store",
+    "agent", "algebra", "edge", "local", "net", "node", "overlay", "placement", "plan", "root",
+    "spark", "sql", "store",
 }  # fmt: skip
 LEAST = 60
 

@@ -12,13 +12,13 @@ from hypothesis import settings
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
-from headwater.net.certs import Authority, CertFiles, create_authority, issue
-from headwater.net.codec import Codec
-from headwater.net.connection import Connection
-from headwater.net.identity import Role
+from headwater.net.identity.certs import Authority, CertFiles, create_authority, issue
+from headwater.net.identity.identity import Role
+from headwater.net.identity.tls import Credentials
 from headwater.net.network import NetLimits
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.transport.connection import Connection
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.overlay.messages import Heartbeat, Message, SummaryMessage
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.roster import Roster, Site
@@ -28,7 +28,7 @@ settings.load_profile("headwater")
 
 SITES = ("alpha", "bravo", "charlie")
 SCHEMA = pa.schema([("domain", pa.string()), ("hits", pa.int64())])
-WAIT_S_MAX = 20.0
+WAIT_S_MAX = 120.0
 
 
 def schema_of(query: str) -> Any:

@@ -17,7 +17,6 @@ from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.panes import WindowSpec
 from headwater.errors import HeadwaterError
-from headwater.frontend.compile import compile_statements
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
@@ -26,6 +25,7 @@ from headwater.plan.command import Count, Install
 from headwater.plan.query import Column, Query, Timing
 from headwater.plan.tree import Tree
 from headwater.root.outputs import RootKept
+from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, ms BIGINT)

@@ -12,9 +12,9 @@ from pane_kit import BagMerger, make_query, make_roster
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
-from headwater.overlay.clock_votes import DISAGREE_WAITS
+from headwater.overlay.clocks.clock_votes import DISAGREE_WAITS
 from headwater.overlay.messages import CommandMessage, Heartbeat
-from headwater.overlay.root_signs import RootSign
+from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Install
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree

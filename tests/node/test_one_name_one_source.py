@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import msgspec
 import pytest
+from tests.node.test_admission_everywhere import (
+    GOOD,
+    OTHER,
+    count_of,
+    drive,
+    install,
+    node_at,
+    words,
+)
 
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.messages import CommandMessage, CommandsKnown
 from headwater.plan.query import Query, SourceFormat
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from test_admission_everywhere import GOOD, OTHER, count_of, drive, install, node_at, words
 
 
 def elsewhere(query: Query, **changes: object) -> Query:

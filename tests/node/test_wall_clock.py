@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pane_kit import BagMerger, make_query, make_roster, state
 
-from headwater.algebra.acknowledgement import Acknowledgement, Greeting, with_leaves
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import FOREVER
 from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, with_leaves
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.config import EdgeConfig
 from headwater.edge.report import BatchReport
 from headwater.node import effects as do

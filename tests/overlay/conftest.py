@@ -23,12 +23,12 @@ from typing import Any
 
 import pytest
 
-from headwater.algebra import bitset
-from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
+from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import Message
 from headwater.overlay.outputs import (

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.errors import ConfigurationError
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import (

@@ -7,7 +7,7 @@ from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import Notice, Transmit
-from headwater.sim.keys import OPERATOR, SimulatedKey, SimulatedSignatures
+from headwater.sim.world.keys import OPERATOR, SimulatedKey, SimulatedSignatures
 
 TREE = """
 root

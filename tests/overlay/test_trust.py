@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.route import NEVER, Route, problem_with_route
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,

@@ -7,8 +7,8 @@ import pytest
 from chaos.checker import Answer, Checker, ClockSteps, Verdict
 from chaos.truth import WINDOW_US, Record, Truth
 
-from headwater.algebra.site_state import PaneState, Tally
-from headwater.root.envelope import Envelope, MissingSite, Trigger
+from headwater.algebra.words.site_state import PaneState, Tally
+from headwater.root.said.envelope import Envelope, MissingSite, Trigger
 
 FIRST_US = 1_000 * WINDOW_US
 END_S = (FIRST_US + WINDOW_US) / 1e6

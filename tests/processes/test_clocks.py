@@ -12,7 +12,7 @@ import pytest
 from chaos.clocks import Clocks
 
 TOLERANCE_S = 30.0
-SEEN_S_MAX = 20.0
+SEEN_S_MAX = 120.0
 CODE = "import sys, time\nfor _ in sys.stdin: print(time.time(), time.monotonic(), flush=True)"
 
 

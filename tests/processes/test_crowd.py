@@ -14,7 +14,7 @@ import pytest
 from chaos.truth import Truth
 from crowd.answers import Answers
 from crowd.checks import RSS_SLACK_BYTES, checked
-from crowd.meter import DIALS, GREETINGS, HOSTS, REPAIRS, Level, Meter, Sample, read_samples
+from crowd.meter import DIALS, GREETINGS, HOSTS, LOST, REPAIRS, Level, Meter, Sample, read_samples
 from crowd.outcome import Outcome, Phase
 from crowd.parties import BESIDE, HOME, Crowd
 from crowd.plain_root import PlainRoot
@@ -43,6 +43,7 @@ def test_a_root_that_stands_still_and_one_with_a_slow_disk_lose_and_double_nothi
     assert not failed, outcome.text()
     assert outcome.answers[HOME].checker.verdict.windows >= 4
     assert outcome.counts(DIALS, outcome.phases[1]), "nobody missed the root that stood still"
+    assert outcome.counts(LOST, outcome.phases[1]), "nobody noticed that it was lost"
     assert outcome.samples[HOME][-1].disk_waits, "the disk was never slow"
 
 
@@ -79,6 +80,7 @@ def test_a_meter_tells_of_a_storm_of_each_kind(effect: fx.Effect, kind: str) -> 
     meter.taken("a", [effect] * 10)
     calm = meter.sample([])
     assert calm.counts[kind] == 10
+    assert calm.dialled == ("a>home",) * 10 * (kind is DIALS)
     assert not calm.storms
     meter.taken("a", [effect] * 500)
     assert [kind in text for text in meter.sample([]).storms] == [True]
@@ -94,10 +96,16 @@ def test_budgets_are_each_agents_own() -> None:
 # What is held against a run
 
 
-def sample(at_s: float, *, rss: int = 100, **counts: int) -> Sample:
-    return Sample(
-        at_s, 0.0, rss << 20, {k.replace("_", " "): n for k, n in counts.items()}, 0, 0, 0
-    )
+def sample(
+    at_s: float,
+    *,
+    rss: int = 100,
+    dialled: tuple[str, ...] = (),
+    missing: int = 0,
+    **counts: int,
+) -> Sample:
+    named = {kind.replace("_", " "): count for kind, count in counts.items()}
+    return Sample(at_s, 0.0, rss << 20, named, 0, 0, 0, dialled=dialled, missing=missing)
 
 
 def outcome_of(tmp_path: Path, *samples: Sample) -> Outcome:
@@ -126,6 +134,9 @@ def test_a_run_in_which_nothing_happened_is_good(tmp_path: Path) -> None:
     ("bad", "text"),
     [
         (sample(155.0, dials=1), "quiet"),
+        (sample(155.0, dials=2, dialled=("a>b", "a>b")), "dialled again and again: a>b"),
+        (sample(155.0, missing=1), "1 neighbours without a link, after dials none"),
+        (sample(155.0, neighbours_lost=1), "quiet"),
         (sample(155.0, repairs=1), "quiet"),
         (sample(120.0, greetings=10), "greetings"),
         (sample(155.0, rss=126 + (RSS_SLACK_BYTES >> 20)), "memory"),
@@ -134,6 +145,12 @@ def test_a_run_in_which_nothing_happened_is_good(tmp_path: Path) -> None:
 def test_each_trouble_is_found(tmp_path: Path, bad: Sample, text: str) -> None:
     (found,) = troubles(outcome_of(tmp_path, sample(90.0), bad))
     assert text in found
+
+
+def test_a_late_dial_that_mends_its_link_is_no_trouble(tmp_path: Path) -> None:
+    """The pauses between dials grow up to half a minute."""
+    mended = sample(155.0, dials=2, dialled=("a>b", "a>c"))
+    assert troubles(outcome_of(tmp_path, sample(90.0), mended)) == []
 
 
 def test_greetings_are_two_for_a_dial_at_most(tmp_path: Path) -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes.test_up import CommandLine, growing
 
-from headwater.agent.up import lay_out
-from headwater.cli.run_command import EXIT_REFUSED_HERE
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from test_up import CommandLine, growing
+from headwater.cli.commands.run_command import EXIT_REFUSED_HERE
+from headwater.local.up import lay_out
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 

@@ -31,9 +31,9 @@ from chaos.packet_switch import PacketSwitch
 from chaos.truth import Truth
 from chaos.workload import LOG, Writer
 
-from headwater.overlay.staged_policy import RESORT, SAME
-from headwater.root.envelope import Envelope
-from headwater.store.results import ResultsReader
+from headwater.overlay.ways.staged_policy import RESORT, SAME
+from headwater.root.said.envelope import Envelope
+from headwater.store.results.results import ResultsReader
 
 STREAM, WINDOW_S, DISORDER_S = "numbered", 2, 1.0
 SQL = f"""

@@ -12,7 +12,7 @@ import pytest
 from chaos.namespaces import Namespaces, Unavailable, open_namespaces
 from chaos.packet_switch import Line
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 
 LINES = {
     "near": Line(delay_s=0.01, rate_bits_s=8e6),
@@ -42,6 +42,7 @@ for _ in range(count):
     client.recv(2000)
 print(time.monotonic() - began_s)
 """
+WAIT_S_MAX = 120.0
 SILENCE_S = 0.5
 """How long silence is listened to; nothing waits for it to be long enough."""
 
@@ -73,7 +74,7 @@ def echoing(namespaces: Namespaces, names: Sequence[str]) -> Iterator[None]:
 
 
 def ask(
-    namespaces: Namespaces, name: str, *, wait_s: float = 20.0, packets: int = 1
+    namespaces: Namespaces, name: str, *, wait_s: float = WAIT_S_MAX, packets: int = 1
 ) -> float | None:
     """How long an echo takes from ``near`` to this one and back; None: it never came."""
     code = [sys.executable, "-c", ASK, namespaces.address[name], wait_s, packets]
@@ -124,11 +125,11 @@ def test_a_packet_to_nobody_is_dropped(namespaces: Namespaces) -> None:
 def test_nothing_stays_behind_not_even_what_still_runs(namespaces: Namespaces) -> None:
     with open_namespaces({"alone": Line(delay_s=0.0, rate_bits_s=1e9)}) as others:
         sleeper = subprocess.Popen(others.command("alone", ["sleep", 60]))
-        deadline_s = time.monotonic() + 10.0
+        deadline_s = time.monotonic() + WAIT_S_MAX
         while sleeper.pid not in others.process_ids("alone"):
             assert time.monotonic() < deadline_s, "it never entered its namespace"
             time.sleep(0.01)
-    assert sleeper.wait(10.0) != 0
+    assert sleeper.wait(WAIT_S_MAX) != 0
     assert not any(name.endswith("-alone") for name in _namespaces())
     assert any(name.endswith("-near") for name in _namespaces()), "others' are left alone"
 

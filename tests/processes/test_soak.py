@@ -10,7 +10,7 @@ from soak.measure import Growth, growth, measure
 from soak.rounds import RESTART_EVERY, Soak
 
 if TYPE_CHECKING:
-    from headwater.spark.session import RunningSpark
+    from headwater.spark.jvm.session import RunningSpark
 
 SAMPLES = [(n, {"leak": 100 + n, "flat": 100 + n % 3}) for n in range(0, 60, 10)]
 
@@ -32,7 +32,7 @@ def test_queries_that_come_and_go_leave_nothing_behind(
     running_spark: RunningSpark, tmp_path: Path
 ) -> None:
     """Ten rounds each with an installed, a failing and a removed query, and a stopped stream."""
-    from headwater.spark.keeper import StandingSpark
+    from headwater.spark.jvm.keeper import StandingSpark
 
     soak = Soak(StandingSpark(running_spark.session), tmp_path, seed=7)
     try:

@@ -9,15 +9,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
-from headwater.agent.up import running
+from headwater.local.up import is_ready, running
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 
@@ -226,6 +226,57 @@ def test_an_agent_that_was_started_by_hand_is_found(
         assert f"relay1 runs already (process {by_hand.pid}) and is left alone" in done.stderr
         by_hand.terminate()
     headwater("up", federation)
+
+
+def test_whoever_watches_starts_an_agent_again_that_was_killed(
+    headwater: CommandLine, federation: Path
+) -> None:
+    """The first has another parent, so nobody knows how it ended; the second is the watcher's."""
+    others = {name: pid for name, pid in running(federation).pids.items() if name != "relay1"}
+    with headwater.start("up", "--watch", federation) as watching:
+        assert watching.stderr is not None
+        said = list(_lines_to(watching.stderr, "watching 2 agents"))
+        killed = []
+        for _ in range(2):
+            killed.append(running(federation).pids["relay1"])
+            os.kill(killed[-1], signal.SIGKILL)
+            said += _lines_to(watching.stderr, "relay1 is started")
+            assert _comes_to(lambda: _is_ready(federation, "relay1")), said
+        other = headwater.run("up", "--watch", federation)
+        watching.send_signal(signal.SIGINT)
+        said += watching.communicate(timeout=COMMAND_S_MAX)[1].splitlines()
+    text = "\n".join(said)
+    assert f"relay1 ended (process {killed[0]}); it is started again in 1 s" in text
+    assert f"relay1 was ended by SIGKILL (process {killed[1]}); it is started again in 2 s" in text
+    assert "no longer watching; 2 agents go on" in text
+    assert (other.returncode, f"process {watching.pid} watches" in other.stderr) == (2, True)
+    now = running(federation).pids
+    assert now["relay1"] not in killed
+    assert {name: now[name] for name in others} == others
+
+
+def _lines_to(stream: IO[str], wanted: str) -> Iterator[str]:
+    """What is said up to the line with these words."""
+    for line in stream:
+        yield line.rstrip()
+        if wanted in line:
+            return
+    pytest.fail(f"it ended and did not say: {wanted}")
+
+
+def _is_ready(federation: Path, name: str) -> bool:
+    pid = running(federation).pids.get(name)
+    return pid is not None and is_ready(federation, name, pid)
+
+
+def _comes_to(is_so: Callable[[], bool]) -> bool:
+    """Looked at again and again, with a bound."""
+    deadline_s = time.monotonic() + COMMAND_S_MAX
+    while not is_so():
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def test_an_agent_outlives_its_jvm_and_says_how_it_died(

@@ -120,3 +120,15 @@ def test_after_a_read_that_failed_the_next_one_is_right(suffix: str) -> None:
 def test_the_first_bytes_are_those_of_what_a_file_holds() -> None:
     assert head_of(of(gzip.compress(TEXT)), "a.csv.gz", 10) == TEXT[:10]
     assert head_of(of(TEXT), "a.csv", 10) == TEXT[:10]
+
+
+def test_a_file_that_holds_as_much_as_is_wanted_is_expanded() -> None:
+    packed = of(gzip.compress(TEXT))
+    assert Expanded(packed, suffix=".gz").size(bytes_max=len(TEXT)) == len(TEXT)
+    assert Expanded(packed, suffix=".gz").size(bytes_max=len(TEXT) - 1) is None
+
+
+def test_a_file_that_asks_for_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "XZ_MEMORY_MAX", 1 << 16)
+    with pytest.raises(Damaged, match="emory"):
+        Expanded(of(lzma.compress(TEXT)), suffix=".xz").size(bytes_max=SIZE_MAX)

@@ -57,4 +57,6 @@ def test_the_newest_names_before_a_position_hold() -> None:
         return text[offset : offset + count]
 
     assert fields_before(read_at, len(text)) == "#Fields: b"
+    short = b"#Fields: a\n1\n#Fields: b\n2\n#Fields: c\n3\n"
+    assert fields_before(lambda count, at: short[at : at + count], len(short)) == "#Fields: c"
     assert fields_before(read_at, len(text) - 20) == "#Fields: a"

@@ -13,7 +13,6 @@ from headwater.reading.records import (
     SEPARATOR,
     Quoting,
     Separating,
-    blank_separated,
     record_ends,
     whole_records,
 )
@@ -52,6 +51,16 @@ def test_a_quoted_line_break_belongs_to_the_record(text: bytes, wanted: list[byt
 def test_an_escaped_quote_closes_nothing() -> None:
     text = b'a,"b\\"\nc"\nd,"e\\\\"\nf\n'
     assert parts(text, BACKSLASH) == [b'a,"b\\"\nc"', b'd,"e\\\\"', b"f"]
+    even = b'a,"b\\\\","c\nd"\ne\n'
+    assert parts(even, BACKSLASH) == [even[:-3], b"e"], "an escape that is escaped is none"
+
+
+def test_without_an_escape_a_quote_within_a_value_is_doubled() -> None:
+    assert parts(b'"a""\nb"\nc\n', Quoting(escape=b"")) == [b'"a""\nb"', b"c"]
+
+
+def test_a_quote_at_the_beginning_opens_a_value_also_where_others_stand_within_values() -> None:
+    assert parts(b'"a\nb",5" pipe\nc') == [b'"a\nb",5" pipe', b"c"]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -79,13 +88,6 @@ def test_a_quote_that_never_closes_costs_one_line(monkeypatch: pytest.MonkeyPatc
     ends = whole_records(text, RFC, is_last=False)
     assert [text[:8], text[8:12]] == [text[: ends[0]], text[ends[0] : ends[1]]]
     assert len(ends) == 61
-
-
-def test_blocks_of_lines_come_apart_at_empty_lines() -> None:
-    text = b"A=1\nB=2\n\nA=3\n\nA=4\n"
-    for size in (1, 3, 100):
-        blocks = (text[at : at + size] for at in range(0, len(text), size))
-        assert b"".join(blank_separated(blocks)) == b"A=1\nB=2\x1eA=3\x1eA=4\n"
 
 
 def test_a_block_without_quotes_ends_where_its_lines_do() -> None:

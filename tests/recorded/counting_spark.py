@@ -17,14 +17,14 @@ from typing import Any
 
 import pyarrow as pa
 
-import headwater.spark.source_stream as stream_module
-from headwater.algebra.types import arrow_type, site_schema
+import headwater.spark.site.source_stream as stream_module
+from headwater.algebra.rows.types import arrow_type, site_schema
 from headwater.plan.query import Query
-from headwater.spark.batch import SiteBatch, SiteOutcome
-from headwater.spark.inbox import QueryResult
+from headwater.spark.site.batch import SiteBatch, SiteOutcome
+from headwater.spark.site.inbox import QueryResult
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "agent"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "kits"))
 
 from log_lines import Record, record_of
 from made_spark import MadeLease, MadeOffers

@@ -13,9 +13,9 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from headwater.net import certs
-from headwater.net.certs import Authority, CertFiles, create_authority, issue
-from headwater.net.identity import Role
+from headwater.net.identity import certs
+from headwater.net.identity.certs import Authority, CertFiles, create_authority, issue
+from headwater.net.identity.identity import Role
 
 FEDERATION = "recorded"
 OPERATOR = "olga"

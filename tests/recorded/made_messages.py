@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement, PaneHeld
-from headwater.algebra.alarm import Alarm, AlarmKind
-from headwater.algebra.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.coverage import Coverage, SitePart
-from headwater.algebra.site_state import Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.summary import Lane, Summary
-from headwater.net.control import Cancel, End, Event, Failure
-from headwater.net.hello import Channel, Hello, RosterHeld
+from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld
+from headwater.algebra.words.alarm import Alarm, AlarmKind
+from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
+from headwater.algebra.words.site_state import Declined, Reason, SiteState, Tally, Unread
+from headwater.net.control.control import Cancel, End, Event, Failure
+from headwater.net.transport.hello import Channel, Hello, RosterHeld
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage
 from headwater.overlay.signatures import Signatures
 

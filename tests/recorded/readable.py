@@ -17,11 +17,11 @@ import msgspec
 import pyarrow as pa
 
 from headwater.agent.stores import RESULTS, SiteStores
-from headwater.net.hello import PROTOCOL, PROTOCOL_OLDEST
+from headwater.net.transport.hello import PROTOCOL, PROTOCOL_OLDEST
 from headwater.store.commands import COMMANDS_SCHEMA
-from headwater.store.cube_schema import CUBE_SCHEMA
-from headwater.store.results import ResultsReader
-from headwater.store.root_schema import ROOT_SCHEMA
+from headwater.store.cube.cube_schema import CUBE_SCHEMA
+from headwater.store.ledger.root_schema import ROOT_SCHEMA
+from headwater.store.results.results import ResultsReader
 
 BYTES_SHOWN_MAX = 40
 """Longer ones are shown by their digest."""

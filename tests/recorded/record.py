@@ -37,12 +37,12 @@ from small_federation import DATA, ROSTER, SITES, Clock, SmallFederation, sign_t
 from transcript import ANSWER, HELLO, REQUEST, ListeningCodec, Transcript, listen_to_greetings
 
 from headwater import __version__
-from headwater.agent import control_api as api
-from headwater.agent.operator_client import remove_stream, run_statements
+from headwater.agent.control import control_api as api
+from headwater.agent.control.operator_client import remove_stream, run_statements
 from headwater.errors import HeadwaterError
-from headwater.net.codec import Codec
-from headwater.net.control import Event, Reply, Request
-from headwater.net.control_client import ControlClient
+from headwater.net.control.control import Event, Reply, Request
+from headwater.net.control.control_client import ControlClient
+from headwater.net.values.codec import Codec
 
 HERE = Path(__file__).parent
 BYTES_MAX = 300_000

@@ -18,26 +18,26 @@ from counting_spark import AddingRoot
 from derived_keys import FEDERATION, Certificates
 
 from headwater.agent.admission import admit_with
-from headwater.agent.audit import AuditLog
 from headwater.agent.config import PolicyConfig, SourcesConfig
-from headwater.agent.control import ControlDesk
-from headwater.agent.front_desk import FrontDesk
-from headwater.agent.rights import Rights
+from headwater.agent.control.audit import AuditLog
+from headwater.agent.control.control import ControlDesk
+from headwater.agent.control.front_desk import FrontDesk
+from headwater.agent.control.rights import Rights
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.config import EdgeConfig
-from headwater.net.codec import Codec
-from headwater.net.roster_text import roster_toml
-from headwater.net.signed_roster import RosterTrust, issue_roster, load_signed_roster
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.identity.roster_text import roster_toml
+from headwater.net.identity.signed_roster import RosterTrust, issue_roster, load_signed_roster
+from headwater.net.identity.tls import Credentials
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
 from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
-from headwater.spark.root_part import RootSpark
-from headwater.spark.site_host import SiteHost
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.site.site_host import SiteHost
 
 ROSTER = Roster(
     7,

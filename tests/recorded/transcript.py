@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 from readable import readable
 
-from headwater.net.codec import Codec
-from headwater.net.connection import Connection
-from headwater.net.control import REQUESTS, Answer
-from headwater.net.frames import Frame, Kind, Stream
-from headwater.net.hello import Goodbye, Hello, decode_hello
+from headwater.net.control.control import REQUESTS, Answer
 from headwater.net.refusal import Refusal, Refused
+from headwater.net.transport.connection import Connection
+from headwater.net.transport.frames import Frame, Kind, Stream
+from headwater.net.transport.hello import Goodbye, Hello, decode_hello
+from headwater.net.values.codec import Codec
 
 OF_A_KIND_MAX = 3
 """Messages of one kind that are kept, one of each shape: those in which most is said."""

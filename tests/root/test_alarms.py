@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from pane_kit import RootDesk, make_query, make_roster, part, state, whole
 
-from headwater.algebra.alarm import ALARM_CHARACTERS_MAX, NO_SITE, Alarm, AlarmKind
-from headwater.algebra.site_state import FOREVER
-from headwater.root.alarm_book import ALARM_KEPT_S, AlarmBook
+from headwater.algebra.words.alarm import ALARM_CHARACTERS_MAX, NO_SITE, Alarm, AlarmKind
+from headwater.algebra.words.site_state import FOREVER
+from headwater.root.carriers.alarm_book import ALARM_KEPT_S, AlarmBook
 from headwater.root.config import RootConfig
-from headwater.root.envelope import ALARMS_LISTED_MAX
 from headwater.root.outputs import KeepAlarm, KeepState
 from headwater.root.root import Root
+from headwater.root.said.envelope import ALARMS_LISTED_MAX
 
 A, B = 100, 200
 QUERY = make_query()

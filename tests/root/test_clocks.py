@@ -7,7 +7,7 @@ import pytest
 from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, whole
 
 from headwater.algebra.incarnation import INCARNATION_MAX
-from headwater.algebra.site_state import FOREVER, PaneState
+from headwater.algebra.words.site_state import FOREVER, PaneState
 from headwater.plan.query import TimeKind
 from headwater.root.config import RootConfig
 from headwater.root.outputs import Outdated

@@ -21,13 +21,13 @@ from pane_kit import (
     state,
 )
 
-from headwater.algebra.alarm import AlarmKind
-from headwater.algebra.close_digest import BlockDigest, Closes, digest_of
 from headwater.algebra.coverage import Coverage, SitePart
-from headwater.algebra.site_state import PaneState
 from headwater.algebra.summary import Lane, Summary
-from headwater.edge.close_words import CloseWords
+from headwater.algebra.words.alarm import AlarmKind
+from headwater.algebra.words.close_digest import BlockDigest, Closes, digest_of
+from headwater.algebra.words.site_state import PaneState
 from headwater.edge.config import EdgeConfig
+from headwater.edge.words.close_words import CloseWords
 from headwater.root import outputs as root_out
 from headwater.root.config import RootConfig
 

@@ -32,9 +32,9 @@ from pane_kit import (
     make_roster,
 )
 
-from headwater.algebra.acknowledgement import Acknowledgement
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Lane, Summary, merge_summaries
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import SiteState
 from headwater.edge.config import EdgeConfig
 from headwater.root.config import RootConfig
 from headwater.root.root import Root

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pane_kit import RootDesk, make_query, make_roster, state, whole
 
-from headwater.algebra.acknowledgement import Acknowledgement
+from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.root.config import RootConfig
 
 QUERY = make_query(deadline_s=1e6)

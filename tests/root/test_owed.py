@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pane_kit import make_query, state
 
-from headwater.algebra.site_state import Declined, Reason
+from headwater.algebra.words.site_state import Declined, Reason
 from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.site_table import SiteView
 

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from pane_kit import RootDesk, RootDisk, make_query, make_roster, part, state, whole
 
-from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import (
+from headwater.algebra.sets import bitset
+from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import (
     FOREVER,
     Declined,
     PaneState,
@@ -18,11 +19,10 @@ from headwater.algebra.site_state import (
     Tally,
     Unread,
 )
-from headwater.algebra.summary import Lane, Summary
 from headwater.root.config import RootConfig
-from headwater.root.envelope import MissingSite, Trigger
 from headwater.root.outputs import Acknowledge, Answer, Keep, KeepState, Trim
-from headwater.root.view import explain
+from headwater.root.said.envelope import MissingSite, Trigger
+from headwater.root.said.view import explain
 
 A, B, C = 100, 200, 300
 """Incarnations of sites 0, 1 and 2."""
@@ -500,7 +500,7 @@ def test_what_never_comes_is_not_waited_for_and_is_named(fields, reason):
 
 
 def test_of_many_sites_that_refuse_some_are_told_in_their_own_words(monkeypatch):
-    monkeypatch.setattr("headwater.root.assess.REFUSALS_TOLD_MAX", 1)
+    monkeypatch.setattr("headwater.root.said.assess.REFUSALS_TOLD_MAX", 1)
     root = desk()
     refused = (Declined(-FOREVER, FOREVER, Reason.REFUSED),)
     for ordinal, incarnation in ((0, A), (1, B)):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pane_kit import Published, RootDesk, SiteDesk, make_query, make_roster
 
-from headwater.algebra import bitset
-from headwater.algebra.acknowledgement import Acknowledgement
-from headwater.algebra.site_state import FOREVER, SiteState
+from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import FOREVER, SiteState
 
 
 class Story:

@@ -13,11 +13,11 @@ from schedules.run import Outcome, run_schedule
 from schedules.stand_ins import StandInRoot, StandInRunner
 
 from headwater.agent.effects import EffectRunner
-from headwater.agent.feeder import Feeder
+from headwater.agent.input.feeder import Feeder
 from headwater.errors import StoreError
-from headwater.store.results import ResultsWriter
+from headwater.store.cube.source_state import SourceState
+from headwater.store.results.results import ResultsWriter
 from headwater.store.segments import SegmentStore
-from headwater.store.source_state import SourceState
 
 SEEDS = range(1, 25)
 

@@ -22,10 +22,10 @@ from schedules.stand_ins import StandInRunner
 from schedules.story import Story
 
 from headwater.agent.config import SourcesConfig
-from headwater.agent.feeder import Feeder
-from headwater.edge.batch_times import BatchLimits
-from headwater.spark import source_stream
-from headwater.spark.batch import SiteBatch, SiteOutcome
+from headwater.agent.input.feeder import Feeder
+from headwater.edge.batches.batch_times import BatchLimits
+from headwater.spark.site import source_stream
+from headwater.spark.site.batch import SiteBatch, SiteOutcome
 
 WRITE_EVERY_S = 0.2
 LENGTH_S = 60.0
@@ -104,7 +104,7 @@ def test_a_batch_a_poll_answers_no_sooner(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_heavy_load_is_read_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or a close would find all of its pane to be read."""
-    monkeypatch.setattr("headwater.edge.reading_pace.USUAL_S_PER_MB", 1_000.0)
+    monkeypatch.setattr("headwater.edge.batches.reading_pace.USUAL_S_PER_MB", 1_000.0)
     found = run(monkeypatch)
     assert found.batch_count > 3 * LENGTH_S / PANE_S
     assert not found.violations

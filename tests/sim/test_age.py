@@ -7,21 +7,21 @@ import msgspec
 import pytest
 
 from headwater.algebra.panes import MICROS
-from headwater.edge.closing import SourceClock
-from headwater.edge.root_time import RootTime
+from headwater.edge.closing.closing import SourceClock
+from headwater.edge.closing.root_time import RootTime
 from headwater.plan.query import TimeKind
-from headwater.sim.event_queue import Clock, EventQueue
-from headwater.sim.faults import Fault, Kind
-from headwater.sim.findings import Findings, find
-from headwater.sim.log import Log, Workload
+from headwater.sim.faults.faults import Fault, Kind
+from headwater.sim.measure.findings import Findings, find
 from headwater.sim.outcome import Outcome, Violation
-from headwater.sim.placements import Placements
+from headwater.sim.records.placements import Placements
 from headwater.sim.scenario import START_S, Scenario, draw_scenario
 from headwater.sim.simulation import run_simulation
 from headwater.sim.simulation_file import parse_simulation
-from headwater.sim.spark import SiteSpark
 from headwater.sim.sweep import with_faults
-from headwater.sim.world import World
+from headwater.sim.world.event_queue import Clock, EventQueue
+from headwater.sim.world.log import Log, Workload
+from headwater.sim.world.spark import SiteSpark
+from headwater.sim.world.world import World
 
 Patch = pytest.MonkeyPatch
 SEEDS_MAX = 12

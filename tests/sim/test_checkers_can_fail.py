@@ -6,23 +6,24 @@ seeds, and by the checker of a rule that it breaks.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import msgspec
 import pytest
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.budget import Budget
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import FOREVER
 from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge import query_edge
-from headwater.edge.closing import SourceClock
+from headwater.edge.closing.closing import SourceClock
 from headwater.edge.edge import Edge
-from headwater.edge.pane_book import PaneBook
-from headwater.edge.sending import Sending
-from headwater.overlay.ack_relay import AckRelay
-from headwater.overlay.command_log import CommandLog
-from headwater.overlay.time_space_list import TimeSpaceList
+from headwater.edge.outbox.pane_book import PaneBook
+from headwater.edge.outbox.sending import Sending
+from headwater.overlay.carry.ack_relay import AckRelay
+from headwater.overlay.carry.time_space_list import TimeSpaceList
+from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Count
 from headwater.plan.query import Query, QueryId
@@ -30,18 +31,20 @@ from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.root import Root
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
-from headwater.sim.disk import CubeDisk, LedgerDisk
-from headwater.sim.faults import Fault, Kind
-from headwater.sim.keys import SimulatedSignatures
+from headwater.sim.faults.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
+from headwater.sim.records.state_book import StateBook
 from headwater.sim.scenario import Scenario, draw_scenario
-from headwater.sim.state_book import StateBook
 from headwater.sim.sweep import with_faults
 from headwater.sim.tuning import Pace
-from headwater.sim.world import World
+from headwater.sim.world.disk import CubeDisk, LedgerDisk
+from headwater.sim.world.keys import SimulatedSignatures
+from headwater.sim.world.world import World
 
 SEEDS_MAX = 25
 """Within so many seeds a mutant must be found; most are found by the first three."""
+PART = 5
+"""Seeds of one test where all must be good, so that a slow machine meets no time limit."""
 SLOWED_TIMES = 600.0
 """As long as elsewhere: more than half a second for each message."""
 Patch = pytest.MonkeyPatch
@@ -361,8 +364,9 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
 ]
 
 
-def test_a_member_that_lies_is_no_trouble() -> None:
-    assert next(failures(lied_to()), None) is None
+@pytest.mark.parametrize("first", range(0, SEEDS_MAX, PART))
+def test_a_member_that_lies_is_no_trouble(first: int) -> None:
+    assert next(failures(islice(lied_to(), first, first + PART)), None) is None
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from headwater.plan.query import TimeKind
-from headwater.sim.faults import Fault, Kind
+from headwater.sim.faults.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import Scenario, draw_scenario
 from headwater.sim.sweep import with_faults
-from headwater.sim.world import World
+from headwater.sim.world.world import World
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
 

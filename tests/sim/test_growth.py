@@ -13,11 +13,11 @@ import pytest
 
 from headwater.node import effects as do
 from headwater.overlay.messages import Heartbeat
-from headwater.sim.gauge import Gauge
+from headwater.sim.measure.gauge import Gauge
 from headwater.sim.simulation import make_scenario
 from headwater.sim.simulation_file import parse_simulation
-from headwater.sim.site import SimulatedSite
-from headwater.sim.world import World
+from headwater.sim.world.site import SimulatedSite
+from headwater.sim.world.world import World
 
 TIMES = 4
 LINEAR = 1.25 * TIMES

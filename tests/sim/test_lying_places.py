@@ -12,8 +12,8 @@ from statistics import mean
 
 import pytest
 
-from headwater.algebra import bitset
 from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Merger
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.messages import CoordinatesMessage, Placed
@@ -23,8 +23,8 @@ from headwater.placement.tree_latency import latency_to_root_s
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim import latencies
 from headwater.sim.simulation import settle
+from headwater.sim.world import latencies
 
 SITES, BRANCHING, FAR_MS = 80, 8, 300.0
 SEEDS = (1, 2, 3)

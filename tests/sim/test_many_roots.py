@@ -5,10 +5,10 @@ from random import Random
 import msgspec
 import pytest
 
-from headwater.overlay import root_signs
+from headwater.overlay.ways import root_signs
 from headwater.plan.query import QueryId, TimeKind
 from headwater.sim.scenario import START_S, Scenario, draw_query, draw_scenario, in_parts
-from headwater.sim.world import World
+from headwater.sim.world.world import World
 
 SITES = 24
 ROOTS = 18

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from headwater.sim.findings import Findings, find
+from headwater.sim.measure.findings import Findings, find
 from headwater.sim.simulation import run_simulation
 from headwater.sim.simulation_file import parse_simulation
 

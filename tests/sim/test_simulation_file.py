@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from headwater.errors import ConfigurationError
-from headwater.sim.clock_offsets import draw_offsets
-from headwater.sim.faults import Kind
+from headwater.sim.faults.faults import Kind
 from headwater.sim.simulation import make_scenario
 from headwater.sim.simulation_file import parse_simulation, read_simulation
+from headwater.sim.world.clock_offsets import draw_offsets
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "simulate"
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from headwater.store.retention import RetentionConfig
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from follow_kit import Follow
 from store_kit import Clock, CubeUser, FaultyDisk
+
+from headwater.store.cube.retention import RetentionConfig
 
 
 @pytest.fixture

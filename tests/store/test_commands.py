@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from store_kit import query_of
 
-from headwater.algebra.proof import Proof
+from headwater.algebra.words.proof import Proof
 from headwater.overlay.outputs import CommandAccepted, CountsLearned
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.tree import Tree

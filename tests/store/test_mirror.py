@@ -34,7 +34,7 @@ def seen_by_another(mirror: Mirror[list[int]]) -> list[int]:
     found: list[list[int]] = []
     thread = threading.Thread(target=lambda: found.append(mirror.value))
     thread.start()
-    thread.join(10)
+    thread.join(120)
     return found[0]
 
 
@@ -100,7 +100,7 @@ def test_what_follows_a_commit_is_done_before_anybody_else_has_the_lock(
     with manifest.transaction():
         other.start()
         manifest.after_commit(lambda: order.append("after"))
-    other.join(10)
+    other.join(120)
     assert order == ["after", "another"]
 
 

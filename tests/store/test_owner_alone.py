@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.agent.query_book import QueryBook
-from headwater.store.cube import Cube
+from headwater.store.cube.cube import Cube
 from headwater.store.disk import Disk
 from headwater.store.owner_alone import ReadableDisk, Readers, make_own, owner_alone
 

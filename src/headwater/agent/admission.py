@@ -14,14 +14,14 @@ from functools import lru_cache
 import msgspec
 
 from headwater.agent.config import PolicyConfig, SourcesConfig
-from headwater.agent.rights import Asked, Right, Rights
-from headwater.agent.site_sources import SiteSources
+from headwater.agent.control.rights import Asked, Right, Rights
+from headwater.agent.input.site_sources import SiteSources
 from headwater.errors import HeadwaterError
-from headwater.frontend.admit import Policy, check_query
-from headwater.frontend.declared_source import DeclaredSource
-from headwater.net.identity import Identity, Role
+from headwater.net.identity.identity import Identity, Role
 from headwater.plan.duty import Admit, Duty
 from headwater.plan.query import Query, Source
+from headwater.sql.admit.admit import Policy, check_query
+from headwater.sql.admit.declared_source import DeclaredSource
 
 CHECKED_MAX = 256
 """Queries whose check is remembered."""

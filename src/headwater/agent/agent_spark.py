@@ -15,15 +15,14 @@ from pathlib import Path
 import msgspec
 import structlog
 
+from headwater.agent.care.death_book import Death, DeathBook
 from headwater.agent.config import AgentConfig
-from headwater.agent.death_book import Death, DeathBook
 from headwater.errors import ConfigurationError
 from headwater.node.effects import Notice
 from headwater.plan.over_limit import OVER_LIMIT
-from headwater.spark.cluster import is_cluster
-from headwater.spark.handover import HandoverPlace
-from headwater.spark.jvm import JvmIdentity, end_jvm
-from headwater.spark.keeper import (
+from headwater.spark.cluster.cluster import is_cluster
+from headwater.spark.jvm.jvm import JvmIdentity, end_jvm
+from headwater.spark.jvm.keeper import (
     BATCH,
     ROOT_PART,
     JvmDied,
@@ -34,9 +33,10 @@ from headwater.spark.keeper import (
     SparkKeeper,
     SparkStatus,
 )
-from headwater.spark.root_part import RootSpark
-from headwater.spark.session import RunningSpark, SparkConfig, start_session
-from headwater.spark.site_host import SiteHost
+from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.rows.handover import HandoverPlace
+from headwater.spark.site.site_host import SiteHost
 
 log = structlog.get_logger()
 

@@ -13,17 +13,23 @@ from typing import TypeVar
 
 import msgspec
 
-from headwater.agent.declarations import SourceDeclaration, read_declarations
-from headwater.agent.rights import OperatorRights
-from headwater.edge.batch_times import BatchLimits
+from headwater.agent.control.rights import OperatorRights
+from headwater.agent.input.declarations import SourceDeclaration, read_declarations
+from headwater.edge.batches.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
-from headwater.net.toml_hint import hint
+from headwater.net.identity.toml_hint import hint
 from headwater.overlay.config import OverlayConfig
 from headwater.root.config import RootConfig
 from headwater.store.owner_alone import Readers
 
 T = TypeVar("T", bound=msgspec.Struct)
+PORT_MAX = 65_535
+
+
+def _check_port(name: str, port: int) -> None:
+    if not 0 <= port <= PORT_MAX:
+        raise ValueError(f"{name}: wanted a port from 0 to {PORT_MAX}, got {port}")
 
 
 class ListenConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,6 +37,9 @@ class ListenConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The address to listen on; 0.0.0.0 for all."""
     port: int = 0
     """The port that the roster names for this site."""
+
+    def __post_init__(self) -> None:
+        _check_port("listen.port", self.port)
 
 
 class TlsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,6 +178,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.replan_every_s <= 0:
             raise ConfigurationError(f"wanted replan_every_s > 0, got {self.replan_every_s}")
+        if self.metrics_port is not None:
+            _check_port("metrics_port", self.metrics_port)
 
     @classmethod
     def load(cls, path: Path) -> AgentConfig:

@@ -17,14 +17,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
-from headwater.algebra.alarm import AlarmKind
-from headwater.algebra.remark import RemarkKind
+from headwater.algebra.words.alarm import AlarmKind
+from headwater.algebra.words.remark import RemarkKind
 from headwater.net.network import NetworkStats
 from headwater.overlay.lie_book import LieKind
-from headwater.overlay.neighbours import BEAT_BYTES
-from headwater.root.explain import RootProgress
-from headwater.spark.jvm_end import Cause
-from headwater.spark.keeper import SparkStatus
+from headwater.overlay.links.neighbours import BEAT_BYTES
+from headwater.root.said.explain import RootProgress
+from headwater.spark.jvm.jvm_end import Cause
+from headwater.spark.jvm.keeper import SparkStatus
 
 SNAPSHOT_S_MAX = 5.0
 """How long a busy loop is waited for; Prometheus gives up after ten seconds by default."""

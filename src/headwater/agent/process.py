@@ -25,30 +25,30 @@ import structlog
 from headwater.agent.admission import admit_with
 from headwater.agent.agent_spark import JVM as JVM
 from headwater.agent.agent_spark import AgentSpark, end_left_behind
-from headwater.agent.audit import AuditLog
-from headwater.agent.certificate_watch import CertificateWatch
+from headwater.agent.care.certificate_watch import CertificateWatch
 from headwater.agent.clock import SiteClock
 from headwater.agent.config import AgentConfig
-from headwater.agent.control import ControlDesk
-from headwater.agent.front_desk import FrontDesk
+from headwater.agent.control.audit import AuditLog
+from headwater.agent.control.control import ControlDesk
+from headwater.agent.control.front_desk import FrontDesk
+from headwater.agent.control.rights import Rights
 from headwater.agent.metrics import serve_metrics
 from headwater.agent.replanning import keep_planned
-from headwater.agent.rights import Rights
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import RESULTS, SiteStores
 from headwater.errors import ConfigurationError
-from headwater.net.certs import CertFiles
-from headwater.net.codec import Codec
-from headwater.net.identity import Role
-from headwater.net.signed_roster import RosterTrust, SignedRoster, load_signed_roster
-from headwater.net.tls import Credentials
-from headwater.net.tls_network import TlsNetwork
+from headwater.net.identity.certs import CertFiles
+from headwater.net.identity.identity import Role
+from headwater.net.identity.signed_roster import RosterTrust, SignedRoster, load_signed_roster
+from headwater.net.identity.tls import Credentials
+from headwater.net.transport.tls_network import TlsNetwork
+from headwater.net.values.codec import Codec
 from headwater.node.effects import Notice
 from headwater.plan.roster import Site
 from headwater.shown_text import escaped_json
+from headwater.store.cube.retention import RetentionConfig
 from headwater.store.owner_alone import UMASK, make_own
-from headwater.store.retention import RetentionConfig
 
 log = structlog.get_logger()
 

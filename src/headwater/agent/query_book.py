@@ -11,8 +11,8 @@ import contextlib
 
 import pyarrow as pa
 
-from headwater.algebra.arrow_rows import ArrowMerger
-from headwater.algebra.types import summary_schema
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.types import summary_schema
 from headwater.errors import StoreError
 from headwater.plan.query import Query
 

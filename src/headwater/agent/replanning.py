@@ -11,7 +11,7 @@ import asyncio
 import msgspec
 import structlog
 
-from headwater.agent.install import plan_here, usable_coordinates
+from headwater.agent.control.install import plan_here, usable_coordinates
 from headwater.agent.runtime import SiteRuntime
 from headwater.placement.tree_latency import is_much_better
 from headwater.plan.command import Install

@@ -26,16 +26,16 @@ from typing import Any
 import structlog
 
 from headwater.agent.agent_spark import AgentSpark
-from headwater.agent.answer_runner import AnswerRunner, LeftOuts
+from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.effects import EffectRunner
-from headwater.agent.feeder import Feeder
+from headwater.agent.input.feeder import Feeder
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.threads import SiteThreads, done_by
-from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import Unread
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import Unread
 from headwater.edge.report import BatchReport
-from headwater.edge.site_word import ALWAYS_S
+from headwater.edge.words.site_word import ALWAYS_S
 from headwater.errors import (
     ConfigurationError,
     HeadwaterError,
@@ -54,8 +54,8 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 from headwater.root.outputs import RootKept
-from headwater.spark.root_part import RootSpark
-from headwater.spark.site_host import SiteHost
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.site.site_host import SiteHost
 
 log = structlog.get_logger()
 

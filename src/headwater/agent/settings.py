@@ -6,7 +6,7 @@ import msgspec
 
 from headwater.agent.config import AgentConfig, SourcesConfig
 from headwater.node.config import NodeConfig
-from headwater.store.retention import RetentionConfig
+from headwater.store.cube.retention import RetentionConfig
 
 TICK_S_MAX = 0.5
 """The longest pause between two ticks of a node, whatever it says."""

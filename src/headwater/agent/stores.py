@@ -17,13 +17,13 @@ from pathlib import Path
 
 from headwater.agent.query_book import QueryBook
 from headwater.store.commands import CommandStore
-from headwater.store.cube import Cube
+from headwater.store.cube.cube import Cube
+from headwater.store.cube.retention import RetentionConfig
 from headwater.store.disk import Disk
+from headwater.store.input.spool import SPOOL_BYTES_MAX
+from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.owner_alone import ReadableDisk, Readers
-from headwater.store.retention import RetentionConfig
-from headwater.store.root_ledger import RootLedger
 from headwater.store.segments import CACHE_BYTES_MAX
-from headwater.store.spool import SPOOL_BYTES_MAX
 
 RESULTS = "results"
 

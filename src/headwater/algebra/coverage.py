@@ -30,8 +30,8 @@ from functools import lru_cache
 
 import msgspec
 
-from headwater.algebra import bitset, ranges
-from headwater.algebra.ranges import Ranges
+from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.sets.ranges import Ranges
 from headwater.errors import OverlapError
 
 TAGS_KEPT = 1 << 14

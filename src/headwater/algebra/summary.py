@@ -21,7 +21,7 @@ import msgspec
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.route import START, Route
-from headwater.algebra.update_proof import UpdateProof
+from headwater.algebra.words.update_proof import UpdateProof
 
 Rows = Any
 """What a ``Merger`` merges; never looked into by a machine."""

@@ -1,0 +1,4 @@
+"""The ``headwater`` command: what people type, and what they see.
+
+Open ``main`` first. ``commands`` has a file for each group of commands, ``show`` what they print.
+"""

@@ -48,7 +48,7 @@ def _named(given: Path | None) -> Path | None:
 
 def unreachable(given: Path | None, error: Unreachable) -> HeadwaterError:
     """What to say where no agent answers: most often none of the federation runs."""
-    from headwater.agent.local_processes import CONFIGURATION, running
+    from headwater.local.local_processes import CONFIGURATION, running
 
     named = _named(given)
     directory = named or federation(given)
@@ -67,7 +67,7 @@ def unreachable(given: Path | None, error: Unreachable) -> HeadwaterError:
 
 def _running() -> str:
     """Those that were brought up here and run, in a sentence."""
-    from headwater.agent.local_processes import running
+    from headwater.local.local_processes import running
 
     found = [one for one in _remembered() if _is_federation(one) and running(one).pids]
     if not found:

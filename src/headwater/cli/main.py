@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from headwater import __version__
-from headwater.cli import (
+from headwater.cli.commands import (
     agent_commands,
     care_commands,
     demo_command,
@@ -24,7 +24,7 @@ from headwater.cli import (
     run_command,
     simulate,
 )
-from headwater.cli import try_command as trying
+from headwater.cli.commands import try_command as trying
 from headwater.errors import HeadwaterError
 from headwater.shown_text import shown
 

@@ -15,15 +15,15 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from headwater.agent.control_api import Elsewhere
-from headwater.agent.operator_client import Ask
+from headwater.agent.control.control_api import Elsewhere
+from headwater.agent.control.operator_client import Ask
 from headwater.cli import current
 from headwater.errors import ConfigurationError, HeadwaterError, Unreachable
-from headwater.net.certs import CertFiles, identity_in
-from headwater.net.control_client import ControlClient
-from headwater.net.identity import Role
-from headwater.net.signed_roster import RosterTrust, load_signed_roster
-from headwater.net.signing import OperatorSignature
+from headwater.net.control.control_client import ControlClient
+from headwater.net.identity.certs import CertFiles, identity_in
+from headwater.net.identity.identity import Role
+from headwater.net.identity.signed_roster import RosterTrust, load_signed_roster
+from headwater.net.identity.signing import OperatorSignature
 
 REDIRECTS_MAX = 2
 """An agent may send us on; agents that send us in circles are wrong about something."""

@@ -12,22 +12,22 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.budget import SLACK, Budget
-from headwater.algebra.ranges import Ranges
-from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import Reason, SiteState, Tally, Unread
-from headwater.edge.closing import SourceClock
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import Reason, SiteState, Tally, Unread
+from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
+from headwater.edge.outbox.read_ack import CarriersOf, read_ack
+from headwater.edge.outbox.sending import Room, Sending, join_states, sends_of
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
 from headwater.edge.query_edge import QueryEdge
-from headwater.edge.read_ack import CarriersOf, read_ack
 from headwater.edge.record import RUNNING, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
-from headwater.edge.sending import Room, Sending, join_states, sends_of
-from headwater.edge.site_word import ALWAYS_S, NEVER_S
 from headwater.edge.take_report import suspend, take_report
+from headwater.edge.words.site_word import ALWAYS_S, NEVER_S
 from headwater.plan.query import Query
 
 SEND_EVERY_S = 0.2

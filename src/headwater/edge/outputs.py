@@ -10,9 +10,9 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.ranges import Ranges
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Lane
+from headwater.algebra.words.site_state import SiteState
 from headwater.edge.record import EdgeRecord
 
 

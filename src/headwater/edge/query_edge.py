@@ -13,22 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from headwater.algebra.close_digest import Close
-from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.panes import MICROS
-from headwater.algebra.ranges import Range
-from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.sets.ranges import Range
 from headwater.algebra.summary import Lane
-from headwater.edge.begin import first_pane_of, missed, pane_from
-from headwater.edge.belief import Belief
-from headwater.edge.close_words import CloseWords
-from headwater.edge.closing import SourceClock, closable_through, sealable_through
+from headwater.algebra.words.close_digest import Close
+from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.edge.closing.begin import first_pane_of, missed, pane_from
+from headwater.edge.closing.belief import Belief
+from headwater.edge.closing.closing import SourceClock, closable_through, sealable_through
+from headwater.edge.closing.root_time import RootTime
 from headwater.edge.config import EdgeConfig
+from headwater.edge.outbox.pane_book import EMPTY_CLOSE, PaneBook
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
-from headwater.edge.pane_book import EMPTY_CLOSE, PaneBook
 from headwater.edge.record import REFUSED, RUNNING, SUSPENDED, EdgeRecord
-from headwater.edge.root_time import RootTime
-from headwater.edge.site_word import ALWAYS_S, NEVER_S, SiteWord
+from headwater.edge.words.close_words import CloseWords
+from headwater.edge.words.site_word import ALWAYS_S, NEVER_S, SiteWord
 from headwater.plan.query import Query, TimeKind
 
 CLOCK_NEWS_S = 1.0

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra.alarm import Alarm
-from headwater.algebra.ranges import Ranges
-from headwater.algebra.site_state import FOREVER, Declined, Tally
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.site_state import FOREVER, Declined, Tally
 from headwater.edge.report import QueryBatch
 
 RUNNING = "running"

@@ -7,11 +7,11 @@ A failed batch whose decline it had no time to write is declined now.
 
 from __future__ import annotations
 
-from headwater.algebra.interval_set import IntervalSet
+from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.record import PaneKept, QueryKept
-from headwater.edge.site_word import NEVER_S
 from headwater.edge.take_report import take_batch
+from headwater.edge.words.site_word import NEVER_S
 
 
 def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:

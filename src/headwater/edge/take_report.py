@@ -12,8 +12,8 @@ pane when it is cut (``CutDone.is_whole``); panes that are closed have what was 
 from __future__ import annotations
 
 from headwater.algebra.panes import MICROS
-from headwater.algebra.ranges import Range
-from headwater.algebra.site_state import FOREVER, Reason, Tally
+from headwater.algebra.sets.ranges import Range
+from headwater.algebra.words.site_state import FOREVER, Reason, Tally
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.record import RUNNING, SUSPENDED
 from headwater.edge.report import BatchReport, QueryBatch

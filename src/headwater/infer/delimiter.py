@@ -1,8 +1,8 @@
 r"""Which sign stands between the values of lines, and how many values a line has.
 
 A sign is believed where it cuts (nearly) every line into the same number of values, more than one.
-Of several that do, the one that cuts into more wins; a comma that also occurs within values, as in
-``1,5;2,5``, cuts unevenly or is beaten by that.
+Of several that do, the one that cuts into more wins; but a comma that only stands between digits,
+as in ``1,5;2,5``, is a decimal comma where a semicolon or a tab cuts as well.
 
 >>> found = find_delimiter(["a;1,5;x", "b;2,5;y"])
 >>> found.sign, found.width, found.share
@@ -12,6 +12,7 @@ Of several that do, the one that cuts into more wins; a comma that also occurs w
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -22,6 +23,9 @@ SIGNS = (",", "\t", ";", "|", "\x01", "~", "^")
 SHARE_MIN = 0.8
 """Of all lines that must have the usual number of values."""
 QUOTE = '"'
+BESIDE_DECIMAL_COMMAS = (";", "\t")
+"""Between values where numbers are written with commas."""
+_OTHER_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
 
 
 class Delimiter(msgspec.Struct, frozen=True):
@@ -39,6 +43,9 @@ class Delimiter(msgspec.Struct, frozen=True):
 def find_delimiter(lines: Sequence[str]) -> Delimiter | None:
     """None where no sign cuts the lines evenly."""
     found = [one for sign in SIGNS if (one := _tried(lines, sign)) is not None]
+    has_other = any(one.sign in BESIDE_DECIMAL_COMMAS for one in found)
+    if has_other and not any(_OTHER_COMMA.search(line) for line in lines):
+        found = [one for one in found if one.sign != ","]
     return max(found, key=_rank, default=None)
 
 

@@ -35,9 +35,9 @@ TELLING = (
 _IDENTITY = re.compile(r"(^|_)(id|uuid|guid|hash|key|token|session)$", re.IGNORECASE)
 
 
-def write_question(guess: SourceGuess, *, source: str, record_count: int) -> str:
+def write_question(guess: SourceGuess, *, source: str) -> str:
     """CREATE STREAM over the source, without a semicolon."""
-    key = find_key(guess, record_count=record_count)
+    key = find_key(guess)
     time = guess.time.columns[0] if len(guess.time.columns) == 1 else COMPUTED_TIME
     window = f"window({quoted_name(time)}, '{find_window(guess)}')"
     if key is None:
@@ -53,9 +53,9 @@ def write_question(guess: SourceGuess, *, source: str, record_count: int) -> str
     )
 
 
-def find_key(guess: SourceGuess, *, record_count: int) -> ColumnGuess | None:
+def find_key(guess: SourceGuess) -> ColumnGuess | None:
     """None where each column is a constant, an id or a measure."""
-    most = max(2, min(DISTINCT_MAX, int(record_count * SHARE_MAX)))
+    most = max(2, min(DISTINCT_MAX, int(guess.records * SHARE_MAX)))
     found = [
         column
         for column in guess.columns

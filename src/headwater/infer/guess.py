@@ -39,6 +39,8 @@ class SourceGuess(msgspec.Struct, frozen=True):
     options: tuple[tuple[str, str], ...] = ()
     doubts: tuple[str, ...] = ()
     """In words, each a sentence that stands for itself."""
+    records: int = 0
+    """Of the sample, as far as they could be told apart."""
 
 
 class NoGuess(msgspec.Struct, frozen=True):

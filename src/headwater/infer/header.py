@@ -17,17 +17,18 @@ _NAME = re.compile(r"[^\W\d][\w .@#%$()/:\-\[\]]{0,99}|@\w[\w.-]*", re.UNICODE)
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """``rows``: of each record of one file its values. Empty where there is no header."""
+    """``rows``: of each record of one file its values. Empty where there is no header. One that
+    stands again further down, as in files put together, says nothing of what stands below."""
     if not rows:
         return ()
     first = tuple(value.strip() for value in rows[0])
     if not _are_names(first):
         return ()
-    below = rows[1:]
+    below = [row for row in rows[1:] if tuple(value.strip() for value in row) != first]
     is_other = any(
         _differs([row[at] for row in below if at < len(row)]) for at in range(len(first))
     )
-    return first if is_other or not below else ()
+    return first if is_other or len(rows) == 1 else ()
 
 
 def _are_names(values: Sequence[str]) -> bool:

@@ -7,7 +7,6 @@ a line is the last resort.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log
@@ -22,6 +21,8 @@ from headwater.infer.json_columns import (
     COLUMNS_MAX,
     are_objects,
     column_name,
+    elements_of,
+    is_array,
     members_of,
     path_text,
 )
@@ -46,6 +47,8 @@ _ANY_TIME = (
 """Looked for anywhere in a line that is nothing else."""
 SHARE_MIN = 0.9
 COMMENT = "#"
+IN_UTC = ("w3c", "cloudfront")
+"""Formats whose times are in UTC by their definition."""
 
 
 def infer_source(samples: tuple[Sample, ...]) -> Guessed:
@@ -67,13 +70,45 @@ def infer_source(samples: tuple[Sample, ...]) -> Guessed:
 
 
 def _json(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
+    if is_array(lines[0]):
+        return _json_array(samples)
     if not are_objects(lines):
-        if re.match(r"\[\s*(\{|$)", lines[0].lstrip()):
-            return NoGuess("it is a JSON array over several lines; wanted one object in each line")
         return None
+    return _json_objects(lines, "lines", {})
+
+
+def _json_array(samples: Sequence[Sample]) -> Guessed | None:
+    """Files that are one array each."""
+    others = [sample.path for sample in samples if sample.lines and not is_array(sample.lines[0])]
+    found = [element for sample in samples for element in elements_of("\n".join(sample.lines))]
+    if not found:
+        return None
+    for sample in samples:
+        if len(sample.lines) > 1 and all(map(_is_whole_array, sample.lines[:2])):
+            return NoGuess(
+                f"{sample.path} has a JSON array in each line; wanted one object in each line, or "
+                "one array in a file"
+            )
+    if not are_objects(found):
+        return NoGuess(
+            "a JSON array, and most of what is in it are no objects; the first is "
+            f"{found[0][:80]!r}"
+        )
+    guess = _json_objects(found, "elements", {"array": "true"})
+    if not others or isinstance(guess, NoGuess):
+        return guess
+    doubt = f"{len(others)} of {len(samples)} files are no JSON array; the first is {others[0]}"
+    return msgspec.structs.replace(guess, doubts=(doubt, *guess.doubts))
+
+
+def _is_whole_array(line: str) -> bool:
+    return is_array(line) and line.rstrip().endswith("]")
+
+
+def _json_objects(lines: Sequence[str], what: str, options: Mapping[str, str]) -> Guessed:
     members, broken = members_of(lines)
     kept = dict(list(members.items())[:COLUMNS_MAX])
-    doubts = [f"{broken} of {len(lines)} lines are no JSON objects"] if broken else []
+    doubts = [f"{broken} of {len(lines)} {what} are no JSON objects"] if broken else []
     if len(members) > len(kept):
         doubts.append(
             f"{len(members) - len(kept)} members beyond the first {COLUMNS_MAX} are left out"
@@ -88,7 +123,9 @@ def _json(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     }
     types = dict(zip(paths, map(_json_type, kept.values()), strict=True))
     count = len(lines) - broken
-    return _built("json", texts, doubts=doubts, types=types, paths=paths, record_count=count)
+    return built(
+        "json", texts, options=options, doubts=doubts, types=types, paths=paths, record_count=count
+    )
 
 
 def _text(value: Any) -> str:
@@ -122,7 +159,7 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
         doubts.append("not all files have the same #Fields; the first one's are taken")
     format_ = "cloudfront" if "x-edge-location" in names else "w3c"
     options = {"delimiter": sign} if sign == "\t" and format_ == "w3c" else {}
-    return _built(format_, columns, options=options, doubts=doubts, record_count=len(rows))
+    return built(format_, columns, options=options, doubts=doubts, record_count=len(rows))
 
 
 def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -148,7 +185,7 @@ def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     year = max(sample.year for sample in samples)
     doubt = f"these times say no year and no zone: taken as {year}, in UTC"
     options = (("year", str(year)),)
-    return SourceGuess("syslog", columns, TimeGuess(("ts",)), options, (doubt,))
+    return SourceGuess("syslog", columns, TimeGuess(("ts",)), options, (doubt,), len(lines))
 
 
 def _logfmt(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -158,7 +195,7 @@ def _logfmt(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     for line in lines:
         for name, value in pairs_of(line).items():
             columns.setdefault(name, []).append(value)
-    return _built("logfmt", columns, record_count=len(lines))
+    return built("logfmt", columns, record_count=len(lines))
 
 
 def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -194,7 +231,7 @@ def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | Non
             f"{odd} of {len(rows)} lines have another number of values than {found.width}"
         )
     format_ = "tsv" if found.sign == "\t" and not found.is_quoted else "csv"
-    return _built(format_, columns, options=options, doubts=doubts, has_nulls=True)
+    return built(format_, columns, options=options, doubts=doubts, has_nulls=True)
 
 
 def _by_name(
@@ -258,14 +295,14 @@ def _patterned(
         name: [value for match in found if (value := match[name])] for name in shape.columns
     }
     options = {"pattern": shape.pattern} if shape.format == "regex" else {}
-    guess = _built(shape.format, columns, options=options, doubts=doubts, record_count=len(found))
+    guess = built(shape.format, columns, options=options, doubts=doubts, record_count=len(found))
     if shape.format == "regex" or isinstance(guess, NoGuess):
         return guess
     known = msgspec.structs.replace(guess.time, pattern="")
     return msgspec.structs.replace(guess, time=known)
 
 
-def _built(
+def built(
     format_: str,
     columns: Mapping[str, Sequence[str]],
     *,
@@ -275,9 +312,11 @@ def _built(
     paths: Mapping[str, str] | None = None,
     has_nulls: bool = False,
     record_count: int = 0,
+    choice: TimeChoice | None = None,
 ) -> Guessed:
     """From values to types and the time. ``types``: those that the format itself tells.
-    ``record_count``: where the columns don't have a value for each record."""
+    ``record_count``: where the columns don't have a value for each record. ``choice``: of the time,
+    where the files themselves say which columns are times."""
     chosen = dict(options or {})
     said = list(doubts)
     null = _null_of(columns, said) if has_nulls else ""
@@ -287,18 +326,22 @@ def _built(
         name: [value for value in values if value not in ("", null)]
         for name, values in columns.items()
     }
-    choice = choose_time(full)
-    if isinstance(choice, str):
-        return NoGuess(choice)
-    said += choice.doubts
+    chosen_time = choice or choose_time(full)
+    if isinstance(chosen_time, str):
+        return NoGuess(chosen_time)
+    said += chosen_time.doubts
+    if chosen_time.zone_doubt and format_ not in IN_UTC:
+        said.append(chosen_time.zone_doubt)
     if has_nulls and not null:
         said += _maybe_nulls(full)
     guesses = []
     for name, values in full.items():
-        type_ = _type_of(name, values, choice, types, said)
+        type_ = _type_of(name, values, chosen_time, types, said)
         share = len(values) / max(1, record_count or len(columns[name]))
         guesses.append(_column(name, type_, values, share, (paths or {}).get(name, "")))
-    return SourceGuess(format_, tuple(guesses), choice.time, tuple(chosen.items()), tuple(said))
+    found = chosen_time.time
+    count = record_count or max(map(len, columns.values()), default=0)
+    return SourceGuess(format_, tuple(guesses), found, tuple(chosen.items()), tuple(said), count)
 
 
 def _null_of(columns: Mapping[str, Sequence[str]], said: list[str]) -> str:

@@ -20,6 +20,9 @@ from typing import Any
 DEPTH_MAX = 4
 """Objects within objects that are taken apart; what lies deeper is taken as text."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_BLANKS = re.compile(r"\s*")
+_COMMA = re.compile(r"\s*,")
+_DECODER = json.JSONDecoder()
 COLUMNS_MAX = 200
 """Of one source; members beyond are said to be left out."""
 
@@ -28,6 +31,33 @@ def are_objects(lines: Sequence[str]) -> bool:
     """Nearly all, by their first and last sign, and the first few by all of it."""
     likely = sum(line.lstrip()[:1] == "{" and line.rstrip()[-1:] == "}" for line in lines)
     return likely >= 0.9 * len(lines) > 0 and any(_object(line) is not None for line in lines[:20])
+
+
+def is_array(first_line: str) -> bool:
+    """Whether a file that begins so may be one array of objects, over however many lines."""
+    return re.match(r"\s*\[\s*([{\]]|$)", first_line) is not None
+
+
+def elements_of(text: str) -> list[str]:
+    """The whole elements at the beginning of an array, each in one line; what follows the first
+    that is cut off, or broken, is left.
+
+    >>> elements_of('[{"a": [1, 2],\\n "b": 1}, {"a": 3}, {"a"')
+    ['{"a": [1, 2],  "b": 1}', '{"a": 3}']
+    """
+    one_line = text.replace("\r", " ").replace("\n", " ")
+    at = one_line.find("[") + 1
+    found: list[str] = []
+    while at:
+        start = _BLANKS.match(one_line, at).end()  # type: ignore[union-attr]
+        try:
+            _, end = _DECODER.raw_decode(one_line, start)
+        except (ValueError, RecursionError):
+            break
+        found.append(one_line[start:end])
+        after = _COMMA.match(one_line, end)
+        at = after.end() if after is not None else 0
+    return found
 
 
 Place = tuple[str, ...]

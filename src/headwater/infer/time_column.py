@@ -20,6 +20,8 @@ from headwater.infer.time_formats import (
     is_time_of_day,
     names_weekday,
 )
+from headwater.plan.sources.time_formats import EPOCHS, SAYS_ZONE
+from headwater.plan.sources.time_patterns import has_zone
 
 NAMES = (
     "@timestamp", "timestamp", "ts", "time", "datetime", "date_time", "event_time", "eventtime",
@@ -28,6 +30,8 @@ NAMES = (
 )  # fmt: skip
 """Names of times, the most telling first."""
 _LIKE_A_TIME = re.compile(r"time|date|(^|_)(ts|at|epoch|stamp|created|when)($|_|\d)", re.IGNORECASE)
+DAY_ALONE = 4
+"""The kind of a day without a time of day, which says of itself that it is in UTC."""
 SHARE_MIN = 0.9
 """Of the values that must be times: a file may have a bad line."""
 
@@ -48,6 +52,8 @@ class TimeChoice(msgspec.Struct, frozen=True):
     others: dict[str, str]
     """Columns that are points in time as well, by name, with their patterns."""
     doubts: tuple[str, ...]
+    zone_doubt: str = ""
+    """Said where the format itself does not say in which zone its times are."""
 
 
 def choose_time(columns: Mapping[str, Sequence[str]]) -> TimeChoice | str:
@@ -68,12 +74,31 @@ def choose_time(columns: Mapping[str, Sequence[str]]) -> TimeChoice | str:
         )
     time = TimeGuess(best.columns, best.pattern, best.signs, best.first_us, best.last_us)
     others = {one.columns[0]: one.pattern for one in rest if one.rank[0] == 0}
-    return TimeChoice(time, others, tuple(doubts))
+    return TimeChoice(time, others, tuple(doubts), _zone_doubt(best, columns))
+
+
+def _zone_doubt(best: Candidate, columns: Mapping[str, Sequence[str]]) -> str:
+    """Empty where the times say their zone."""
+    if _says_zone(best, columns):
+        return ""
+    return (
+        f"`{'` and `'.join(best.columns)}`: these times say no zone and are taken for UTC; where "
+        "they are another's, write zone = 'Europe/Berlin' or the like"
+    )
+
+
+def _says_zone(best: Candidate, columns: Mapping[str, Sequence[str]]) -> bool:
+    """Or needs none, as what counts since 1970."""
+    if best.pattern in EPOCHS or best.rank[0] == DAY_ALONE:
+        return True
+    if best.pattern:
+        return has_zone(best.pattern)
+    return all(re.search(SAYS_ZONE, value) for value in columns[best.columns[-1]] if ":" in value)
 
 
 def _tried(columns: Mapping[str, Sequence[str]], name: str, at: int) -> list[Candidate]:
     values = columns[name]
-    place = (_name_rank(name), at)
+    place = (name_rank(name), at)
     whole = find_format(values, share=SHARE_MIN)
     if whole is not None:
         times = [us for value in values if (us := format_us(value, whole.pattern)) is not None]
@@ -111,7 +136,7 @@ def _with_time_of_day(
             found.append(Candidate((name, other), whole, (2, *place), (" ",), doubt, *_span(times)))
     alone = "a day without a time of day: all records of a day are placed at its midnight, in UTC"
     times = _read(days, pattern, pattern)
-    return [*found, Candidate((name,), pattern, (4, *place), (), alone, *_span(times))]
+    return [*found, Candidate((name,), pattern, (DAY_ALONE, *place), (), alone, *_span(times))]
 
 
 def _read(texts: Sequence[str], *patterns: str) -> list[int]:
@@ -176,7 +201,8 @@ def _span(times: Sequence[int]) -> tuple[int | None, int | None]:
     return (min(times), max(times)) if times else (None, None)
 
 
-def _name_rank(name: str) -> int:
+def name_rank(name: str) -> int:
+    """The smaller, the more it is the name of a time; below ``len(NAMES)`` it is one of those."""
     short = name.lower().rpartition(".")[2]
     if short in NAMES:
         return NAMES.index(short)

@@ -15,8 +15,8 @@ from typing import Protocol
 
 import msgspec
 
-from headwater.net.frames import Stream
-from headwater.net.signing import OperatorSignature
+from headwater.net.identity.signing import OperatorSignature
+from headwater.net.transport.frames import Stream
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 from headwater.overlay.signatures import Signatures

@@ -28,8 +28,8 @@ from headwater.node.effects import (
     Withdrawn,
 )
 from headwater.overlay import outputs as peer_out
+from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
-from headwater.overlay.root_clock import RootClock
 from headwater.overlay.signatures import Signatures
 from headwater.plan.command import Command, Install
 from headwater.plan.duty import Admit, Duty, refusal_of

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from headwater.algebra.remark import Remark
-from headwater.algebra.site_state import Reason, Unread
 from headwater.algebra.summary import Merger, Rows
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import Reason, Unread
 from headwater.edge.edge import Edge
 from headwater.edge.outputs import CutDone
 from headwater.edge.record import QueryKept
@@ -39,10 +39,10 @@ from headwater.plan.duty import Admit
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
-from headwater.root.envelope import NONE_LEFT_OUT, LeftOut
-from headwater.root.explain import Explanation
 from headwater.root.outputs import RootKept
 from headwater.root.root import Root
+from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
+from headwater.root.said.explain import Explanation
 
 
 class Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.edge.edge import EdgeProgress
-from headwater.root.explain import RootProgress
+from headwater.root.said.explain import RootProgress
 
 
 class NodeProgress(msgspec.Struct, frozen=True):

@@ -10,12 +10,12 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.route import START, Route
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
-from headwater.overlay.root_signs import RootSign
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import SiteState
+from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
 
 

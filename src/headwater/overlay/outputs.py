@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.messages import Message
 from headwater.plan.command import Command, Count
 

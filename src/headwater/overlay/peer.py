@@ -19,20 +19,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import Coordinate
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Merger, Summary
-from headwater.overlay.ack_relay import AckRelay
-from headwater.overlay.carrier import Carrier
-from headwater.overlay.clock_proof import ClockBounds
-from headwater.overlay.command_log import commanded
-from headwater.overlay.commands import Commands
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import SiteState
+from headwater.overlay.carry.ack_relay import AckRelay
+from headwater.overlay.carry.carrier import Carrier
+from headwater.overlay.carry.state_relay import StateRelay
+from headwater.overlay.clocks.clock_proof import ClockBounds
+from headwater.overlay.clocks.root_clock import RootClock
+from headwater.overlay.commands.command_log import commanded
+from headwater.overlay.commands.commands import Commands
+from headwater.overlay.commands.live_query import federation_query, open_query
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.coordinates import Coordinates
+from headwater.overlay.coordinates.coordinates import Coordinates
 from headwater.overlay.lie_book import LieMet
-from headwater.overlay.link import Link
-from headwater.overlay.live_query import federation_query, open_query
+from headwater.overlay.links.link import Link
+from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -45,17 +48,14 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.neighbours import Neighbours
 from headwater.overlay.outputs import Output
-from headwater.overlay.pathfinder import Pathfinder
-from headwater.overlay.root_clock import RootClock
 from headwater.overlay.roster_index import index_of
-from headwater.overlay.router import Way
 from headwater.overlay.signatures import UNSIGNED, Signatures
-from headwater.overlay.state_relay import StateRelay
 from headwater.overlay.tray import Tray
 from headwater.overlay.trust import AGE_MAX_S, problem_with_heartbeat
 from headwater.overlay.wakefulness import Wakefulness
+from headwater.overlay.ways.pathfinder import Pathfinder
+from headwater.overlay.ways.router import Way
 from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.algebra import bitset
+from headwater.algebra.sets import bitset
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree

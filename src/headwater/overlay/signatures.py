@@ -1,17 +1,18 @@
 """Who has said a word: signed by its speaker, and believed by nobody without that.
 
-A machine is handed these. In an agent they are ECDSA over bytes (``net/signing.py``), in the
-simulator a key is an object that only its owner has. The rest of the overlay is the same in both.
+A machine is handed these. In an agent they are ECDSA over bytes (``net/identity/signing.py``), in
+the simulator a key is an object that only its owner has. The rest of the overlay is the same in
+both.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from headwater.algebra.acknowledgement import AckLeaf, Acknowledgement
-from headwater.algebra.proof import Proof
-from headwater.algebra.site_state import SiteState
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
+from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.site_state import SiteState
 from headwater.plan.command import Command, Count, Install
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coordinate import problem_with_coordinate
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
-from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.lie_book import LieKind, Untrue
-from headwater.overlay.live_query import LiveQuery
 from headwater.overlay.messages import CommandsKnown, Heartbeat
-from headwater.overlay.root_signs import SIGNS_MAX
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
+from headwater.overlay.ways.root_signs import SIGNS_MAX
 from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import QueryId
 

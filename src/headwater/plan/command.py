@@ -10,7 +10,7 @@ removed.
 
 import msgspec
 
-from headwater.algebra.proof import Proof
+from headwater.algebra.words.proof import Proof
 from headwater.plan.query import Query, QueryId
 from headwater.plan.tree import Tree
 

@@ -69,3 +69,15 @@ def duration_text(us: int) -> str:
     unit = next(unit for unit in units if us % _UNITS_US[unit] == 0) if us else "second"
     count = us // _UNITS_US[unit]
     return f"{count} {unit}{'' if count == 1 else 's'}"
+
+
+def window_text(*, range_us: int, slide_us: int) -> str:
+    """
+    >>> day_us = 86_400_000_000
+    >>> window_text(range_us=30 * day_us, slide_us=30 * day_us)
+    '30 days'
+    >>> window_text(range_us=day_us, slide_us=60_000_000)
+    '1 day every 1 minute'
+    """
+    every = "" if slide_us == range_us else f" every {duration_text(slide_us)}"
+    return duration_text(range_us) + every

@@ -13,12 +13,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.columns import Column, MergeRule, Partial
 from headwater.algebra.panes import MICROS, WindowSpec
-from headwater.plan.column_names import Step, path_steps
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.plan.durations import duration_us
-from headwater.plan.malformed_max import DEFAULT, MalformedMax, malformed_max
 from headwater.plan.part import Part
+from headwater.plan.sources.column_names import Step, path_steps
+from headwater.plan.sources.malformed_max import DEFAULT, MalformedMax, malformed_max
 
 __all__ = [
     "Column",

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import msgspec
 
-from headwater.algebra import bitset
+from headwater.algebra.sets import bitset
 from headwater.errors import ConfigurationError
 
 

@@ -23,7 +23,7 @@ SCHEMA_MARK = "schema:"
 NOT_WHOLE = "has no end: it is still being written, or was cut off"
 AVRO_HEADER_BYTES_MAX = 4 << 20
 _AVRO_MAGIC = b"Obj\x01"
-_SYNC_BYTES = 16
+SYNC_BYTES = 16
 
 
 def schema_of(read_at: ReadAt, size: int, kind: str) -> str:
@@ -57,23 +57,30 @@ def _avro(read_at: ReadAt, size: int) -> bytes:
     head = read_at(min(size, AVRO_HEADER_BYTES_MAX), 0)
     if not head.startswith(_AVRO_MAGIC[: len(head)]):
         raise Damaged(0, "can't be read as avro: it does not begin like one")
-    at, schema = len(_AVRO_MAGIC), b""
     try:
-        while count := _long(head, at)[0]:
-            at = _long(head, at)[1] if count > 0 else _long(head, _long(head, at)[1])[1]
-            for _ in range(abs(count)):
-                key, at = _bytes(head, at)
-                value, at = _bytes(head, at)
-                schema = value if key == b"avro.schema" else schema
-        at = _long(head, at)[1]
+        facts, at = avro_facts(head)
     except IndexError:
         raise Incomplete(0, NOT_WHOLE) from None
+    schema = facts.get(b"avro.schema", b"")
     if not _is_record(schema):
         raise Damaged(0, "can't be read as avro: wanted a schema of records")
-    mark = head[at : at + _SYNC_BYTES]
-    if len(mark) < _SYNC_BYTES or read_at(_SYNC_BYTES, size - _SYNC_BYTES) != mark:
+    mark = head[at : at + SYNC_BYTES]
+    if len(mark) < SYNC_BYTES or read_at(SYNC_BYTES, size - SYNC_BYTES) != mark:
         raise Incomplete(0, NOT_WHOLE)
     return schema
+
+
+def avro_facts(head: bytes) -> tuple[dict[bytes, bytes], int]:
+    """What the header of a file says of it, by name, and where the header's mark begins. Raises
+    ``IndexError`` where the header goes on beyond these bytes."""
+    at, facts = len(_AVRO_MAGIC), dict[bytes, bytes]()
+    while count := avro_long(head, at)[0]:
+        at = avro_long(head, at)[1]
+        at = at if count > 0 else avro_long(head, at)[1]
+        for _ in range(abs(count)):
+            key, at = avro_bytes(head, at)
+            facts[key], at = avro_bytes(head, at)
+    return facts, avro_long(head, at)[1]
 
 
 def _is_record(schema: bytes) -> bool:
@@ -84,7 +91,7 @@ def _is_record(schema: bytes) -> bool:
     return isinstance(found, dict) and found.get("type") == "record"
 
 
-def _long(data: bytes, at: int) -> tuple[int, int]:
+def avro_long(data: bytes, at: int) -> tuple[int, int]:
     """Avro's own: seven bits in each byte, the sign in the lowest."""
     value = shift = 0
     while True:
@@ -96,8 +103,9 @@ def _long(data: bytes, at: int) -> tuple[int, int]:
             return (value >> 1) ^ -(value & 1), at
 
 
-def _bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    count, at = _long(data, at)
+def avro_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    """With their number before them. Raises ``IndexError`` where there are not so many."""
+    count, at = avro_long(data, at)
     if count < 0 or at + count > len(data):
         raise IndexError
     return data[at : at + count], at + count

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from headwater.plan.compressed import expanded_suffix
+from headwater.plan.sources.compressed import expanded_suffix
 
 READ_BYTES = 256 << 10
 KEPT_BYTES = 64 << 10

@@ -51,15 +51,18 @@ def form_of(source: Source) -> Form:
         has_header=options.get("header") == "true",
         has_fields_lines=format_ in FIELDS_FORMATS,
         encoding=options.get("encoding", "utf-8"),
-        quoting=_quoting(format_, options) if options.get("multiline") == "true" else None,
+        quoting=_quoting(format_, options),
         has_blank_lines=format_ == "journald",
         is_array=options.get("array") == "true",
         columnar=format_ if format_ in COLUMNAR else "",
     )
 
 
-def _quoting(format_: str, options: dict[str, str]) -> Quoting:
-    quote = options.get("quote", '"')
+def _quoting(format_: str, options: dict[str, str]) -> Quoting | None:
+    """As the parser has it (``spark/lines/delimited.py``): without a quote a line is a record."""
+    quote = options.get("quote", '"' if format_ == "csv" else "")
+    if options.get("multiline") != "true" or not quote:
+        return None
     return Quoting(
         quote=quote.encode(),
         escape=options.get("escape", quote).encode(),

@@ -13,8 +13,6 @@ Records are handed to Spark with ``SEPARATOR`` between them instead of line feed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -141,17 +139,3 @@ class Separating:
         through = len(data) if is_last else int(ends[-1]) if len(ends) else 0
         self._kept = data[through:]
         return separated(data[:through], ends)
-
-
-def blank_separated(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks of lines with an empty line between them, as ``journalctl -o export`` writes them:
-    the empty line becomes the separator."""
-    kept = b""
-    for block in blocks:
-        data = (kept + block).replace(b"\r\n", b"\n")
-        end = data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0
-        kept = data[end:]
-        if end:
-            yield data[:end].replace(b"\n\n", SEPARATOR)
-    if kept:
-        yield kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.plan.compressed import expanded_suffix
+from headwater.plan.sources.compressed import expanded_suffix
 from headwater.reading.columnar import NOT_WHOLE, schema_of
 from headwater.reading.expand import Damaged, Expanded, Incomplete, ReadAt
 from headwater.reading.form import Form

@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from headwater.algebra import bitset
+from headwater.algebra.sets import bitset
 from headwater.plan.query import Query
-from headwater.root.alarm_book import AlarmBook
-from headwater.root.assess import Assessment, assess, signature_of
+from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.config import RootConfig
-from headwater.root.envelope import (
+from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
+from headwater.root.said.assess import Assessment, assess, signature_of
+from headwater.root.said.envelope import (
     NONE_LEFT_OUT,
     REMARKS_LISTED_MAX,
     Envelope,
     LeftOut,
     Trigger,
 )
-from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.windows import ALWAYS_S, NEVER_S, Window, WindowBook
 

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from headwater.algebra.alarm import Alarm, AlarmKind
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.incarnation import INCARNATION_MAX
-from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Merger, Summary
+from headwater.algebra.words.alarm import Alarm, AlarmKind
+from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
-from headwater.root.ack_cutter import AckCutter
-from headwater.root.agreements import Agreements
-from headwater.root.alarm_book import AlarmBook
 from headwater.root.answers import Answers
+from headwater.root.carriers.agreements import Agreements
+from headwater.root.carriers.alarm_book import AlarmBook
+from headwater.root.carriers.replacing import Piece, Replacing
 from headwater.root.config import RootConfig
 from headwater.root.outputs import (
     Keep,
@@ -38,8 +38,8 @@ from headwater.root.outputs import (
 )
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
-from headwater.root.replacing import Piece, Replacing
 from headwater.root.restore import newest_states, replay
+from headwater.root.said.ack_cutter import AckCutter
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.root.windows import WindowBook

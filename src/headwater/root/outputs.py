@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra.acknowledgement import Acknowledgement
-from headwater.algebra.close_digest import Close
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Rows
-from headwater.root.alarm_book import StandingAlarm
-from headwater.root.envelope import Envelope
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.close_digest import Close
+from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.root.carriers.alarm_book import StandingAlarm
+from headwater.root.said.envelope import Envelope
 
 
 class KeptSummary(msgspec.Struct, frozen=True):

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headwater.algebra import ranges
-from headwater.algebra.acknowledgement import ExtraHeld
-from headwater.algebra.ranges import Ranges
+from headwater.algebra.sets import ranges
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.acknowledgement import ExtraHeld
 
 FIRST: Ranges = ((1, 1),)
 

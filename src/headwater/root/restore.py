@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.words.site_state import SiteState
 from headwater.root.outputs import KeepState, KeptSummary, RootKept
 from headwater.root.scoreboard import Scoreboard
 

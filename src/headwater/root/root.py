@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from headwater.algebra.alarm import Alarm
-from headwater.algebra.site_state import FOREVER, SiteState
 from headwater.algebra.summary import Merger, Summary
+from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
-from headwater.root.envelope import NONE_LEFT_OUT, LeftOut
-from headwater.root.explain import Explanation, RootProgress
 from headwater.root.intake import CarriersOf, Intake
 from headwater.root.outputs import (
     Acknowledge,
@@ -30,7 +28,9 @@ from headwater.root.outputs import (
     RootKept,
     Trim,
 )
-from headwater.root.view import explain, progress_of
+from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
+from headwater.root.said.explain import Explanation, RootProgress
+from headwater.root.said.view import explain, progress_of
 from headwater.root.windows import NEVER_S, Window
 
 

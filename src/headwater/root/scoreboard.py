@@ -12,11 +12,11 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from enum import StrEnum
 
-from headwater.algebra import bitset, ranges
-from headwater.algebra.acknowledgement import Greeting
 from headwater.algebra.coverage import Coverage, SitePart
-from headwater.algebra.ranges import Range
-from headwater.algebra.site_state import FOREVER, SiteState
+from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.sets.ranges import Range
+from headwater.algebra.words.acknowledgement import Greeting
+from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.root.pane_board import FIRST, PaneBoard, Share
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 

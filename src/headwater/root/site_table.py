@@ -13,12 +13,12 @@ from statistics import median
 
 import msgspec
 
-from headwater.algebra import bitset
 from headwater.algebra.coverage import incarnation_tag
-from headwater.algebra.interval_set import IntervalSet
-from headwater.algebra.ranges import Range
-from headwater.algebra.remark import SiteRemark
-from headwater.algebra.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.algebra.sets import bitset
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.sets.ranges import Range
+from headwater.algebra.words.remark import SiteRemark
+from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 

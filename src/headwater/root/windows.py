@@ -23,12 +23,12 @@ from bisect import insort
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
-from headwater.algebra.interval_set import IntervalSet
 from headwater.algebra.panes import MICROS
-from headwater.algebra.site_state import FOREVER
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.words.site_state import FOREVER
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
-from headwater.root.envelope import LeftOut
+from headwater.root.said.envelope import LeftOut
 
 NEVER_S = -1e18
 ALWAYS_S = 1e18

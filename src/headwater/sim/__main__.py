@@ -14,7 +14,7 @@ import time
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario
 from headwater.sim.sweep import Size, Sweep, run_seeds, shrink
-from headwater.sim.world import World
+from headwater.sim.world.world import World
 
 STORY_LENGTH_MAX = 5_000_000
 FAILURES_MAX = 5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.algebra import bitset
-from headwater.algebra.acknowledgement import Acknowledgement
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.site_state import SiteState
+from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import SiteState
 from headwater.edge.record import EdgeRecord
 from headwater.node import effects as do
 from headwater.overlay.messages import AckMessage, StatesMessage, SummaryMessage

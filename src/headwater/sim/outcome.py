@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from headwater.sim.faults import Fault
+from headwater.sim.faults.faults import Fault
 
 
 class Violation(Exception):

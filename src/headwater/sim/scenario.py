@@ -17,10 +17,10 @@ from headwater.node.config import NodeConfig
 from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
-from headwater.sim.latencies import Matrix
-from headwater.sim.log import Workload
+from headwater.sim.faults.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
 from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_digests, draw_limits
+from headwater.sim.world.latencies import Matrix
+from headwater.sim.world.log import Workload
 
 START_S = 1_000_000.0
 """True time at the start of every run."""

@@ -17,22 +17,22 @@ from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.errors import ConfigurationError
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.vivaldi import Vivaldi
+from headwater.overlay.coordinates.vivaldi import Vivaldi
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim import latencies
-from headwater.sim.clock_offsets import draw_offsets
-from headwater.sim.faults import Fault
-from headwater.sim.gauge import Gauge
-from headwater.sim.log import Workload
+from headwater.sim.faults.faults import Fault
+from headwater.sim.faults.plan_faults import FaultPlanner
+from headwater.sim.measure.gauge import Gauge
 from headwater.sim.outcome import Outcome
-from headwater.sim.plan_faults import FaultPlanner
 from headwater.sim.scenario import SOURCE, START_S, Scenario
 from headwater.sim.simulation_file import FULL_SITES_MAX, MEASURED, SimulationFile, WorldPart
 from headwater.sim.tuning import Pace
-from headwater.sim.world import World
+from headwater.sim.world import latencies
+from headwater.sim.world.clock_offsets import draw_offsets
+from headwater.sim.world.log import Workload
+from headwater.sim.world.world import World
 
 SITES_USUAL = 100
 NEVER_S = float("inf")

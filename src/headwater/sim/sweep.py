@@ -13,11 +13,11 @@ from multiprocessing import get_context
 import msgspec
 
 from headwater.overlay.lie_book import LieKind
-from headwater.sim.faults import WEIGHTS, Fault, Kind
-from headwater.sim.liar import BENT, FLOOD, LIES
+from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
+from headwater.sim.faults.liar import BENT, FLOOD, LIES
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
-from headwater.sim.world import World
+from headwater.sim.world.world import World
 
 SOMETIMES = (
     "a disputed piece was replaced",

@@ -1,7 +1,7 @@
 """The reference: the same question by one plain Spark over all files of all sites.
 
 It shares with the site part what decides on records, the parser, and which files they are
-(``store/site_files.py``), and nothing else: no panes, no partial aggregates, no cubes.
+(``store/input/site_files.py``), and nothing else: no panes, no partial aggregates, no cubes.
 ``try --compare`` and the demo hold every answer against it.
 """
 
@@ -18,24 +18,24 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import GroupFailed, SparkFailed
-from headwater.frontend.compile import question_of
-from headwater.plan.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 from headwater.plan.query import Query
 from headwater.reading.form import form_of
-from headwater.root.envelope import LeftOut
-from headwater.spark.bad_groups import Finished
-from headwater.spark.collect import whole_table
-from headwater.spark.fence import Fence
-from headwater.spark.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
-from headwater.spark.malformed import kinds_of
-from headwater.spark.parse import Parser
-from headwater.spark.readable import ChunkUnreadable, WholeFile, whole_files
-from headwater.spark.root_part import split_by_window
-from headwater.spark.scan_counts import ScanCounts, scan_counts
-from headwater.spark.session import apply_settings
-from headwater.spark.site_part import over_records
+from headwater.root.said.envelope import LeftOut
+from headwater.spark.jvm.session import apply_settings
+from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
+from headwater.spark.lines.malformed import kinds_of
+from headwater.spark.lines.parse import Parser
+from headwater.spark.lines.readable import ChunkUnreadable, WholeFile, whole_files
+from headwater.spark.root.bad_groups import Finished
+from headwater.spark.root.root_part import split_by_window
+from headwater.spark.rows.collect import whole_table
+from headwater.spark.site.fence import Fence
+from headwater.spark.site.scan_counts import ScanCounts, scan_counts
+from headwater.spark.site.site_part import over_records
+from headwater.spark.site.tally import ReadFailed, Tally, tallies
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
-from headwater.spark.tally import ReadFailed, Tally, tallies
+from headwater.sql.compile import question_of
+from headwater.sql.rules.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 
 LINES = "__lines"
 LARGE_BYTES = ONE_TASK_BYTES + 1

@@ -11,7 +11,8 @@ with which one record in a thousand is late.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -19,15 +20,15 @@ from typing import Any, TypeVar
 import msgspec
 from pyspark.sql import SparkSession
 
-from headwater.algebra.malformed import Malformed
+from headwater.algebra.words.malformed import Malformed, added
 from headwater.errors import SparkFailed
 from headwater.plan.query import Source
-from headwater.reading.form import form_of
-from headwater.spark.fields import HEAD, LINE, quoted
-from headwater.spark.lines import SITE, Linked, linked
-from headwater.spark.malformed import kinds_of
-from headwater.spark.parse import BAD, Parser
-from headwater.spark.readable import whole_files
+from headwater.reading.form import Form, form_of
+from headwater.spark.lines.fields import quoted
+from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
+from headwater.spark.lines.malformed import kinds_of
+from headwater.spark.lines.parse import BAD, Parser
+from headwater.spark.lines.readable import ChunkUnreadable, WholeFile, look_at
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 T = TypeVar("T")
@@ -36,6 +37,8 @@ FILE = "__file"
 PART = "__part"
 BLOCK = "__block"
 ROW = "__row"
+LARGE_BYTES = ONE_TASK_BYTES + 1
+"""How much there is nobody has summed: enough for more than one task."""
 BEHIND_SHARE = 0.999
 ACCURACY = 10_000
 """Of the percentile: off by a ten thousandth of the records at most."""
@@ -60,82 +63,165 @@ class SiteCheck(msgspec.Struct, frozen=True):
 
 @contextmanager
 def lines_of(
-    session: SparkSession, source: Source, files: Sequence[Sequence[Path]]
+    session: SparkSession,
+    source: Source,
+    files: Sequence[Sequence[Path]],
+    *,
+    rows_max: int | None = None,
 ) -> Iterator[Checked]:
-    """The files of each site, as lines that a parser of all columns reads, while it lasts."""
+    """The files of each site, as lines that a parser of all columns reads, while it lasts.
+    ``rows_max``: of files with columns of their own no more is read; for who wants a sample."""
     form = form_of(source)
-    chunks = [whole_files(of_site, form) for of_site in files]
-    with (
-        TemporaryDirectory(prefix="headwater-check-") as place,
-        linked(Path(place) / "lines", chunks, form=form) as found,
-    ):
-        columns = frozenset(column.name for column in source.columns)
-        _view(session, found)
-        yield Checked(session, Parser(source, (columns,), headers=found.headers), len(files))
+    looked = [look_at(of_site, form) for of_site in files]
+    unread = [dict(one.unread) for one in looked]
+    chunks = [list(one.files) for one in looked]
+    with TemporaryDirectory(prefix="headwater-check-") as place, ExitStack() as stack:
+        parts = []
+        for number, of_kind in enumerate(_alike(chunks, form)):
+            lines = Path(place) / f"{number}"
+            found = stack.enter_context(_readable(lines, of_kind, form, unread))
+            parts.append(_part(session, source, found, f"{LINES}_{number}", rows_max=rows_max))
+        yield Checked(session, tuple(parts), tuple(unread))
+
+
+Chunks = list[list[WholeFile]]
+"""Of each site."""
+
+
+def _alike(chunks: Chunks, form: Form) -> list[Chunks]:
+    """Together what Spark may read together: files with the same columns in the same types."""
+    if not form.columnar:
+        return [chunks]
+    kinds = dict.fromkeys(one.header for of_site in chunks for one in of_site)
+    return [[[one for one in of_site if one.header == kind] for of_site in chunks]
+            for kind in kinds]  # fmt: skip
+
+
+@contextmanager
+def _readable(
+    place: Path, chunks: Chunks, form: Form, unread: Sequence[dict[Path, str]]
+) -> Iterator[Linked]:
+    """Linked, without those that can't be made lines: one after the other they go to ``unread``."""
+    kept = [list(of_site) for of_site in chunks]
+    with ExitStack() as stack:
+        while True:
+            try:
+                found = stack.enter_context(linked(place, kept, form=form))
+                break
+            except ChunkUnreadable as error:
+                for site, of_site in enumerate(kept):
+                    if any(one is error.chunk for one in of_site):
+                        unread[site][Path(error.chunk.path)] = error.reason
+                        of_site[:] = [one for one in of_site if one is not error.chunk]
+        yield found
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Files that are parsed alike."""
+
+    parser: Parser
+    lines: str
+    """The view of their lines, with the place of each."""
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """Lines in the view ``LINES``, and what reads them."""
+    """What each site's files are read as."""
 
     session: SparkSession
-    parser: Parser
-    site_count: int
+    parts: tuple[Part, ...]
+    unread: tuple[dict[Path, str], ...]
+    """By site: files that are not read, and why."""
 
     def sites(self) -> list[SiteCheck]:
         """For each site by its number. Raises ``SparkFailed``."""
-        typed = self.parser.typed_sql(LINES, keep=[SITE, FILE, PART, BLOCK, ROW])
-        rows = self._run(_check_sql(typed, quoted(self.parser.source.time_column)))
+        if not self.parts:
+            return [SiteCheck() for _ in self.unread]
+        rows = self._run(_check_sql([_timed(one) for one in self.parts]))
         found = {row.pop(SITE): SiteCheck(**row) for row in rows}
-        checks = [found.get(number, SiteCheck()) for number in range(self.site_count)]
+        checks = [found.get(number, SiteCheck()) for number in range(len(self.unread))]
         if not any(check.malformed for check in checks):
             return checks
-        reasons = self._asked(
-            lambda: kinds_of(self.session, self.parser, LINES, site_count=self.site_count)
-        )
         return [
             msgspec.structs.replace(check, why=why)
-            for check, why in zip(checks, reasons, strict=True)
+            for check, why in zip(checks, self._reasons(), strict=True)
         ]
+
+    def _reasons(self) -> list[tuple[Malformed, ...]]:
+        count = len(self.unread)
+        reasons: list[tuple[Malformed, ...]] = [()] * count
+        for one in self.parts:
+            kinds = partial(kinds_of, self.session, one.parser, one.lines, site_count=count)
+            reasons = [added(*pair) for pair in zip(reasons, self._asked(kinds), strict=True)]
+        return reasons
 
     def first_records(self, count: int) -> list[dict[str, Any]]:
         """A few records as the parser reads them, each column as text. Raises ``SparkFailed``."""
-        names = [quoted(name) for name in self.parser.columns]
-        columns = ", ".join(f"CAST({name} AS STRING) AS {name}" for name in names)
-        typed = self.parser.typed_sql(LINES)
-        return self._run(f"SELECT {columns} FROM ({typed}) WHERE NOT {BAD}0 LIMIT {count}")
+        found: list[dict[str, Any]] = []
+        for one in self.parts:
+            names = [quoted(name) for name in one.parser.columns]
+            columns = ", ".join(f"{_shown(one.parser, name)} AS {name}" for name in names)
+            typed = one.parser.typed_sql(one.lines)
+            rest = count - len(found)
+            found += self._run(f"SELECT {columns} FROM ({typed}) WHERE NOT {BAD}0 LIMIT {rest}")
+        return found
 
     def _run(self, sql: str) -> list[dict[str, Any]]:
         return self._asked(lambda: self.session.sql(sql).toArrow().to_pylist())
 
     def _asked(self, ask: Callable[[], list[T]]) -> list[T]:
-        try:
+        with _told_of(self.parts[0].parser.source):
             return ask()
-        except SPARK_ERRORS as error:
-            name = self.parser.source.name
-            raise SparkFailed(f"source {name}: {message_of(error)}") from error
 
 
-def _view(session: SparkSession, found: Linked) -> None:
+@contextmanager
+def _told_of(source: Source) -> Iterator[None]:
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        raise SparkFailed(f"source {source.name}: {message_of(error)}") from error
+
+
+def _shown(parser: Parser, name: str) -> str:
+    """A column as text; bytes in hexadecimal, for they may be no text."""
+    (type_,) = [one.type for one in parser.source.columns if quoted(one.name) == name]
+    return f"hex({name})" if type_ == "binary" else f"CAST({name} AS STRING)"
+
+
+def _part(
+    session: SparkSession, source: Source, found: Linked, view: str, *, rows_max: int | None
+) -> Part:
     """With the place of each line, so that those of a file can be brought into their order: a file
     may have been written as several parts, and read as several blocks."""
-    lines = session.read.text(str(found.directory))
-    head = [HEAD] if HEAD in lines.columns else []
-    lines.selectExpr(
-        LINE,
-        SITE,
-        *head,
-        f"substring_index(_metadata.file_name, '-', 1) AS {FILE}",
-        f"CAST(regexp_extract(_metadata.file_name, '-(\\\\d+)', 1) AS INT) AS {PART}",
-        f"_metadata.file_block_start AS {BLOCK}",
-        f"monotonically_increasing_id() AS {ROW}",
-    ).createOrReplaceTempView(LINES)
+    columns = frozenset(column.name for column in source.columns)
+    parser = Parser(source, (columns,), headers=found.headers)
+    with _told_of(source):
+        lines = read_lines(session, found, byte_count=LARGE_BYTES)
+        placed = lines.selectExpr(
+            *map(quoted, lines.columns),
+            f"substring_index(_metadata.file_name, '-', 1) AS {FILE}",
+            f"CAST(regexp_extract(_metadata.file_name, '-(\\\\d+)', 1) AS INT) AS {PART}",
+            f"_metadata.file_block_start AS {BLOCK}",
+            f"monotonically_increasing_id() AS {ROW}",
+        )
+        if found.columnar and rows_max is not None:
+            start = placed.limit(rows_max)
+            placed = session.createDataFrame(start.toArrow(), start.schema)
+        placed.createOrReplaceTempView(view)
+    return Part(with_types(parser, found, lines), view)
 
 
-def _check_sql(typed: str, time: str) -> str:
-    timed = (
+def _timed(part: Part) -> str:
+    """Of each line its place, whether it is malformed, and its time."""
+    typed = part.parser.typed_sql(part.lines, keep=[SITE, FILE, PART, BLOCK, ROW])
+    time = quoted(part.parser.source.time_column)
+    return (
         f"SELECT {SITE}, {FILE}, {PART}, {BLOCK}, {ROW}, {BAD}0 AS __bad, "
         f"if({BAD}0, NULL, unix_micros({time})) AS __us FROM ({typed})"
     )
+
+
+def _check_sql(parts: Sequence[str]) -> str:
+    timed = " UNION ALL ".join(parts)
     behind = (
         f"SELECT {SITE}, __bad, __us, max(__us) OVER (PARTITION BY {SITE}, {FILE} "
         f"ORDER BY {PART}, {BLOCK}, {ROW} ROWS UNBOUNDED PRECEDING) - __us AS __behind "

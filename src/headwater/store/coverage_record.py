@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra import bitset
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.sets import bitset
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):

@@ -1,4 +1,7 @@
-"""Every aggregate that can be split, by each of its names. A new one is a file and an entry."""
+"""Every aggregate that can be split, by each of its names. A new one is a file and an entry.
+
+Open ``aggregate`` first: what each of them says of itself.
+"""
 
 from headwater.algebra.aggregates.aggregate import Aggregate
 from headwater.algebra.aggregates.average import AVERAGE

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from headwater.algebra.columns import MergeRule
+from headwater.algebra.rows.columns import MergeRule
 
 
 class PartialColumn(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from headwater.algebra.aggregates.aggregate import (
 )
 from headwater.algebra.aggregates.count import COUNTED
 from headwater.algebra.aggregates.sum import SUM_EXTRA_DIGITS, summed
-from headwater.algebra.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type
+from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type
 
 AVERAGE_EXTRA_DIGITS = 4
 """Spark's: the average of decimals has so many digits more, all after the point."""

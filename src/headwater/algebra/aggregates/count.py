@@ -7,7 +7,7 @@ from headwater.algebra.aggregates.aggregate import (
     UnfitArguments,
     one_argument,
 )
-from headwater.algebra.columns import MergeRule
+from headwater.algebra.rows.columns import MergeRule
 
 COUNTED = PartialColumn("count", "bigint", MergeRule.SUM, "COUNT({x}){filter}")
 

@@ -8,8 +8,8 @@ from headwater.algebra.aggregates.aggregate import (
     UnfitArguments,
     one_argument,
 )
-from headwater.algebra.columns import MergeRule
-from headwater.algebra.types import WINDOW_TYPE
+from headwater.algebra.rows.columns import MergeRule
+from headwater.algebra.rows.types import WINDOW_TYPE
 
 
 def split_min(types: tuple[str, ...]) -> Split:

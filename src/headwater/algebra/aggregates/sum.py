@@ -13,8 +13,8 @@ from headwater.algebra.aggregates.aggregate import (
     UnfitArguments,
     one_argument,
 )
-from headwater.algebra.columns import MergeRule
-from headwater.algebra.types import (
+from headwater.algebra.rows.columns import MergeRule
+from headwater.algebra.rows.types import (
     DECIMAL_DIGITS_MAX,
     FLOATS,
     INTEGERS,

@@ -1,0 +1,4 @@
+"""Windows that are due: their rows through Spark, out as published answers.
+
+Open ``answer_runner`` first.
+"""

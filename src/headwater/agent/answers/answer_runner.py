@@ -1,0 +1,262 @@
+"""Finishing windows: the root's rows through Spark, out as published answers.
+
+One answer of a query is under way at a time (the root sees to that), several queries at once. The
+work is Spark's and the disk's, so it runs in threads; what came of it is told on the event loop.
+
+An answer of few rows goes through memory, and is kept there for the next revision. One of many goes
+through files (``large_answers``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import structlog
+
+from headwater.agent.answers.large_answers import MERGE_BYTES_MAX, LargeAnswers
+from headwater.agent.stores import SiteStores
+from headwater.algebra.rows.row_pieces import RowPieces
+from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreError
+from headwater.node.effects import Answer
+from headwater.plan.query import Query
+from headwater.root.outputs import WindowAnswered
+from headwater.root.said.envelope import LeftOut
+from headwater.spark.root.bad_groups import Finished, GroupFinisher
+from headwater.spark.root.root_part import RootSpark
+from headwater.spark.rows.handover import QUICK_BYTES_MAX
+from headwater.store.results.results import ResultsWriter
+
+log = structlog.get_logger()
+
+SHOW_RETRY_S = 1.0
+"""Between two tries to let readers see an answer that is published."""
+STOP_S_MAX = 60.0
+"""How long an answer that is under way may take when its agent stops."""
+FINISHED_MAX = 4_096
+FINISHED_BYTES_MAX = 64 << 20
+"""Finished windows that are kept in memory, with the rows that they were made of."""
+
+Panes = list[tuple[int, pa.Table]]
+LeftOuts = Mapping[int, LeftOut]
+"""By window: the groups that its answer lacks."""
+Told = Callable[[Answer, str | None, LeftOuts], None]
+"""(answer, why it failed, groups left out): called on the event loop when an answer is published,
+or is not."""
+
+
+class AnswerRunner:
+    def __init__(
+        self,
+        stores: SiteStores,
+        spark: RootSpark,
+        *,
+        workers: Executor,
+        told: Told,
+        published: Callable[[Query, int], None],
+        damaged: Callable[[str], None],
+    ) -> None:
+        """``published`` is called on the event loop with each new publication's number, ``damaged``
+        with a query whose ledger has to be mended."""
+        self._stores = stores
+        self._spark = spark
+        groups = GroupFinisher(spark)
+        self._finished = FinishedRows(groups)
+        self._large = LargeAnswers(stores.ledger, spark, groups)
+        self._workers = workers
+        self._told = told
+        self._published = published
+        self._damaged = damaged
+        self._writers: dict[str, ResultsWriter] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
+
+    def begin(self, query: Query) -> None:
+        """This site answers the query: make its results sound before anything is published.
+
+        A write: it is called by the writer's thread, and again where the disk refused.
+        """
+        stream = query.id.name
+        if stream not in self._writers:
+            place, disk = self._stores.results_directory / stream, self._stores.results_disk
+            writer = ResultsWriter(place, disk=disk)
+            self._stores.ledger.settle_results(stream, writer)
+            self._writers[stream] = writer
+
+    def answer(self, answer: Answer) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Wait for what is under way; a published answer is never half written.
+
+        A job of Spark that does not end is left to itself after a while: what it would publish, the
+        next start publishes.
+        """
+        self._is_stopping = True
+        if self._tasks:
+            _, left = await asyncio.wait(set(self._tasks), timeout=STOP_S_MAX)
+            for task in left:
+                log.warning("answer does not end, and is left")
+                task.cancel()
+
+    async def _answer(self, answer: Answer) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            query = self._stores.book.query(answer.query)
+            seq, left_out = await loop.run_in_executor(self._workers, self._finish, query, answer)
+        except HeadwaterError as error:
+            log.warning("answer failed", query=answer.query, error=str(error))
+            self._told(answer, str(error), {})
+            if isinstance(error, SegmentDamaged):
+                self._damaged(answer.query)
+        except Exception as error:  # Spark's errors are not ours; the root tries again later
+            log.warning("answer failed", query=answer.query, error=repr(error)[:2000])
+            self._told(answer, f"{type(error).__name__}: {error}"[:2000], {})
+        else:
+            self._told(answer, None, left_out)
+            if await self._is_shown(query):
+                self._published(query, seq)
+
+    async def _is_shown(self, query: Query) -> bool:
+        """Wait until readers see it: it is published, whatever the disk says to the last rename.
+
+        False: this agent ends before. The next one shows it when it begins.
+        """
+        stream, loop = query.id.name, asyncio.get_running_loop()
+        writer = self._writers[stream]
+        settle = partial(self._stores.ledger.settle_results, stream, writer)
+        while writer.trouble and not self._is_stopping:
+            log.warning("answer is hidden", query=str(query.id), error=writer.trouble)
+            await asyncio.sleep(SHOW_RETRY_S)
+            with contextlib.suppress(StoreError):
+                await loop.run_in_executor(self._workers, settle)
+        return not writer.trouble
+
+    def _finish(self, query: Query, answer: Answer) -> tuple[int, LeftOuts]:
+        """In a worker thread."""
+        try:
+            windows = self._small_windows(answer)
+        except PaneIsLarge:
+            with self._spark.handover.folder() as folder:
+                large = self._large.finish(query, answer, folder)
+                return self._publish(query, answer, large.rows, large.left_out)
+        finished = self._finished.of(query, windows)
+        return self._publish(query, answer, finished.rows, finished.left_out)
+
+    def _small_windows(self, answer: Answer) -> dict[int, Panes]:
+        """The panes of all windows that have rows. Raises ``PaneIsLarge`` beyond the limit."""
+        panes: dict[int, pa.Table | None] = {}
+        bytes_left = QUICK_BYTES_MAX
+        for request in answer.requests:
+            for pane in request.panes:
+                if pane not in panes:
+                    rows = self._small_pane(answer, pane, bytes_left)
+                    bytes_left -= 0 if rows is None else rows.nbytes
+                    panes[pane] = rows
+        windows: dict[int, Panes] = {}
+        for request in answer.requests:
+            found = [(pane, panes[pane]) for pane in request.panes]
+            windows[request.window] = [(p, table) for p, table in found if table is not None]
+        return {window: tables for window, tables in windows.items() if tables}
+
+    def _small_pane(self, answer: Answer, pane: int, bytes_left: int) -> pa.Table | None:
+        rows = self._stores.ledger.pane_rows(
+            answer.query, pane, kept_through=answer.kept_through, bytes_max=MERGE_BYTES_MAX
+        )
+        if rows is not None and rows.nbytes > bytes_left:
+            raise PaneIsLarge(f"{answer.query}: its answer is over {QUICK_BYTES_MAX} bytes")
+        return rows
+
+    def _publish(
+        self,
+        query: Query,
+        answer: Answer,
+        rows: Mapping[int, pa.Table | RowPieces],
+        left_out: LeftOuts,
+    ) -> tuple[int, LeftOuts]:
+        answered = [
+            WindowAnswered(
+                request.window,
+                request.revision,
+                answer.kept_through,
+                msgspec.structs.replace(
+                    request.envelope.without(left_out.get(request.window, LeftOut())),
+                    rows=rows[request.window].num_rows if request.window in rows else 0,
+                ),
+            )
+            for request in answer.requests
+        ]
+        writer = self._writers[query.id.name]
+        return self._stores.ledger.publish(query, answered, rows, writer), left_out
+
+
+class Known(NamedTuple):
+    """What was made of these very tables."""
+
+    panes: Panes
+    rows: pa.Table | None
+    left_out: LeftOut | None
+
+    @property
+    def bytes(self) -> int:
+        """Of its rows and of what they were made of, which it keeps alive."""
+        own = 0 if self.rows is None else self.rows.nbytes
+        return int(own + sum(table.nbytes for _, table in self.panes))
+
+
+class FinishedRows:
+    """The root part, run only for windows whose panes have changed.
+
+    A revision often says no more than "exact" became "final". The ledger gives a pane that has
+    not changed as the very same table, so an answer made of the same tables is made already.
+    """
+
+    def __init__(self, groups: GroupFinisher, *, bytes_max: int = FINISHED_BYTES_MAX) -> None:
+        self._groups = groups
+        self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
+        self._bytes = 0
+        self._bytes_max = bytes_max
+        self._lock = threading.Lock()
+
+    def of(self, query: Query, windows: dict[int, Panes]) -> Finished:
+        """The rows of each window that has any, and the groups that were left out."""
+        known = {window: self._find(query, window, panes) for window, panes in windows.items()}
+        fresh = {window: panes for window, panes in windows.items() if known[window] is None}
+        made = self._groups.finish(query, fresh) if fresh else Finished()
+        with self._lock:
+            for window, panes in fresh.items():
+                one = Known(panes, made.rows.get(window), made.left_out.get(window))
+                self._keep((str(query.id), window), one)
+        kept = {window: one for window, one in known.items() if one is not None}
+        rows = {window: one.rows for window, one in kept.items() if one.rows is not None}
+        left_out = {w: one.left_out for w, one in kept.items() if one.left_out is not None}
+        return Finished({**made.rows, **rows}, {**made.left_out, **left_out})
+
+    def _keep(self, key: tuple[str, int], one: Known) -> None:
+        """The oldest leave when the bytes run out."""
+        former = self._known.pop(key, None)
+        self._known[key] = one
+        self._bytes += one.bytes - (0 if former is None else former.bytes)
+        while self._bytes > self._bytes_max or len(self._known) > FINISHED_MAX:
+            self._bytes -= self._known.popitem(last=False)[1].bytes
+
+    def _find(self, query: Query, window: int, panes: Panes) -> Known | None:
+        with self._lock:
+            found = self._known.get((str(query.id), window))
+        if found is None or len(found.panes) != len(panes):
+            return None
+        same = all(
+            mine[0] == theirs[0] and mine[1] is theirs[1]
+            for mine, theirs in zip(found.panes, panes, strict=True)
+        )
+        return found if same else None

@@ -1,0 +1,116 @@
+"""What running a file would change: of its streams each is new, the same as what runs, or another.
+
+A stream that is installed anew under its name ends the former one, and begins with nothing: its
+open windows get no more answers, and what sites have read is not read again for it. So whoever runs
+a file twice is told first, and what is the same is left as it is.
+
+Two streams are the same when the compiler makes the same of both: comments, case of keywords and
+line breaks do not count. What runs is compiled anew from its words for that, since a query knows
+the time at which it began and not what was written about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from headwater.agent.control import control_api as api
+from headwater.agent.control.install import check_against_live, compile_here
+from headwater.agent.runtime import SiteRuntime
+from headwater.errors import HeadwaterError
+from headwater.plan.query import Query
+from headwater.sql.compile import compile_statements
+
+Installed = Callable[[Query], api.Installed]
+
+
+def compared(runtime: SiteRuntime, text: str, installed: Installed) -> api.ComparedReply:
+    """Of each stream of the file, in its order. Raises where the file could not be installed."""
+    draft = compile_here(runtime, text)
+    check_against_live(runtime, draft)
+    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    streams = dict.fromkeys(query.stream for query in draft)
+    return api.ComparedReply(
+        tuple(
+            _compared(
+                runtime,
+                [query for query in draft if query.stream == stream],
+                sorted((query for query in live if query.stream == stream), key=_number),
+                installed,
+            )
+            for stream in streams
+        )
+    )
+
+
+def _compared(
+    runtime: SiteRuntime, wanted: list[Query], live: list[Query], installed: Installed
+) -> api.Compared:
+    words = words_of(wanted[0])
+    if not live:
+        return api.Compared(wanted[0].stream, api.Standing.NEW, words)
+    former = words_of(live[0])
+    if _meanings(runtime, words) == _meanings(runtime, former):
+        running = tuple(installed(query) for query in live)
+        return api.Compared(wanted[0].stream, api.Standing.SAME, words, former, running)
+    return api.Compared(
+        wanted[0].stream,
+        api.Standing.CHANGED,
+        words,
+        former,
+        tuple(installed(query) for query in live),
+        begins=_begins_text(wanted, live, installed),
+        results=tuple(_results_text(runtime, query) for query in live),
+    )
+
+
+def words_of(query: Query) -> str:
+    """The source and the stream as they were written."""
+    return f"{query.source.text.rstrip().rstrip(';')};\n{query.text.rstrip().rstrip(';')};\n"
+
+
+def _meanings(runtime: SiteRuntime, words: str) -> list[Query] | str:
+    """What the compiler makes of them, at one and the same time, but for what each installation has
+    of its own; the words themselves where it makes nothing of them (any more)."""
+    try:
+        queries = compile_statements(
+            words,
+            root=runtime.roster.home,
+            installer=runtime.site,
+            next_counter=1,
+            known_sites=[site.name for site in runtime.roster.sites],
+        )
+    except HeadwaterError:
+        return words
+    return [
+        msgspec.structs.replace(
+            query,
+            text="",
+            source=msgspec.structs.replace(query.source, text=""),
+        )
+        for query in queries
+    ]
+
+
+def _begins_text(wanted: list[Query], live: list[Query], installed: Installed) -> str:
+    if wanted[0].begin_pane is not None:
+        return f"with the window from {installed(wanted[0]).begin}"
+    if any(one.source.is_read_as(wanted[0].source) for one in live):
+        stream = wanted[0].stream
+        return (
+            "with what sites read from now on: what they have read is not read again for it; to "
+            f"begin with the earliest record: headwater remove {stream}, then run the file"
+        )
+    return "with the earliest record"
+
+
+def _results_text(runtime: SiteRuntime, query: Query) -> str:
+    """Where they lie. Other sites' directories are known to them alone."""
+    if query.root == runtime.site:
+        return str(runtime.stores.results_directory / query.id.name)
+    return f"results/{query.id.name} in the state directory of {query.root}"
+
+
+def _number(query: Query) -> int:
+    return query.id.counter

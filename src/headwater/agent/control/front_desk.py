@@ -1,0 +1,211 @@
+"""Before and after each request of an operator: whether they may, and what is written down.
+
+It stands between the network, which knows who asks, and ``control``, which knows the answers. What
+it does not know counts as a change of everything: a request that is added later is refused to those
+who have few rights until it is named here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from headwater.agent.control import control_api as api
+from headwater.agent.control.audit import DONE, AuditLog, entry
+from headwater.agent.control.rights import Asked, Right, Rights
+from headwater.errors import ConfigurationError, HeadwaterError, NotAuthorised
+from headwater.net.control.control import Caller
+from headwater.net.identity.identity import Identity, Role
+from headwater.net.values.words import query_in, removal_in
+from headwater.plan.command import Remove
+from headwater.plan.query import Query
+
+OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
+OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN, api.ALARMS)
+"""What is said of streams is left out of the reply where they may not be read."""
+READS = (*OF_A_STREAM, *OF_NO_STREAM)
+PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL)
+
+Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
+Compile = Callable[[str], list[Query]]
+Live = Callable[[], list[Query]]
+
+
+class FrontDesk:
+    def __init__(
+        self,
+        answer: Answer,
+        rights: Rights,
+        audit: AuditLog | None,
+        *,
+        compiled: Compile,
+        live: Live,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        """``compiled`` gives the queries of a file, ``live`` those that run."""
+        self._answer = answer
+        self._rights = rights
+        self._audit = audit
+        self._compiled = compiled
+        self._live = live
+        self._now_s = now_s
+
+    async def handle(self, name: str, payload: dict[str, Any], caller: Caller) -> Any:
+        try:
+            self._require(name, payload, caller)
+            reply = await self._answer(name, payload)
+        except HeadwaterError as error:
+            self._note(name, payload, caller, f"refused: {error}")
+            raise
+        except Exception as error:
+            self._note(name, payload, caller, f"failed: {error!r}")
+            raise
+        self._note(name, payload, caller, DONE)
+        if name == api.STREAMS:
+            return self._readable(reply, caller)
+        if name == api.COMPARE:
+            return self._readable_words(reply, caller)
+        return self._readable_alarms(reply, caller) if name == api.ALARMS else reply
+
+    def _require(self, name: str, payload: dict[str, Any], caller: Caller) -> None:
+        """By role and name first: what somebody may not change is not even compiled."""
+        who = caller.identity
+        _refuse_for(self._rights.objection_to(who, changes=name not in READS))
+        if name == api.GIVE:
+            self._require_given(_given(payload), caller)
+            return
+        for asked in self._asked_for(name, payload):
+            _refuse_for(self._rights.objection(who, asked))
+
+    def _asked_for(self, name: str, payload: dict[str, Any]) -> list[Asked]:
+        if name in OF_NO_STREAM:
+            return []
+        stream = str(payload.get("stream", ""))
+        if name in OF_A_STREAM:
+            return self._of_live(Right.READ, stream)
+        if name == api.PREPARE_REMOVAL:
+            return self._of_live(Right.REMOVE, stream)
+        if name in (api.PREPARE, api.COMPARE):
+            queries = self._compiled(str(payload.get("text", "")))
+            return _of(Right.INSTALL, queries) or [Asked(Right.INSTALL)]
+        return [Asked(right) for right in (Right.INSTALL, Right.REMOVE)]
+
+    def _require_given(self, given: Given, caller: Caller) -> None:
+        """Of whoever brings a command, and of whoever has signed it, if that is another: whether
+        the signature is true is looked at by the desk behind this one."""
+        federation = caller.identity.federation
+        for query, operator in given.installs:
+            signer = Identity(federation, Role.OPERATOR, operator)
+            for asked, who in product(_of(Right.INSTALL, [query]), (caller.identity, signer)):
+                _refuse_for(self._rights.objection(who, asked))
+        for removal in given.removals:
+            signer = Identity(federation, Role.OPERATOR, removal.operator)
+            live = self._of_live(Right.REMOVE, str(removal.id))
+            for asked, who in product(live, (caller.identity, signer)):
+                _refuse_for(self._rights.objection(who, asked))
+
+    def _of_live(self, right: Right, stream: str) -> list[Asked]:
+        """By its name, or by that of one of its parts. Of a stream that is not there the name
+        counts, so that nobody learns by asking which there are."""
+        found = [one for one in self._live() if stream in (one.stream, one.id.name, str(one.id))]
+        return _of(right, found) or [Asked(right, stream)]
+
+    def _readable(self, reply: Any, caller: Caller) -> Any:
+        """Of a former query the source is not known any more: those are for whoever may read every
+        source."""
+        hidden = {
+            str(query.id)
+            for query in self._live()
+            for asked in _of(Right.READ, [query])
+            if self._rights.objection(caller.identity, asked) is not None
+        }
+        former = [
+            one
+            for one in reply.get("former", ())
+            if self._may_read(caller, Asked(Right.READ, one["stream"]))
+        ]
+        shown = [one for one in reply["streams"] if one["id"] not in hidden]
+        return {**reply, "streams": shown, "former": former}
+
+    def _readable_words(self, reply: Any, caller: Caller) -> Any:
+        """Whoever may install a stream may not have the right to read what runs under its name."""
+        shown = []
+        for one in reply["streams"]:
+            may = all(
+                self._may_read(caller, asked) for asked in self._of_live(Right.READ, one["stream"])
+            )
+            shown.append(one if may else {**one, "former_text": "", "results": ()})
+        return {**reply, "streams": shown}
+
+    def _readable_alarms(self, reply: Any, caller: Caller) -> Any:
+        """Of a stream that is removed the source is not known any more, so that its alarms are for
+        those who may read every source. A lie is about none, and its words may name any: they are
+        for those who may read all."""
+        live = {str(query.id): query for query in self._live()}
+        reads_all = self._may_read(caller, Asked(Right.READ))
+        shown = []
+        for one in reply["alarms"]:
+            query = live.get(one["id"])
+            asked = _of(Right.READ, [query]) if query else [Asked(Right.READ, one["stream"])]
+            if not one["id"]:
+                shown.append(one if reads_all else {**one, "text": ""})
+            elif all(self._may_read(caller, each) for each in asked):
+                shown.append(one)
+        return {**reply, "alarms": shown}
+
+    def _may_read(self, caller: Caller, asked: Asked) -> bool:
+        return self._rights.objection(caller.identity, asked) is None
+
+    def _note(self, name: str, payload: dict[str, Any], caller: Caller, outcome: str) -> None:
+        if self._audit is None:
+            return
+        """What is prepared changes nothing; what is given says in plain words what it was."""
+        is_change = outcome == DONE and name not in (*READS, *PREPARES)
+        what = _given_in_words(payload) if name == api.GIVE else payload
+        one = entry(caller, name, what, outcome=outcome, at_s=self._now_s())
+        self._audit.add(one, is_change=is_change)
+
+
+class Given(msgspec.Struct, frozen=True):
+    """Signed commands, read."""
+
+    installs: tuple[tuple[Query, str], ...]
+    """Each with the operator who has signed it."""
+    removals: tuple[Remove, ...]
+
+
+def _given(payload: dict[str, Any]) -> Given:
+    try:
+        request = msgspec.convert(payload, api.GiveRequest)
+        queries = [query_in(one.word) for one in request.installs]
+        removals = [removal_in(one.word) for one in request.removals]
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"give: wanted commands as they were prepared, {error}") from None
+    return Given(tuple((query, operator) for query, _, operator in queries), tuple(removals))
+
+
+def _given_in_words(payload: dict[str, Any]) -> dict[str, Any]:
+    try:
+        given = _given(payload)
+    except HeadwaterError:
+        return {}
+    return {
+        "install": [
+            {"id": str(query.id), "operator": operator, "text": query.text}
+            for query, operator in given.installs
+        ],
+        "remove": [{"id": str(one.id), "operator": one.operator} for one in given.removals],
+    }
+
+
+def _refuse_for(objection: str | None) -> None:
+    if objection is not None:
+        raise NotAuthorised(objection)
+
+
+def _of(right: Right, queries: list[Query]) -> list[Asked]:
+    return [Asked(right, query.stream, query.source.path) for query in queries]

@@ -1,0 +1,79 @@
+"""Commands at the agent that takes them: prepared to be signed, and given when they are.
+
+The agent compiles, numbers and plans; the operator's client looks at what was made of the request
+and signs it; the agent gives it with that signature. What was prepared and is never given leaves a
+gap in the numbers, and nothing else.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.agent.control import control_api as api
+from headwater.agent.control.install import planned, prepare, prepare_removal
+from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.words.proof import Proof
+from headwater.errors import ConfigurationError
+from headwater.net.values.words import command_word, query_in, removal_in
+from headwater.plan.command import Command, Install, Remove
+from headwater.plan.query import Query
+
+
+def prepared(runtime: SiteRuntime, text: str) -> api.Prepared:
+    version = runtime.roster.version
+    installs = [Install(query, (), version) for query in prepare(runtime, text)]
+    return _prepared(runtime, installs)
+
+
+def prepared_removal(runtime: SiteRuntime, stream: str) -> api.Prepared:
+    return _prepared(runtime, prepare_removal(runtime, stream))
+
+
+def _prepared(runtime: SiteRuntime, commands: list[Install] | list[Remove]) -> api.Prepared:
+    return api.Prepared(
+        words=tuple(command_word(command) for command in commands),
+        installer=runtime.site,
+        home=runtime.roster.home,
+        sites=tuple(site.name for site in runtime.roster.sites),
+    )
+
+
+def give(runtime: SiteRuntime, request: api.GiveRequest) -> list[Query]:
+    """All commands, or none where one of them would be refused. The queries that were installed."""
+    installs = [_install(runtime, one) for one in request.installs]
+    removals = [_removal(one) for one in request.removals]
+    commands: list[Command] = [*removals, *installs]
+    for command in commands:
+        _require_signed(runtime, command)
+    for command in commands:
+        runtime.command(command)
+    return [install.query for install in installs]
+
+
+def _install(runtime: SiteRuntime, signed: api.SignedCommand) -> Install:
+    query, version, operator = query_in(signed.word)
+    if version != runtime.roster.version:
+        raise ConfigurationError(
+            f"install of {query.id}: prepared with roster {version}, this agent has "
+            f"{runtime.roster.version}; run it again"
+        )
+    install = planned(runtime, query)
+    return msgspec.structs.replace(install, operator=operator, proof=_proof(signed))
+
+
+def _removal(signed: api.SignedCommand) -> Remove:
+    return msgspec.structs.replace(removal_in(signed.word), proof=_proof(signed))
+
+
+def _proof(signed: api.SignedCommand) -> Proof:
+    return Proof(signed.word, signed.signature, signed.key, signed.certificate)
+
+
+def _require_signed(runtime: SiteRuntime, command: Command) -> None:
+    signatures = runtime.network.signatures
+    if not signatures.is_command_of(command.operator, command, is_counted=False):
+        what = command.query.id if isinstance(command, Install) else command.id
+        raise ConfigurationError(
+            f"command for {what}: wanted the signature of operator {command.operator[:80]!r} with "
+            "a certificate of this federation that is valid and not denied, got none that holds"
+        )

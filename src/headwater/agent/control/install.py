@@ -1,0 +1,199 @@
+"""From a file of statements to commands: compiled, numbered and planned by this agent.
+
+A file is installed as one unit: everything is compiled before the first command is given, so a
+mistake in the last statement leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.coordinate import Coordinate
+from headwater.errors import ConfigurationError
+from headwater.placement.plan_trees import plan_trees
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import Query, TimeKind
+from headwater.plan.tree import Tree
+from headwater.sql.compile import compile_statements
+from headwater.sql.read.streams import INSTALL_SLACK_US
+
+COORDINATE_ERROR_MAX = 0.6
+"""A coordinate that predicts worse than this is a guess."""
+KNOWN_SHARE_MIN = 0.8
+
+
+def compile_here(
+    runtime: SiteRuntime,
+    text: str,
+    *,
+    next_counter: int = 1,
+    begin: str = "now",
+    slack_us: int = INSTALL_SLACK_US,
+    ends: bool = False,
+) -> list[Query]:
+    """The queries of a file as this site would command them. Raises ``QueryRefused``."""
+
+    def compiled(now_s: float) -> list[Query]:
+        return compile_statements(
+            text,
+            root=runtime.roster.home,
+            installer=runtime.site,
+            next_counter=next_counter,
+            now_us=int(now_s * 1e6),
+            begin=begin,
+            slack_us=slack_us,
+            ends=ends,
+            known_sites=[site.name for site in runtime.roster.sites],
+        )
+
+    queries = compiled(_sites_clock_s(runtime))
+    for place, query in enumerate(queries):
+        clock = runtime.node.peer.root_clock(query.root)
+        if query.time is TimeKind.AGE and clock is not None:
+            queries[place] = compiled(runtime.now_s() + clock.offset_s)[place]
+    return queries
+
+
+def _sites_clock_s(runtime: SiteRuntime) -> float:
+    """Begins are times of day, but for queries by age, which go by the clock of their root. An
+    installer whose clock is known to be off does not shift them."""
+    edge = runtime.node.edge
+    return runtime.wall_s() - (0.0 if edge is None else edge.clock_off_s())
+
+
+def install(
+    runtime: SiteRuntime,
+    text: str,
+    *,
+    begin: str = "now",
+    slack_us: int = INSTALL_SLACK_US,
+    ends: bool = False,
+) -> list[Query]:
+    """Command all queries of a file, where all sites are one process; returns them."""
+    queries = prepare(runtime, text, begin=begin, slack_us=slack_us, ends=ends)
+    for query in queries:
+        runtime.command(planned(runtime, query))
+    return queries
+
+
+def prepare(
+    runtime: SiteRuntime,
+    text: str,
+    *,
+    begin: str = "now",
+    slack_us: int = INSTALL_SLACK_US,
+    ends: bool = False,
+) -> list[Query]:
+    """The queries of a file, checked against what runs, with numbers of their own."""
+    draft = compile_here(runtime, text)
+    check_against_live(runtime, draft)
+    first = runtime.next_counter()
+    for _ in draft[1:]:
+        runtime.next_counter()
+    return compile_here(
+        runtime, text, next_counter=first, begin=begin, slack_us=slack_us, ends=ends
+    )
+
+
+def planned(runtime: SiteRuntime, query: Query) -> Install:
+    """The query with trees, ready to be commanded."""
+    clock = runtime.node.peer.root_clock(query.root)
+    return Install(
+        query=query,
+        trees=plan_here(runtime, query),
+        roster_version=runtime.roster.version,
+        root_clock_s=None if clock is None else runtime.now_s() + clock.offset_s,
+    )
+
+
+def plan_here(runtime: SiteRuntime, query: Query) -> tuple[Tree, ...]:
+    """The trees of a query, from where the sites are as far as this agent knows."""
+    return plan_trees(
+        runtime.roster,
+        root=query.root,
+        branching=runtime.settings.branching,
+        count=runtime.settings.trees,
+        coordinates=usable_coordinates(runtime),
+        turn=0 if query.part is None else query.part.number - 1,
+    )
+
+
+def usable_coordinates(runtime: SiteRuntime) -> Mapping[str, Coordinate] | None:
+    """None while too many sites are unknown, or know too little of themselves: regions are then
+    the better guess."""
+    known = {
+        site: place
+        for site, place in runtime.node.peer.coordinates().items()
+        if place.error < COORDINATE_ERROR_MAX
+    }
+    return known if len(known) >= KNOWN_SHARE_MIN * len(runtime.roster.sites) else None
+
+
+def check_against_live(runtime: SiteRuntime, queries: list[Query]) -> None:
+    """Raises ``ConfigurationError`` where these can't run beside what runs."""
+    if not queries:
+        raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
+    _check_sources(runtime, queries)
+    _check_part_names(runtime, queries)
+
+
+def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:
+    """One name, one meaning: a source that live streams read can't be defined anew beside them.
+    Those that the file itself replaces are not beside it."""
+    replaced = {query.stream for query in queries}
+    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    live = [query for query in live if query.stream not in replaced]
+    defined = {query.source.name: query for query in live}
+    for query in queries:
+        other = defined.get(query.source.name)
+        if other is not None and not other.source.is_read_as(query.source):
+            raise ConfigurationError(
+                f"source {query.source.name!r} is defined differently by the live stream "
+                f"{other.id.name!r}; give it another name, or remove that stream first"
+            )
+
+
+def _check_part_names(runtime: SiteRuntime, queries: list[Query]) -> None:
+    """A part has a name that nobody wrote; it must not end somebody else's stream by it."""
+    live = {one.query.id.name: one.query for one in runtime.node.peer.live_queries().values()}
+    for query in queries:
+        other = live.get(query.id.name)
+        if other is not None and other.stream != query.stream:
+            raise ConfigurationError(
+                f"{_name_text(query)} and the live {_name_text(other)} have the same name; "
+                "choose another one, or remove that stream first"
+            )
+
+
+def _name_text(query: Query) -> str:
+    name = f"stream {query.id.name!r}"
+    return name if query.part is None else f"{name} ({query.part})"
+
+
+def statements_of(runtime: SiteRuntime, stream: str) -> str:
+    """A stream and its source as they were written: whoever installs them anew resumes it. What a
+    site has declined it never takes back, so the same question goes on as another query."""
+    query = _of_stream(runtime, stream)[0]
+    return f"{query.source.text.rstrip().rstrip(';')};\n{query.text}"
+
+
+def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
+    """What ends the stream of this name everywhere, with all its parts."""
+    found = _of_stream(runtime, stream)
+    return [Remove(query.id, runtime.site, runtime.next_counter()) for query in found]
+
+
+def _of_stream(runtime: SiteRuntime, stream: str) -> list[Query]:
+    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    found = [query for query in live if query.stream == stream]
+    if not found:
+        for query in live:
+            if query.part is not None and query.id.name == stream:
+                raise ConfigurationError(
+                    f"{stream!r} is {query.part}, and the others would go on without its groups; "
+                    f"name {query.stream!r}, which is all parts"
+                )
+        names = sorted({query.stream for query in live})
+        raise ConfigurationError(f"no stream {stream!r}; streams: {names or 'none'}")
+    return found

@@ -1,0 +1,108 @@
+"""An operator's side of a command: what the agent has made of it is looked at, and signed.
+
+The agent compiles a file of statements and numbers it. Before the signature the same statements are
+compiled here, and what is to be signed must be that: an agent that was broken into can't have
+something else signed than what was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+import msgspec
+
+from headwater.agent.control import control_api as api
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.net.identity.signing import OperatorSignature
+from headwater.net.values.words import query_in, removal_in
+from headwater.plan.command import Install, Remove
+from headwater.plan.query import Query
+from headwater.sql.compile import compile_statements
+from headwater.sql.read.statements import StreamStatement, read_statements
+
+Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
+"""One request to the agent: its name and payload."""
+
+
+async def run_statements(ask: Ask, text: str, signature: OperatorSignature) -> api.RunReply:
+    """Install the streams of a file, all or none."""
+    reply = await ask(api.PREPARE, {"text": text})
+    prepared = msgspec.convert(reply, api.Prepared)
+    installs = []
+    for word in prepared.words:
+        query, version, _ = query_in(word)
+        installs.append(Install(query, (), version))
+    _require_same(text, prepared, [install.query for install in installs])
+    signed = tuple(_signed(signature, install) for install in installs)
+    return msgspec.convert(await _give(ask, api.GiveRequest(installs=signed)), api.RunReply)
+
+
+def only_streams(text: str, wanted: Collection[str]) -> str:
+    """The file with its sources and these of its streams, to leave alone what runs of it."""
+    return "\n".join(
+        f"{one.text.rstrip().rstrip(';')};"
+        for one in read_statements(text)
+        if not isinstance(one, StreamStatement) or one.name in wanted
+    )
+
+
+async def remove_stream(ask: Ask, stream: str, signature: OperatorSignature) -> api.RemoveReply:
+    """End a stream everywhere."""
+    reply = await ask(api.PREPARE_REMOVAL, {"stream": stream})
+    removals = [removal_in(word) for word in msgspec.convert(reply, api.Prepared).words]
+    for removal in removals:
+        if removal.id.name != stream and not removal.id.name.startswith(f"{stream}_part_"):
+            raise HeadwaterError(
+                f"the agent wants {removal.id} removed, asked for was {stream!r}; nothing is signed"
+            )
+    await _give(ask, api.GiveRequest(removals=tuple(_signed(signature, one) for one in removals)))
+    return api.RemoveReply(", ".join(str(removal.id) for removal in removals))
+
+
+async def resume_stream(ask: Ask, stream: str, signature: OperatorSignature) -> api.RunReply:
+    """Install a stream anew as it was written. What is signed is a new command of this operator, so
+    it must at least be for that stream and no other; ``headwater explain`` shows the rest."""
+    reply = await ask(api.STATEMENTS, {"stream": stream})
+    text = msgspec.convert(reply, api.StatementsReply).text
+    named = [one.name for one in read_statements(text) if isinstance(one, StreamStatement)]
+    if named != [stream]:
+        raise HeadwaterError(
+            f"the agent has {named} for {stream!r}; nothing is signed. Install it from its file: "
+            "headwater run"
+        )
+    return await run_statements(ask, text, signature)
+
+
+async def _give(ask: Ask, request: api.GiveRequest) -> Any:
+    return await ask(api.GIVE, msgspec.to_builtins(request))
+
+
+def _signed(signature: OperatorSignature, command: Install | Remove) -> api.SignedCommand:
+    proof = signature.sign(command).proof
+    assert proof is not None, "it has been signed a moment ago"
+    return api.SignedCommand(proof.word, proof.signature, proof.key, proof.certificate)
+
+
+def _require_same(text: str, prepared: api.Prepared, queries: list[Query]) -> None:
+    """All but the beginning, which goes by the agents' clocks and is shown."""
+    if not queries:
+        raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
+    ours = compile_statements(
+        text,
+        root=prepared.home,
+        installer=prepared.installer,
+        next_counter=queries[0].id.counter,
+        known_sites=prepared.sites,
+    )
+    for theirs, mine in zip(queries, ours, strict=False):
+        if msgspec.structs.replace(theirs, begin_pane=mine.begin_pane) != mine:
+            raise HeadwaterError(
+                f"the agent has made another query of {theirs.id.name!r} than is made here; "
+                "nothing is signed. Compare the versions: headwater --version"
+            )
+    if len(queries) != len(ours):
+        raise HeadwaterError(
+            f"the agent has made {len(queries)} queries, here they are {len(ours)}; "
+            "nothing is signed. Compare the versions: headwater --version"
+        )

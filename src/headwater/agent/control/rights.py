@@ -1,0 +1,93 @@
+"""Which operators may do what here: install, remove, read; for which streams and sources.
+
+A certificate's role is the widest that its holder may do anywhere: a viewer reads. A site's own
+configuration narrows it by name. Where it names nobody, every operator may do everything, as suits
+a federation of one; where it names anybody, whoever is not named may do nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from headwater.net.identity.identity import PEOPLE, Identity, Role
+
+
+class Right(StrEnum):
+    INSTALL = "install"
+    REMOVE = "remove"
+    READ = "read"
+
+
+class OperatorRights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the operators and viewers of a name may do at this site. ``*`` in names, streams and
+    sources stands for anything."""
+
+    name: str
+    """As in the certificate."""
+    may: tuple[Right, ...] = tuple(Right)
+    """``install``, ``remove``, ``read``."""
+    streams: tuple[str, ...] = ("*",)
+    """Names of streams."""
+    sources: tuple[str, ...] = ("*",)
+    """Paths of sources, as they stand in CREATE SOURCE: a name is whatever the operator likes."""
+
+    def grants(self, asked: Asked) -> bool:
+        return (
+            asked.right in self.may
+            and _is_among(asked.stream, self.streams)
+            and _is_among(asked.source, self.sources)
+        )
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One thing that somebody wants to do. None: to whichever there are, so that only those may do
+    it who may do it to all."""
+
+    right: Right
+    stream: str | None = None
+    source: str | None = None
+
+
+class Rights:
+    def __init__(self, granted: Sequence[OperatorRights] = (), *, site: str = "") -> None:
+        """``site`` is whose policy it is: a refusal travels, and is read elsewhere."""
+        self._granted = tuple(granted)
+        self._policy = f"the [policy] of {site}" if site else "this site's [policy]"
+
+    def objection(self, who: Identity, asked: Asked) -> str | None:
+        """Why it may not be done, as a sentence; None: it may."""
+        objection = self.objection_to(who, changes=asked.right is not Right.READ)
+        if objection is not None:
+            return objection
+        if not self._granted or any(one.grants(asked) for one in self._granted_to(who)):
+            return None
+        return f"{self._policy} does not let {who.name} {_words(asked)}"
+
+    def objection_to(self, who: Identity, *, changes: bool) -> str | None:
+        """Whatever it is about: why this one may not change, or not even ask."""
+        if who.role not in PEOPLE:
+            return f"{who.uri}: a {who.role} asks for nothing here"
+        if who.role is Role.VIEWER and changes:
+            return f"{who.name} is a viewer, who changes nothing; wanted an operator's certificate"
+        if self._granted and not self._granted_to(who):
+            return f"{self._policy} names operators, and {who.name} is not among them"
+        return None
+
+    def _granted_to(self, who: Identity) -> list[OperatorRights]:
+        return [one for one in self._granted if fnmatchcase(who.name, one.name)]
+
+
+def _is_among(name: str | None, globs: tuple[str, ...]) -> bool:
+    if name is None:
+        return "*" in globs
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def _words(asked: Asked) -> str:
+    stream = "all streams" if asked.stream is None else f"stream {asked.stream[:80]!r}"
+    source = f" of source path {asked.source[:80]!r}" if asked.source is not None else ""
+    return f"{asked.right} {stream}{source}"

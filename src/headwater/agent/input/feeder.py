@@ -1,0 +1,753 @@
+"""One site's input on its way to Spark: files are polled, chunks offered, batches committed.
+
+A source is followed from the first query that reads it until the last one is removed: that is one
+*life* of it. Polls run in a thread, batches are committed by Spark's threads, and both bring a
+``BatchReport`` to the node, on the event loop. ``SiteInbox`` is what the Spark host sees of it.
+
+Whatever a source raises is its own trouble: it is told, shown, and tried again until it works or
+nobody reads the source any more; the other sources go on. After every ``await`` a source may be
+gone, or another one under its name, so it is looked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from headwater.agent.config import SourcesConfig
+from headwater.agent.input.input_remarks import InputRemarks
+from headwater.agent.input.poll_words import PollWords
+from headwater.agent.input.site_sources import SiteSources
+from headwater.agent.input.source_inputs import SourceInput, SourceInputs
+from headwater.agent.patience import Patience
+from headwater.algebra.words.malformed import Malformed, added, without_values
+from headwater.algebra.words.remark import Remark
+from headwater.algebra.words.site_state import Unread
+from headwater.edge.batches.batch_times import Waiting
+from headwater.edge.report import BatchReport
+from headwater.edge.words.site_word import ALWAYS_S, NEVER_S
+from headwater.errors import EpochOver, StoreBroken
+from headwater.plan.query import Query, Source
+from headwater.spark.site.fence import Fence
+from headwater.spark.site.site_host import SiteHost
+from headwater.store.cube.batch_rows import QueryResult
+from headwater.store.cube.cube import Cube
+from headwater.store.cube.source_state import SourceState
+from headwater.store.follow.poll import Poll
+from headwater.store.input.chunk import Chunk
+from headwater.store.input.finite import FiniteInput
+
+log = structlog.get_logger()
+
+BROKEN_NAMED_MAX = 20
+"""Files of a source that are named as unreadable, the newest ones."""
+MESSAGE_CHARS_MAX = 500
+"""Of an error, as much as a notice tells."""
+
+
+PAST_DUE_S = 0.005
+"""A poll for a moment begins so long after it, or a timer that fires early would ask for two."""
+SPOOL_SHARE_MAX = 0.5
+"""From so much of the spool on nothing in it waits for a pane's close."""
+
+
+class Epoch(msgspec.Struct, frozen=True):
+    """What a Spark stream commits under: it belongs to one life of a source."""
+
+    number: int
+    """As the stream knows it; never used again in this process."""
+    in_cube: int
+    """As the cube counts, which begins anew with every life of a source."""
+
+
+@dataclass(eq=False)
+class Followed:
+    """One life of a source at this site."""
+
+    source: Source
+    first: Query
+    """By which it was begun, and is opened."""
+    place: tuple[Path, str]
+    """(directory, glob below it)."""
+    is_from_start: bool
+    """What was in the files when they were first looked at is read, too."""
+    words: PollWords
+    remarks: InputRemarks
+    input: SourceInput | None = None
+    """None: it could not be opened yet."""
+    queries: Mapping[str, Query] = field(default_factory=dict)
+    """By id; replaced whole, for Spark's threads read it."""
+    unbegun: set[str] = field(default_factory=set)
+    """Queries that have not been told from when they are read."""
+    units: frozenset[tuple[str, int]] = frozenset()
+    """(installer, last number) of the files that its queries came with."""
+    epoch: Epoch | None = None
+    patience: Patience = field(default_factory=Patience)
+    poll: Poll | None = None
+    due_s: float = ALWAYS_S
+    """When it is to be read for somebody's sake, as told after the newest poll or commit."""
+    new_queries: set[str] = field(default_factory=set)
+    """Queries that no committed batch had."""
+    found_bytes: int = 0
+    """What polls of this process have registered."""
+    broken: deque[str] = field(default_factory=lambda: deque(maxlen=BROKEN_NAMED_MAX))
+    """Files of which Spark could not read a part, and why."""
+    shows_values: bool = False
+    """Whether people at this site may see values of its records: no column is protected."""
+    malformed: tuple[Malformed, ...] = ()
+    """Why lines of it are malformed, as far as was looked at; the most frequent reason first."""
+    line_count: int = 0
+    record_count: int = 0
+    unparsed_count: int = 0
+    fenced_count: int = 0
+    refused_count: int = 0
+    has_ended: bool = False
+
+    def next_poll_s(self, every_s: float) -> float:
+        """Not before the newest one has passed the moment at which it is to be read."""
+        if self.poll is None:
+            return NEVER_S
+        started_s = self.poll.started_s
+        regular_s = started_s + every_s
+        return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a poll would find nothing that the newest one did not."""
+        is_polled = self.poll is not None and self.poll.is_clean
+        return is_polled and self.input is not None and self.input.is_settled
+
+    @property
+    def unread(self) -> Unread:
+        """What the newest poll left alone, by names below the directory of the path: where that is
+        on the site's disk is nobody else's business."""
+        if self.poll is None:
+            return Unread()
+        below = f"{self.place[0]}/"
+        names = ((path.removeprefix(below), reason) for path, reason in self.poll.refused)
+        return Unread.of(self.poll.refused_count, names)
+
+
+@dataclass(eq=False)
+class Leaving:
+    """A source that nobody reads any more, until the store has forgotten it."""
+
+    input: SourceInput | None
+    patience: Patience = field(default_factory=Patience)
+
+
+class Feeder:
+    """Driven by the event loop; ``inbox`` methods are called by Spark's threads."""
+
+    def __init__(
+        self,
+        site: str,
+        cube: Cube,
+        config: SourcesConfig,
+        *,
+        host: SiteHost | None,
+        now_s: Callable[[], float],
+        wall_s: Callable[[], float] | None = None,
+        report: Callable[[BatchReport], None],
+        read_from: Callable[[str, float], None],
+        offset_us: Callable[[str], int],
+        next_wanted_s: Callable[[str, float], float],
+        begin_late: Callable[[str, float], None],
+        future_tolerance_s: float,
+        future_keep_s: float,
+        notice: Callable[[str, str], None] = lambda kind, text: None,
+        unread: Callable[[str, Unread], None] = lambda source, unread: None,
+        remarked: Callable[[str, tuple[Remark, ...]], None] = lambda source, remarks: None,
+        poller: Executor,
+    ) -> None:
+        """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
+        ``future_tolerance_s`` is for sources that don't say it themselves; records that are
+        more than ``future_keep_s`` ahead of the clock are refused. ``next_wanted_s``: from when on
+        somebody gets something by a source's being read, if it was read through that. ``notice``
+        is told (kind, text) of what people should see, ``unread`` (source, what) after each poll of
+        what it does not read, ``remarked`` (source, remarks) of what is to be said of its input."""
+        self.site = site
+        self.followed: Mapping[str, Followed] = {}
+        """By the source's name; replaced whole, for Spark's threads read it."""
+        self._leaving: dict[str, Leaving] = {}
+        self._cube = cube
+        self._config = config
+        self._sources = SiteSources(config)
+        self._host = host
+        self._now_s = now_s
+        self._wall_s = wall_s or now_s
+        self._report = report
+        self._read_from = read_from
+        self.offset_us = offset_us
+        """Of an ``Inbox``: what is added to the times of a query's records."""
+        self._next_wanted_s = next_wanted_s
+        self._begin_late = begin_late
+        self._future_tolerance_s = future_tolerance_s
+        self._future_keep_s = future_keep_s
+        self._notice = notice
+        self._unread = unread
+        self._remarked = remarked
+        self._loop = asyncio.get_running_loop()
+        self._inputs = SourceInputs(cube.cuts, poller)
+        self._turn = asyncio.Lock()
+        """Held by whoever opens, polls or forgets: ``install`` and ``run`` do."""
+        self._epochs = count(1)
+        self.commanded: Mapping[str, int] = {}
+        """By installer: all its commands up to this number have been done here."""
+        self._input_ends = False
+        self._is_open = True
+        self._broken: StoreBroken | None = None
+        self._wake = asyncio.Event()
+        self._has_news = False
+        """Sources or queries that Spark has not been told of."""
+
+    # Queries come and go
+
+    async def install(self, query: Query, *, is_new: bool) -> None:
+        """Read the query's source from now on. Raises where its path leads outside.
+
+        A new source is polled at once, which settles from where its files are read; where that
+        fails, ``run`` tries it again. The site is served to Spark by ``run`` only: after a restart
+        all queries are there by then.
+        """
+        if self._host is None:
+            return
+        key, id_ = query.source.name, str(query.id)
+        followed = self.followed.get(key)
+        if followed is None:
+            place = self._sources.place(query.source)
+            is_from_start = query.begin_pane is None or query.ends
+            words = PollWords(self.site, key)
+            remarks = InputRemarks(query.source)
+            followed = Followed(query.source, query, place, is_from_start, words, remarks)
+            followed.shows_values = self._sources.is_free(query.source)
+            self.followed = {**self.followed, key: followed}
+        is_missed = is_new and self._has_missed(query, followed)
+        followed.queries = {**followed.queries, id_: query}
+        followed.new_queries.add(id_)
+        followed.poll = None  # its report is news to this query, also where nothing is left to read
+        followed.units |= {(query.id.installer, query.unit_last)}
+        self._host.install(query)
+        is_begun = self._is_begun(followed)
+        if is_begun and is_new:
+            self._read_from(id_, self._now_s())
+        elif not is_begun:
+            if is_new:
+                followed.unbegun.add(id_)
+            await self._attend(followed)
+        if is_missed:
+            self._begin_late(id_, self._now_s())
+        self._has_news = True
+        self._wake.set()
+
+    def _has_missed(self, query: Query, followed: Followed) -> bool:
+        """Whether a query that wants the earliest records comes too late for them.
+
+        It does not if it is the first of its source, or came with the first in one file: Spark
+        reads nothing before a file's queries are all there.
+        """
+        if query.begin_pane is not None:
+            return False
+        is_first = not followed.queries or (query.id.installer, query.unit_last) in followed.units
+        state = self._state(followed)
+        is_unread = state is None or state.committed_cut == 0
+        return not (followed.is_from_start and is_first and is_unread)
+
+    def withdraw(self, query_id: str) -> None:
+        """Stop running this query here; a source that nobody reads is forgotten, by ``run``."""
+        for key, followed in self.followed.items():
+            if query_id in followed.queries:
+                left = {id_: one for id_, one in followed.queries.items() if id_ != query_id}
+                followed.queries = left
+                followed.unbegun.discard(query_id)
+                followed.new_queries.discard(query_id)
+                if not left:
+                    self._leave(key, followed)
+        if self._host is not None:
+            self._host.remove(query_id)
+
+    def _leave(self, key: str, followed: Followed) -> None:
+        """A life that was never opened because its predecessor is still to be forgotten has
+        nothing of its own in the store."""
+        self.followed = {name: one for name, one in self.followed.items() if name != key}
+        if key not in self._leaving:
+            self._leaving[key] = Leaving(followed.input)
+        self._wake.set()
+
+    def _forget_unread(self) -> None:
+        """Sources that were left when the former process ended, before they were forgotten: who
+        installs them again must not go on where nobody has read for long."""
+        if self._host is not None:
+            for name in self._cube.cuts.names():
+                if name not in self.followed:
+                    self._leaving.setdefault(name, Leaving(None))
+
+    # Polling
+
+    async def run(self) -> None:
+        """Ends only when the cube can't be written any more without being opened anew."""
+        self._forget_unread()
+        while True:
+            self._wake.clear()
+            if self._broken is not None:
+                raise self._broken
+            try:
+                await self._look_after_all()
+            except StoreBroken:
+                raise
+            except Exception as error:
+                self._tell_trouble("feeder", error)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if self._is_idle() else self._pause_s()):
+                    await self._wake.wait()
+
+    def _is_idle(self) -> bool:
+        """Whether nothing is left to open, poll or forget until somebody wakes us."""
+        is_settled = all(one.is_settled for one in self.followed.values())
+        return is_settled and not self._leaving and not self._has_news
+
+    def _pause_s(self) -> float:
+        """Until the next poll of a source is due, as far as its troubles allow."""
+        every_s, now_s = self._config.poll_s, self._now_s()
+        pauses_s = (one.next_poll_s(every_s) - now_s for one in self.followed.values())
+        return min((pause_s for pause_s in pauses_s if 0.0 < pause_s < every_s), default=every_s)
+
+    async def _look_after_all(self) -> None:
+        if self._has_news and self._host is not None:
+            self._serve(self._host)
+            self._has_news = False
+        for key in list(self._leaving):
+            await self._forget(key)
+        for followed in list(self.followed.values()):
+            await self._attend(followed)
+
+    def _serve(self, host: SiteHost) -> None:
+        """All queries are handed over again: a host that several sites share drops a query when
+        a site that has it removes it and no other one is served with it yet."""
+        for followed in self.followed.values():
+            for query in followed.queries.values():
+                host.install(query)
+        host.serve(self.site, self)
+
+    async def _attend(self, followed: Followed) -> None:
+        """Open the source or poll it, if it is time to. What it raises is its own trouble."""
+        async with self._turn:
+            if not self._is_current(followed) or followed.is_settled:
+                return
+            if self._now_s() < followed.next_poll_s(self._config.poll_s):
+                return
+            if not followed.patience.is_due(now_s=self._loop.time()):
+                return
+            try:
+                if followed.input is None:
+                    await self._open(followed)
+                if followed.input is not None:
+                    await self._poll(followed, followed.input)
+            except StoreBroken:
+                raise
+            except Exception as error:
+                self._have_patience(followed.source.name, followed.patience, error)
+
+    async def _forget(self, key: str) -> None:
+        async with self._turn:
+            leaving = self._leaving.get(key)
+            if leaving is None or not leaving.patience.is_due(now_s=self._loop.time()):
+                return
+            try:
+                await self._inputs.forget(key, leaving.input)
+            except StoreBroken:
+                raise
+            except Exception as error:
+                self._have_patience(key, leaving.patience, error)
+            else:
+                del self._leaving[key]
+
+    def _have_patience(self, source: str, patience: Patience, error: Exception) -> None:
+        patience.failed(str(error) or repr(error), now_s=self._loop.time())
+        self._tell_trouble(f"source {source}", error)
+
+    def _tell_trouble(self, what: str, error: Exception) -> None:
+        log.warning("in trouble", site=self.site, what=what, error=repr(error)[:2000])
+        why = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS_MAX]
+        self._notice("in trouble", f"{what}: {why}; it is tried again")
+
+    async def _open(self, followed: Followed) -> None:
+        """Not while the store still has the source's former life."""
+        key = followed.source.name
+        if key in self._leaving:
+            leaving = self._leaving[key]
+            await self._inputs.forget(key, leaving.input)
+            del self._leaving[key]
+        closed = self._sources.closed_to(followed.source)
+        reach = self._sources.reach_of(followed.source)
+        opened = await self._inputs.open(followed.first, *followed.place, closed, reach)
+        if not self._is_current(followed):
+            opened.close()
+            self._leaving.setdefault(key, Leaving(None))
+            return
+        followed.input = opened
+        if not self._is_begun(followed):
+            followed.unbegun.update(followed.queries)
+
+    async def _poll(self, followed: Followed, source: SourceInput) -> None:
+        poll = await self._inputs.poll(source, now_s=self._now_s())
+        if not self._is_current(followed):
+            return
+        self._note_poll(followed, poll)
+        await self._look_for_files(followed, poll)
+        if not self._is_current(followed):
+            return
+        if self._is_begun(followed):
+            begun, followed.unbegun = followed.unbegun, set()
+            for query_id in begun:
+                self._read_from(query_id, self._now_s())
+        if poll.cuts and self._host is not None:
+            self._host.notice(followed.source.name)
+        if poll.report is not None:
+            self._tell(followed, poll.report)
+        self._find_due(followed)
+
+    def _note_poll(self, followed: Followed, poll: Poll) -> None:
+        """What a poll could not take in, for lack of room, is shown as trouble too; the next poll
+        tries it again."""
+        followed.poll = poll
+        followed.found_bytes += poll.bytes
+        followed.words.say(poll)
+        followed.patience.worked()
+        followed.patience.trouble = poll.stalled
+        self._unread(followed.source.name, followed.unread)
+
+    async def _look_for_files(self, followed: Followed, poll: Poll) -> None:
+        """Where a poll has none it is said, with names that are like the path: once."""
+        remarks, alone, news = followed.remarks, poll.refused_count, []
+        if poll.files:
+            news = remarks.found_some()
+        elif remarks.is_look_due(alone):
+            words = await self._inputs.beside(lambda: self._sources.no_file(followed.source))
+            news = remarks.found_none(words, alone)
+        news += remarks.read(0, 0, followed.malformed, now_s=self._now_s())
+        self._remark(followed, news)
+
+    def _remark(self, followed: Followed, news: Sequence[tuple[str, str]]) -> None:
+        for kind, text in news:
+            self._notice(kind, text)
+        if self._is_current(followed):
+            self._remarked(followed.source.name, followed.remarks.current)
+
+    def _find_due(self, followed: Followed) -> None:
+        """When it is to be read next. A source of which it isn't known how far it was read is read
+        at once."""
+        state = self._state(followed)
+        read_s = None if state is None else state.read_through_s
+        name = followed.source.name
+        followed.due_s = ALWAYS_S if read_s is None else self._next_wanted_s(name, read_s)
+
+    def _is_current(self, followed: Followed) -> bool:
+        return self.followed.get(followed.source.name) is followed
+
+    def _is_begun(self, followed: Followed) -> bool:
+        state = self._state(followed)
+        return followed.input is not None and state is not None and state.is_begun
+
+    def _state(self, followed: Followed) -> SourceState | None:
+        """None: the store does not have this life of the source yet."""
+        name = followed.source.name
+        if name in self._leaving or name not in self._cube.cuts.names():
+            return None
+        return self._cube.cuts.state(name)
+
+    def _tell(self, followed: Followed, report: BatchReport) -> None:
+        """On the event loop."""
+        if self._input_ends and self._is_all_read(followed):
+            report = msgspec.structs.replace(report, ended=True)
+        followed.has_ended = report.ended
+        self._report(report)
+
+    def _is_all_read(self, followed: Followed) -> bool:
+        """A poll since ``end_input`` has found the end, and all that was found is committed."""
+        state = self._state(followed)
+        is_clean = followed.poll is not None and followed.poll.is_clean
+        return is_clean and state is not None and state.committed_cut == state.last_cut
+
+    def end_input(self) -> None:
+        """Nothing more will be written: what is there is all, as soon as it is read."""
+        self._input_ends = True
+        for followed in self.followed.values():
+            followed.poll = None
+        self._wake.set()
+
+    async def stop(self) -> None:
+        """No batch is committed once this has returned."""
+        if self._host is not None:
+            host = self._host
+            await self._inputs.beside(lambda: host.withdraw(self.site))
+        self._is_open = False
+        self._inputs.close()
+        inputs = [one.input for one in self.followed.values()]
+        inputs += [one.input for one in self._leaving.values()]
+        for source in inputs:
+            if source is not None:
+                source.close()
+
+    # What the Spark host asks (an ``Inbox``), from its own threads
+
+    def sources(self) -> list[Source]:
+        return [
+            one.source
+            for one in self.followed.values()
+            if one.input is not None and all(map(self._is_whole, one.units))
+        ]
+
+    def _is_whole(self, unit: tuple[str, int]) -> bool:
+        """All statements of this file are installed, or refused, or removed again."""
+        installer, last = unit
+        return self.commanded.get(installer, 0) >= last
+
+    def runs(self, query_id: str) -> bool:
+        return any(query_id in followed.queries for followed in self.followed.values())
+
+    def waiting(self, source: str) -> Waiting:
+        """A commit may have been since ``due_s`` was found: then that has passed."""
+        followed = self._opened(source)
+        state = self._cube.cuts.state(source)
+        now_s, since_s = self._now_s(), state.waiting_since_s
+        read_s, polled_s = state.read_through_s, state.polled_s
+        is_due = False
+        if read_s is not None and polled_s is not None:
+            is_due = read_s < followed.due_s <= polled_s
+        return Waiting(
+            byte_count=state.waiting_bytes,
+            age_s=0.0 if since_s is None else now_s - since_s,
+            is_due=is_due,
+            is_urgent=read_s is None or self._is_urgent(followed, state),
+            due_in_s=followed.due_s - now_s,
+        )
+
+    def _is_urgent(self, followed: Followed, state: SourceState) -> bool:
+        """It is behind or ends, a query waits for its first records, or the spool fills up."""
+        spool = self._cube.cuts.spool
+        is_filling = spool.bytes_used >= SPOOL_SHARE_MAX * spool.bytes_max
+        has_end = state.ends or self._input_ends
+        return has_end or is_filling or not state.is_clean or bool(followed.new_queries)
+
+    def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
+        self._opened(source)
+        return self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
+
+    def fence(self, source: str) -> Fence:
+        """A finite input has none: nothing of it closes by a clock."""
+        followed = self.followed.get(source)
+        if followed is None or isinstance(followed.input, FiniteInput):
+            return Fence()
+        return Fence.at(
+            self._wall_s(),
+            tolerance_s=followed.source.future_tolerance_s(self._future_tolerance_s),
+            keep_s=self._future_keep_s,
+        )
+
+    def committed_cut(self, source: str) -> int:
+        self._opened(source)
+        return self._cube.cuts.state(source).committed_cut
+
+    def new_epoch(self, source: str) -> int:
+        """It ends with this life of the source: a batch that was read for a former one is refused,
+        for its cuts may have the numbers of cuts of the new one."""
+        with self._inputs.commits:
+            followed = self._opened(source)
+            in_cube = self._cube.cuts.begin_epoch(source)
+            followed.epoch = Epoch(next(self._epochs), in_cube)
+            return followed.epoch.number
+
+    def _opened(self, source: str) -> Followed:
+        followed = self.followed.get(source)
+        if followed is None or followed.input is None:
+            raise EpochOver(f"source {source} is not read at {self.site} now")
+        return followed
+
+    def _of_epoch(self, source: str, number: int) -> tuple[Followed, int]:
+        """The life of the source that this epoch is of, and how the cube calls the epoch."""
+        followed = self._opened(source)
+        if followed.epoch is None or followed.epoch.number != number:
+            raise EpochOver(
+                f"source {source}: epoch {number} is over; it was of a former stream, or of the "
+                "source before it was forgotten and installed again"
+            )
+        return followed, followed.epoch.in_cube
+
+    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
+        with self._inputs.commits:
+            followed, _ = self._of_epoch(source, epoch)
+            file = self._cube.cuts.origin(source, cut)
+            log.warning(
+                "chunk quarantined", site=self.site, source=source, cut=cut, file=file,
+                reason=reason,
+            )  # fmt: skip
+            self._cube.cuts.quarantine(source, cut)
+            followed.broken.append(f"{file} can't be read: {reason}")
+
+    def commit(
+        self,
+        source: str,
+        *,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+        unparsed: int,
+        samples: Sequence[Malformed],
+        high_time_us: int | None,
+        records: int = 0,
+        fenced: int = 0,
+        refused: int = 0,
+        lines: int = 0,
+    ) -> None:
+        """Make one batch durable, then tell the node. Raises ``EpochOver`` where the source was
+        forgotten since the epoch began, whether or not it is read again."""
+        with self._inputs.commits:
+            followed, in_cube = self._of_epoch(source, epoch)
+
+            def tell(report: BatchReport) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(
+                        self._committed, followed, report, (lines, records), tuple(samples)
+                    )
+
+            try:
+                self._cube.commit_batch(
+                    source=source,
+                    epoch=in_cube,
+                    batch_id=batch_id,
+                    through_cut=through_cut,
+                    results=results,
+                    high_time_us=high_time_us,
+                    unparsed=unparsed,
+                    fenced=fenced,
+                    refused=refused,
+                    told=tell,
+                )
+            except StoreBroken as error:
+                self._loop.call_soon_threadsafe(self._end_with, error)
+                raise
+
+    def _end_with(self, error: StoreBroken) -> None:
+        self._broken = error
+        self._wake.set()
+
+    def _committed(
+        self,
+        followed: Followed,
+        report: BatchReport,
+        counts: tuple[int, int],
+        samples: Sequence[Malformed],
+    ) -> None:
+        """On the event loop, which may have withdrawn the source since. ``counts`` are lines and
+        records."""
+        if not self._is_current(followed) or not self._is_open:
+            return
+        followed.line_count += counts[0]
+        followed.record_count += counts[1]
+        followed.unparsed_count += report.unparsed
+        followed.fenced_count += report.fenced
+        followed.refused_count += report.refused
+        self._note_malformed(followed, samples)
+        lines = counts[0] + report.skipped_lines
+        now_s = self._now_s()
+        self._remark(
+            followed,
+            followed.remarks.read(lines, report.unparsed, followed.malformed, now_s=now_s),
+        )
+        followed.new_queries.difference_update(batch.query for batch in report.queries)
+        self._tell(followed, report)
+        self._find_due(followed)
+        self._wake.set()  # the next poll may be due earlier now
+
+    def _note_malformed(self, followed: Followed, kinds: Sequence[Malformed]) -> None:
+        """Reasons are added up; each that is new is logged with the line, where that may be seen.
+        A protected column may stand anywhere in a line that is malformed, so that of a source that
+        has one no value is kept."""
+        shown = tuple(kinds) if followed.shows_values else without_values(kinds)
+        known = {kind.reason for kind in followed.malformed}
+        for kind in shown:
+            if kind.reason not in known:
+                source = followed.source.name
+                log.info("malformed lines", site=self.site, source=source, why=kind.text())
+        followed.malformed = added(followed.malformed, shown)
+
+    # For views
+
+    def unread(self, source: str) -> Unread:
+        """What this site does not read of the source."""
+        followed = self.followed.get(source)
+        return Unread() if followed is None else followed.unread
+
+    def remarks(self, source: str) -> tuple[Remark, ...]:
+        """What is to be said of the source's input at this site."""
+        followed = self.followed.get(source)
+        return () if followed is None else followed.remarks.current
+
+    def broken(self, source: str) -> list[str]:
+        """Files that Spark could not read in this life, and why; the newest ones."""
+        followed = self.followed.get(source)
+        return [] if followed is None else list(followed.broken)
+
+    def troubles(self) -> dict[str, str]:
+        """By source: why it can't be read, or forgotten, now, or fails at every batch."""
+        failing = {} if self._host is None else self._host.troubles()
+        all_ = [(key, one.patience) for key, one in list(self._leaving.items())]
+        all_ += [(key, one.patience) for key, one in self.followed.items()]
+        found = {key: one for key, one in failing.items() if key in self.followed}
+        return found | {key: patience.trouble for key, patience in all_ if patience.trouble}
+
+    @property
+    def found_bytes(self) -> int:
+        """Of all sources, in this life: what there is to read, and was."""
+        return sum(followed.found_bytes for followed in self.followed.values())
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Of those, what no committed batch has read."""
+        states = (self._state(followed) for followed in self.followed.values())
+        return sum(state.waiting_bytes for state in states if state is not None)
+
+    @property
+    def record_count(self) -> int:
+        return sum(followed.record_count for followed in self.followed.values())
+
+    @property
+    def fenced_count(self) -> int:
+        """Records from the future, in this life."""
+        return sum(followed.fenced_count for followed in self.followed.values())
+
+    @property
+    def refused_count(self) -> int:
+        """Records from too far in the future, in this life."""
+        return sum(followed.refused_count for followed in self.followed.values())
+
+    @property
+    def unread_count(self) -> int:
+        """Files that the paths of sources name and that are not read now."""
+        return sum(followed.unread.count for followed in self.followed.values())
+
+    def line_counts(self) -> dict[str, tuple[int, int]]:
+        """By source: lines read, and those that some query can't use."""
+        return {name: (one.line_count, one.unparsed_count) for name, one in self.followed.items()}
+
+    def remark_counts(self) -> Counter[str]:
+        """By kind: sources of which that is to be said."""
+        return Counter(
+            remark.kind for one in self.followed.values() for remark in one.remarks.current
+        )
+
+    @property
+    def has_read_all(self) -> bool:
+        """It reads something, and all of that to its end."""
+        return bool(self.followed) and all(one.has_ended for one in self.followed.values())

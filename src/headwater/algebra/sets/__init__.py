@@ -1,0 +1,4 @@
+"""Sets of integers, for ordinals, panes and numbers of updates: as bits, as ranges, and changing.
+
+Pure, and below everything else. Open ``ranges`` first.
+"""

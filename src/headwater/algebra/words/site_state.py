@@ -1,0 +1,175 @@
+"""What a site says about its panes beside the summaries themselves, as one small snapshot.
+
+Summaries carry rows and the closes that belong to them. All that is true of whole stretches of
+panes goes here instead: where the site began, what it will never send, what it closed empty in
+bulk while catching up, up to where nothing can change any more. A snapshot replaces the former
+one of the same site, incarnation and query if its number is higher, so copies, losses and
+disorder do no harm: the site repeats it until the root has acknowledged that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import islice
+
+import msgspec
+
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.close_digest import BlockDigest, Closes
+from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.remark import Remark
+
+FOREVER = 1 << 62
+"""A pane number beyond all panes: what an input that has ended is sealed through."""
+
+
+class Reason(StrEnum):
+    """Why a pane will never come (declined), or not now (deferred)."""
+
+    SHED = "shed"
+    FAILED = "failed"
+    LIMIT = "limit"
+    NOT_INSTALLED = "not installed"
+    LOST = "lost"
+    EXPIRED = "expired"
+    SCHEMA = "schema"
+    REFUSED = "refused"
+    BACKLOG = "backlog"
+
+
+class PaneState(StrEnum):
+    """What the root knows of one pane of one site: nothing, not now, never, or all."""
+
+    UNKNOWN = "unknown"
+    OPEN = "open"
+    DEFERRED = "deferred"
+    CLOSED = "closed"
+    DECLINED = "declined"
+
+
+class Declined(msgspec.Struct, frozen=True, array_like=True):
+    """Panes first … last (closed range) never come, or not beyond what was sent of them."""
+
+    first: int
+    last: int
+    reason: Reason
+
+
+class Tally(msgspec.Struct, frozen=True, array_like=True):
+    """What the site saw and could not count, or not yet, since the query began.
+
+    ``too_late`` and ``before_begin`` are partial rows, one for each group and batch: by then the
+    records are summed up.
+    """
+
+    unparsed: int = 0
+    """Lines that are no record."""
+    too_late: int = 0
+    """Partial rows for panes that were sealed or given up."""
+    fenced: int = 0
+    """Records from the future: kept, and counted when their window comes."""
+    lost_bytes: int = 0
+    before_begin: int = 0
+    """Partial rows for panes before this site's first: they are none of the query's."""
+    refused: int = 0
+    """Records from so far in the future that they were dropped."""
+    twice_bytes: int = 0
+    """That may have been read twice, at most; the panes of their records are damaged."""
+
+
+UNREAD_NAMED_MAX = 3
+"""Files that a site names of those that it does not read; of all it tells the number."""
+UNREAD_CHARACTERS_MAX = 200
+"""Of a name and of a reason, what is told."""
+
+
+class Unread(msgspec.Struct, frozen=True, array_like=True):
+    """Input that the source's path names and the site leaves alone, or can't read, at present."""
+
+    count: int = 0
+    named: tuple[tuple[str, str], ...] = ()
+    """(name, reason) of the first ones."""
+
+    @classmethod
+    def of(cls, count: int, found: Iterable[tuple[str, str]]) -> Unread:
+        """Of as many; the first of those that were found are named, within bounds. Of a long name
+        the end is kept, which tells it from others."""
+        first = islice(found, UNREAD_NAMED_MAX)
+        return cls(count, tuple((_end_of(name), _beginning_of(why)) for name, why in first))
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def text(self) -> str:
+        """
+        >>> Unread.of(5, [("a.zip", "can't be expanded here")]).text()
+        "5 files are not read: a.zip (can't be expanded here); and 4 more"
+        """
+        files = "1 file is" if self.count == 1 else f"{self.count} files are"
+        named = "; ".join(f"{name} ({reason})" for name, reason in self.named)
+        rest = self.count - len(self.named)
+        more = f"; and {rest} more" if rest > 0 else ""
+        return f"{files} not read: {named}{more}"
+
+
+def _beginning_of(text: str) -> str:
+    most = UNREAD_CHARACTERS_MAX
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _end_of(text: str) -> str:
+    most = UNREAD_CHARACTERS_MAX
+    return text if len(text) <= most else f"…{text[1 - most :]}"
+
+
+class SiteState(msgspec.Struct, frozen=True):
+    """One site's word on one query. ``number`` rises with every change."""
+
+    query: str
+    ordinal: int
+    incarnation: int
+    number: int
+    first_pane: int | None
+    """The first pane it answers for; earlier ones are declined. None: not installed (refused)."""
+    status: str = "running"
+    """running, refused, suspended: with ``message`` for people."""
+    message: str = ""
+    catching_up: bool = False
+    """While true the root sets no deadline for windows that were over when the query began."""
+    ended: bool = False
+    """The input is finite and has been read: no window beyond the newest data will come."""
+    sealed_through: int = -FOREVER
+    """Panes below this number are sealed: nothing more can come."""
+    empty: Ranges = ()
+    """Panes closed with no update, in bulk (runs too long to send one by one)."""
+    declined: tuple[Declined, ...] = ()
+    damaged: Ranges = ()
+    """Panes whose input bytes were lost: they are never exact."""
+    counts: tuple[tuple[int, int], ...] = ()
+    """(pane, updates) of panes with two or more updates, or whose first came after an empty close
+    (an acknowledgement's bit alone could not tell the two apart); until the root is done."""
+    tally: Tally = Tally()
+    offset_s: float | None = None
+    """How far the root's steady clock was ahead of the site's wall clock when it last said
+    something; None: not known. Only a large change of it is news."""
+    root_incarnation: int = 0
+    """The highest life of the root that the site has heard of. A root that is told of a higher one
+    than its own has lost its ledger, and its clock: it takes one above."""
+    unread: Unread = Unread()
+    """As the newest look at the source found it; told as seldom as the tally."""
+    alarms: tuple[Alarm, ...] = ()
+    """What the site has found to be wrong with its panes; each until the root has greeted it."""
+    is_clock_unconfirmed: bool = False
+    """By age: fewer than three neighbours agree on the root's clock as the site takes it, and one
+    who lies may have moved its records."""
+    digests: tuple[BlockDigest, ...] = ()
+    """Of what it has closed, in ranges that follow each other, but for what the root has agreed
+    to."""
+    closes: tuple[Closes, ...] = ()
+    """What the root has asked for: where the digest of a range differs."""
+    remarks: tuple[Remark, ...] = ()
+    """About its input, as it is now; told as seldom as the tally."""
+    proof: Proof | None = None
+    """That the site has said this; None: it has not been signed yet."""

@@ -1,0 +1,4 @@
+"""Each group of commands of ``headwater``: arguments in, values of the rooms below, shown.
+
+Open ``try_command`` or ``operator_commands`` first.
+"""

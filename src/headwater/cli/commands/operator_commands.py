@@ -1,0 +1,268 @@
+"""What operators ask a running federation: explain, streams, sites, watch, why, alarms, remove and
+resume."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli.show.output import (
+    Listing,
+    ListingOutput,
+    OutputFormat,
+    TextOutput,
+    chosen,
+    print_listing,
+    print_objects,
+    print_table,
+    print_text,
+    say,
+)
+from headwater.errors import ConfigurationError
+from headwater.shown_text import shown_line
+
+if TYPE_CHECKING:
+    from headwater.agent.control.control_api import StreamsReply
+
+Federation = Annotated[
+    Path | None,
+    typer.Option("--federation", "-f", help="Its directory; default: the one last brought up."),
+]
+At = Annotated[
+    str | None, typer.Option("--at", help="The site to ask; default: the federation's home.")
+]
+File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
+Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
+TROUBLES = frozenset(
+    ("part", "trouble", "spark_deaths", "unread", "remarks", "alarms", "clocks", "former")
+)
+"""Of a stream, what a table shows only where there is some."""
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("explain")(explain)
+    app.command("streams")(streams)
+    app.command("sites")(sites)
+    app.command("watch")(watch)
+    app.command("why")(why)
+    app.command("alarms")(alarms)
+    app.command("remove")(remove)
+    app.command("resume")(resume)
+
+
+def explain(
+    file: File, federation: Federation = None, at: At = None, output: TextOutput = None
+) -> None:
+    """Show how queries are split between sites and root."""
+    from headwater.agent.control import control_api as api
+    from headwater.cli.reach import ask
+
+    request = api.ExplainRequest(read_sql(file))
+    reply = ask(federation, at, api.EXPLAIN, request, api.ExplainReply)
+    if chosen(output) is OutputFormat.TABLE:
+        print_text("\n\n".join(reply.plans))
+    else:
+        print_objects({"plan": plan} for plan in reply.plans)
+
+
+def streams(
+    former: Annotated[
+        bool, typer.Option("--former", help="Those that were replaced or removed, instead.")
+    ] = False,
+    federation: Federation = None,
+    at: At = None,
+    output: ListingOutput = None,
+) -> None:
+    """List the streams, with what has been answered.
+
+    With --former those that have ended and of which answers are left: how many windows, and where.
+    """
+    from headwater.agent.control import control_api as api
+    from headwater.cli.reach import ask
+
+    request = api.StreamsRequest(former=True) if former else None
+    reply = ask(federation, at, api.STREAMS, request, api.StreamsReply)
+    if former:
+        _print_former(reply, output)
+        return
+    none = "no streams; install some with: headwater run FILE"
+    listing = listing_of(api.StreamLine, reply.streams, none=none, seldom=TROUBLES)
+    print_listing(listing, output)
+
+
+def _print_former(reply: StreamsReply, output: OutputFormat | None) -> None:
+    from headwater.agent.control.control_api import FormerLine
+
+    title = f"Ended, with answers at {reply.asked}"
+    none = f"no answers of former streams at {reply.asked}"
+    print_listing(listing_of(FormerLine, reply.former, title=title, none=none), output)
+    if reply.elsewhere:
+        say(f"other streams are answered at {', '.join(reply.elsewhere)}: ask there with --at")
+
+
+def sites(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
+    """List the sites, as one agent sees them."""
+    from headwater.agent.control import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.SITES, None, api.SitesReply)
+    title = f"As seen from {reply.asked}"
+    print_listing(listing_of(api.SiteLine, reply.sites, title=title), output)
+
+
+def watch(
+    stream: Stream,
+    federation: Federation = None,
+    at: At = None,
+    output: ListingOutput = None,
+    only_new: Annotated[bool, typer.Option(help="Skip what is already answered.")] = False,
+    count: Annotated[int | None, typer.Option(help="End after so many answers.")] = None,
+) -> None:
+    """Follow the answers of a stream as they come.
+
+    Between them it says what it waits for: which window, until when, which sites are missing.
+    """
+    from headwater.agent.control import control_api as api
+    from headwater.cli.reach import listen
+    from headwater.cli.show.waiting_line import WaitingLine
+
+    form = chosen(output)
+    request = api.StreamRequest(stream, newest=not only_new, waits=True)
+    shown = 0
+    try:
+        with WaitingLine(sys.stderr) as waiting:
+            for event in listen(federation, at, api.WATCH, request, dict[str, Any]):
+                if "header" not in event:
+                    waiting.show(msgspec.convert(event, api.WaitEvent))
+                    continue
+                waiting.clear()
+                answer = msgspec.convert(event, api.AnswerEvent)
+                _show_answer(answer.header, answer.rows, form)
+                shown += 1
+                if shown == count:
+                    return
+    except KeyboardInterrupt:
+        say("")
+
+
+def why(
+    stream: Stream,
+    window: Annotated[
+        str,
+        typer.Argument(
+            help="A time in it (09:10, 2026-05-04T12:00:00Z; UTC), its number, or newest: the last "
+            "that should have an answer."
+        ),
+    ] = "newest",
+    last: Annotated[
+        bool, typer.Option("--last", help="The last window that has an answer.")
+    ] = False,
+    federation: Federation = None,
+    at: At = None,
+    output: TextOutput = None,
+) -> None:
+    """Say why a window is as it is.
+
+    Which sites are in, which are missing, in which state, for which reason, what is awaited.
+    """
+    from headwater.agent.control import control_api as api
+    from headwater.cli.reach import ask
+
+    if last and window != api.NamedWindow.NEWEST:
+        raise ConfigurationError(
+            f"why: wanted a window ({window}) or --last, got both; leave one out"
+        )
+    request = api.WhyRequest(stream, api.NamedWindow.LAST if last else window)
+    reply = ask(federation, at, api.WHY, request, api.WhyReply)
+    if chosen(output) is OutputFormat.TABLE:
+        print_text(reply.text)
+    else:
+        print_objects([reply.value])
+
+
+def alarms(
+    federation: Federation = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", "--site", help="The site to ask; default: the federation's home."),
+    ] = None,
+    output: ListingOutput = None,
+) -> None:
+    """List what an agent has found to be wrong: alarms about its streams, lies that it has met.
+
+    Alarms about a stream are kept by the agent that answers it, those of removed ones among them.
+    """
+    from headwater.agent.control import control_api as api
+    from headwater.cli.reach import ask
+
+    reply = ask(federation, at, api.ALARMS, None, api.AlarmsReply)
+    none = f"no alarms at {reply.asked}"
+    title = f"As kept at {reply.asked}"
+    print_listing(listing_of(api.AlarmLine, reply.alarms, title=title, none=none), output)
+    if reply.elsewhere:
+        say(f"other streams are answered at {', '.join(reply.elsewhere)}: ask there with --at")
+
+
+def remove(
+    stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
+) -> None:
+    """End a stream everywhere; written results stay."""
+    from headwater.agent.control.operator_client import remove_stream
+    from headwater.cli.reach import command
+
+    reply = command(federation, at, lambda ask, signature: remove_stream(ask, stream, signature))
+    print_listing(Listing(("removed",), [(reply.removed,)]), output)
+
+
+def resume(
+    stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
+) -> None:
+    """Begin a stream anew, as it was written: where sites have suspended it, they run it again."""
+    from headwater.agent.control import control_api as api
+    from headwater.agent.control.operator_client import resume_stream
+    from headwater.cli.reach import command
+
+    reply = command(federation, at, lambda ask, signature: resume_stream(ask, stream, signature))
+    print_listing(listing_of(api.Installed, reply.installed), output)
+
+
+def read_sql(file: Path) -> str:
+    """The text of a file of statements; ``-`` is standard input."""
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{file}: can't be read: {error.strerror}; name a file of statements"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{file}: wanted UTF-8 text: {error}") from error
+
+
+def listing_of(
+    kind: type[msgspec.Struct], values: tuple[Any, ...], *, title: str = "",
+    none: str = "nothing to show", seldom: frozenset[str] = frozenset(),
+) -> Listing:  # fmt: skip
+    columns = tuple(field.name for field in msgspec.structs.fields(kind))
+    rows = [msgspec.structs.astuple(value) for value in values]
+    return Listing(columns, rows, title, none, seldom)
+
+
+def _show_answer(
+    header: dict[str, Any], rows: tuple[dict[str, Any], ...], form: OutputFormat
+) -> None:
+    from headwater.cli.show.headline import headline
+
+    if form is OutputFormat.JSON:
+        print_objects([{"header": header, "rows": rows}])
+        return
+    columns = tuple(rows[0]) if rows else ()
+    listing = Listing(columns, [tuple(row.values()) for row in rows], none="no rows")
+    if form is OutputFormat.TABLE:
+        print_text(shown_line(headline(header)))
+        print_table(listing)
+    else:
+        print_listing(listing, form)

@@ -1,0 +1,287 @@
+"""The demo in a terminal: sites, windows as they arrive, what happened, raw against sent bytes.
+
+On a terminal the picture is drawn anew in place. Elsewhere (a pipe, continuous integration) the
+same snapshots become plain lines: every event once, and a line of totals every few seconds. Both
+take time from the snapshot, so a view can be tested without waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import zip_longest
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from headwater.cli.show.amounts import amount, ratio
+from headwater.local.demo.demo_snapshot import (
+    DemoSnapshot,
+    DemoSummary,
+    EventKind,
+    EventShown,
+    SiteCondition,
+    SiteShown,
+    StreamShown,
+    WindowShown,
+)
+
+PLAIN_EVERY_S = 5.0
+WINDOWS_SHOWN = 5
+WINDOWS_SHOWN_NARROW = 3
+REPAIRS_TOLD = 3
+"""Of the answers that are repaired between two snapshots."""
+EVENTS_SHOWN = 6
+EVENTS_SHOWN_NARROW = 3
+BAR_CELLS = 12
+WIDE_COLUMNS = 110
+"""From this width on sites and windows stand side by side."""
+
+_CONDITION_STYLE = {
+    SiteCondition.STARTING: "dim",
+    SiteCondition.UP: "green",
+    SiteCondition.CUT_OFF: "yellow",
+    SiteCondition.DEAD: "bold red",
+    SiteCondition.ENDED: "cyan",
+}
+_EVENT_STYLE = {
+    EventKind.INFO: "dim",
+    EventKind.TROUBLE: "red",
+    EventKind.HEALED: "green",
+    EventKind.REPAIRED: "cyan",
+}
+
+
+class DemoView:
+    """Shows snapshots one after the other; the ``with`` block it is used in restores the screen."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+        self._events_told = 0
+        self._line_due_s = 0.0
+
+    def __enter__(self) -> DemoView:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, snapshot: DemoSnapshot) -> None:
+        if self._live is not None:
+            self._live.update(picture(snapshot, columns=self._console.width), refresh=True)
+        else:
+            self._tell(snapshot)
+
+    def _tell(self, snapshot: DemoSnapshot) -> None:
+        for line in event_lines(snapshot.events[self._events_told :]):
+            self._print(line)
+        self._events_told = max(self._events_told, len(snapshot.events))
+        if not snapshot.sites:
+            self._print(f"{snapshot.phase} …")
+        elif snapshot.elapsed_s >= self._line_due_s:
+            self._line_due_s = snapshot.elapsed_s + PLAIN_EVERY_S
+            self._print(progress_line(snapshot))
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def picture(snapshot: DemoSnapshot, *, columns: int) -> RenderableType:
+    """The whole screen for one snapshot: 24 lines, wide or narrow."""
+    headline = _headline(snapshot)
+    if columns < WIDE_COLUMNS:
+        streams = (_stream_table(stream, WINDOWS_SHOWN_NARROW) for stream in snapshot.streams)
+        events = _events_panel(snapshot.events, EVENTS_SHOWN_NARROW)
+        return Group(headline, _sites_grid(snapshot.sites), *streams, events)
+    body = Table.grid(padding=(0, 2))
+    tables = Group(*(_stream_table(stream, WINDOWS_SHOWN) for stream in snapshot.streams))
+    body.add_row(_sites_table(snapshot.sites), tables)
+    return Group(headline, body, _events_panel(snapshot.events, EVENTS_SHOWN))
+
+
+def event_lines(events: tuple[EventShown, ...]) -> Iterator[str]:
+    """One line for each, but of many repairs at once only the first few and their number."""
+    repairs = 0
+    for event in events:
+        repairs += event.kind is EventKind.REPAIRED
+        if event.kind is not EventKind.REPAIRED or repairs <= REPAIRS_TOLD:
+            yield f"[{event.at_s:5.1f} s] {event.text}"
+    if repairs > REPAIRS_TOLD:
+        yield f"          and {repairs - REPAIRS_TOLD} more answers repaired"
+
+
+def progress_line(snapshot: DemoSnapshot) -> str:
+    """One line for those who have no screen."""
+    up = sum(s.condition in (SiteCondition.UP, SiteCondition.ENDED) for s in snapshot.sites)
+    streams = "; ".join(
+        f"{s.name}: {s.answered_count} windows, {s.revision_count} revisions, {s.final_count} final"
+        for s in snapshot.streams
+    )
+    return (
+        f"[{snapshot.elapsed_s:5.1f} s] {snapshot.phase}; {up}/{len(snapshot.sites)} sites up; "
+        f"raw {amount(snapshot.raw_bytes)}, sent {amount(snapshot.sent_bytes)}; {streams}"
+    )
+
+
+INTRODUCTION = """\
+Twelve sites on four continents write the access logs of a CDN, about 19,000
+lines a second together. Two questions run over all of them, and the logs stay
+where they are:
+
+  top_domains   the ten busiest domains of every five seconds
+  quality       how each status and cache result behaves, over ten seconds
+
+Each site reduces its own log with Spark, summaries are merged on the way, and
+london answers. In the next minute Asia is cut off and the agent of dallas is
+killed: answers come in time, say who is missing, and are revised until they are
+exact. At the end one Spark over all the logs checks every one of them.
+"""
+"""What there is to see, before there is anything to see."""
+
+
+def summary_table(summary: DemoSummary) -> RenderableType:
+    """What the demo ends with."""
+    table = Table(title="What came out", title_justify="left")
+    table.add_column("stream")
+    for name in ("windows", "final", "exact", "revisions", "rows"):
+        table.add_column(name, justify="right")
+    table.add_column("equal to one Spark over all records")
+    for stream in summary.streams:
+        verdict = Text("yes", "green") if stream.is_equal else Text(stream.difference, "bold red")
+        counts = (
+            stream.window_count, stream.final_count, stream.exact_count, stream.revision_count,
+            stream.row_count,
+        )  # fmt: skip
+        table.add_row(stream.name, *(f"{count:,}" for count in counts), verdict)
+    return Group(table, *(Text(line) for line in _closing_lines(summary)))
+
+
+def _closing_lines(summary: DemoSummary) -> tuple[str, ...]:
+    """What one would tell a colleague, and what it is made of."""
+    sent, raw = summary.sent_bytes, summary.raw_bytes
+    rest = max(sent - summary.summaries_bytes, 0)
+    unparsed = max((stream.unparsed_count for stream in summary.streams), default=0)
+    return (
+        "",
+        f"Twelve sites wrote {summary.record_count:,} records, {amount(raw)} of logs, and "
+        f"{amount(sent)} crossed the network: {ratio(raw, sent)} less than the logs, "
+        f"{ratio(summary.raw_zstd_bytes, sent)} less than the logs in zstd.",
+        "While a region was cut off and an agent was dead, answers came all the same: "
+        f"{summary.incomplete_count} said who was missing, and were revised when all were back.",
+        "In the end every answer was exact, and equal to that of one Spark over all the logs."
+        if summary.is_good
+        else "NOT every answer is final, exact and equal to that of one Spark: see the table.",
+        "",
+        f"Of what was sent, {amount(summary.summaries_bytes)} are summaries of records. The other "
+        f"{amount(rest)} keep twelve sites in four trees together (heartbeats, acknowledgements, "
+        "states, frames), and would be as much if the sites wrote ten times more.",
+        f"{unparsed:,} lines were malformed, as some always are: counted, and in no answer.",
+    )
+
+
+def _headline(snapshot: DemoSnapshot) -> Text:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f" {min(snapshot.elapsed_s, 9999.0):5.1f} s ", "reverse")
+    text.append(f" {snapshot.phase}  ", "bold")
+    text.append(f"raw {amount(snapshot.raw_bytes)}  sent {amount(snapshot.sent_bytes)}")
+    if snapshot.sent_bytes:
+        text.append(f"  {ratio(snapshot.raw_bytes, snapshot.sent_bytes)} less", "green")
+    return text
+
+
+def _sites_table(sites: tuple[SiteShown, ...]) -> Table:
+    table = Table(title="Sites", title_justify="left", box=None, padding=(0, 1))
+    table.add_column("site", no_wrap=True)
+    table.add_column("region", no_wrap=True, style="dim")
+    table.add_column("state", no_wrap=True)
+    for name in ("records", "raw", "sent"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for site in sites:
+        numbers = (f"{site.record_count:,}", amount(site.raw_bytes), amount(site.sent_bytes))
+        table.add_row(site.name, site.region, _condition(site), *numbers)
+    return table
+
+
+def _sites_grid(sites: tuple[SiteShown, ...]) -> Table:
+    """The same on half the lines: two sites side by side, without what is nice to have."""
+    grid = Table.grid(padding=(0, 2))
+    half = (len(sites) + 1) // 2
+    for left, right in zip_longest(sites[:half], sites[half:]):
+        grid.add_row(*(cell for site in (left, right) if site for cell in _site_cells(site)))
+    return grid
+
+
+def _site_cells(site: SiteShown) -> tuple[RenderableType, ...]:
+    return site.name, _condition(site), f"{amount(site.raw_bytes)} → {amount(site.sent_bytes)}"
+
+
+def _condition(site: SiteShown) -> Text:
+    return Text(str(site.condition), _CONDITION_STYLE[site.condition], no_wrap=True)
+
+
+def _stream_table(stream: StreamShown, window_count: int) -> Table:
+    title = (
+        f"{stream.name}: {stream.answered_count} answered, {stream.revision_count} revisions, "
+        f"{stream.exact_count} exact, {stream.final_count} final"
+    )
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
+    for name in ("window", "coverage", "rows", "revision", ""):
+        table.add_column(name, no_wrap=True, justify="right" if name == "rows" else "left")
+    for window in stream.windows[-window_count:]:
+        table.add_row(*_window_cells(window))
+    for _ in range(window_count - len(stream.windows)):
+        table.add_row()
+    return table
+
+
+def _window_cells(window: WindowShown) -> tuple[RenderableType, ...]:
+    marks = Text()
+    if window.is_exact:
+        marks.append("exact ", "green")
+    if window.is_final:
+        marks.append("final", "cyan")
+    if not marks and window.missing:
+        marks.append(f"without {', '.join(window.missing[:3])}"[:28], "yellow")
+    return (
+        f"{_clock(window.start_us)}–{_clock(window.end_us)}",
+        coverage_bar(window.covered, window.expected),
+        f"{window.row_count:,}",
+        f"r{window.revision}",
+        marks,
+    )
+
+
+def coverage_bar(covered: int, expected: int) -> Text:
+    """Filled to the share of sites that are in; full only when all are."""
+    share = covered / expected if expected else 0.0
+    filled = int(share * BAR_CELLS)
+    style = "green" if covered == expected else "yellow" if share >= 0.5 else "red"
+    bar = Text("█" * filled, style)
+    bar.append("░" * (BAR_CELLS - filled), "dim")
+    bar.append(f" {covered}/{expected}", style)
+    return bar
+
+
+def _events_panel(events: tuple[EventShown, ...], event_count: int) -> Panel:
+    shown = events[-event_count:]
+    lines = [
+        Text(f"{event.at_s:5.1f} s  {event.text}", _EVENT_STYLE[event.kind], no_wrap=True)
+        for event in shown
+    ]
+    lines += [Text("")] * (event_count - len(lines))
+    return Panel(Group(*lines), title="What happened", title_align="left")
+
+
+def _clock(time_us: int) -> str:
+    return datetime.fromtimestamp(time_us / 1e6, tz=UTC).strftime("%H:%M:%S")

@@ -1,0 +1,68 @@
+"""An answer's envelope in one line, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from headwater.cli.show.amounts import utc
+from headwater.root.said.envelope import LeftOut
+
+MISSING_SHOWN = 4
+
+
+def headline(header: Mapping[str, Any]) -> str:
+    """``[12:00:00Z … 12:00:10Z) revision 2, 11 of 12 sites, without fra (unknown)``."""
+    span = f"[{utc(header['start_us'])} … {utc(header['end_us'])})"
+    parts = [
+        f"{span} revision {header['revision']}",
+        *([_part(header["part"])] if header.get("part") else []),
+        f"{_in_whole(header)} of {header['expected']} sites",
+    ]
+    if header.get("missing"):
+        parts.append(f"without {_missing(header['missing'])}")
+    if header.get("left_out", {}).get("count"):
+        parts.append(left_out(header["left_out"]))
+    if header.get("alarm_count"):
+        parts.append(alarms(header["alarm_count"], header["alarms"]))
+    if header.get("remark_count"):
+        parts.append(remarks(header["remark_count"], header["remarks"]))
+    parts += [word for word in ("exact", "final") if header.get(word)]
+    return ", ".join(parts)
+
+
+def _in_whole(header: Mapping[str, Any]) -> int:
+    """Without those that were in once and lack what came since: they are named as missing."""
+    whole = int(header["expected"]) - int(header.get("missing_count", 0))
+    return min(int(header["covered"]), whole)
+
+
+def left_out(found: Mapping[str, Any]) -> str:
+    """``2 groups left out (domain = a.org: [DIVIDE_BY_ZERO] …)``."""
+    named = msgspec.convert(found, LeftOut).named
+    groups = "1 group" if found["count"] == 1 else f"{found['count']} groups"
+    return f"{groups} left out" + (f" ({named[0].text()})" if named else "")
+
+
+def alarms(count: int, named: Any) -> str:
+    """``2 alarms (of fra: never cut)``."""
+    many = "1 alarm" if count == 1 else f"{count} alarms"
+    return f"{many} (of {named[0]['site'] or 'several sites'}: {named[0]['kind']})"
+
+
+def remarks(count: int, named: Any) -> str:
+    """``2 remarks (oslo: no file matches 'sale*.csv')``."""
+    many = "1 remark" if count == 1 else f"{count} remarks"
+    return f"{many} ({named[0]['site']}: {named[0]['text']})"
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    return f"part {part['number']} of {part['count']} of {part['stream']}"
+
+
+def _missing(missing: Any) -> str:
+    shown = [f"{site} ({reason or state})" for site, state, reason, _ in missing]
+    rest = len(shown) - MISSING_SHOWN
+    return "; ".join(shown[:MISSING_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

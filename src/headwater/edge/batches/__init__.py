@@ -1,0 +1,4 @@
+"""When a batch helps somebody, how much may go into it, and how long it takes.
+
+Open ``batch_times`` first.
+"""

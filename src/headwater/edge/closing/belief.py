@@ -1,0 +1,80 @@
+"""How far a site's clock is believed: enough to close panes, and enough to seal them.
+
+A wall clock may be wrong by any amount at any time. Closing by a wrong one costs lateness: what
+comes afterwards is a late update. Sealing by it would cost records, for a seal is never taken back.
+So both are held against what the other sites' clocks show in the middle, which every
+acknowledgement tells::
+
+    others (median)            ┊──────── tolerance ────────►┊
+    ───────────────────────────●────────────────────────────●──────────► time of day
+                         seal up to here            close up to here
+                         less the lateness          less the disorder
+
+A clock that is behind the others' goes by itself: its records are stamped by it, and come later.
+A clock that is a day ahead for good closes a day later than it could, which is when the root's
+windows end: nobody waits for it.
+
+After a restart nothing is known of the time that has passed: the clock is in doubt until an
+acknowledgement has told the others' clocks, or until it has stood for long. One that tells none
+says nothing of ours: a root on the same machine, which began anew with it, has the same clock, and
+waits for the sites' words itself. Until then the clock by which the former process closed stands
+for the others', as if we had not been away at all: after a short absence nobody waits.
+"""
+
+from __future__ import annotations
+
+from headwater.edge.closing.root_time import RootTime
+from headwater.edge.config import EdgeConfig
+
+NEVER_S = -1e18
+DOUBT_SETTLES = 3.0
+"""Settling times after which a clock is believed of which nobody has told anything."""
+
+
+class Belief:
+    """Of one query, whose root tells the sites' clocks. By age all clocks are the root's."""
+
+    __slots__ = ("_config", "_left_s", "_time", "doubt_until_s", "others_s")
+
+    def __init__(self, time: RootTime, config: EdgeConfig) -> None:
+        self._time = time
+        self._config = config
+        self.others_s: float | None = None
+        """How far the others' clocks are ahead of our steady one; None: not told."""
+        self.doubt_until_s = NEVER_S
+        self._left_s: float | None = None
+        """The same of the clock by which the former process closed, had it gone on without a
+        pause; None: the root has not been heard since the start, or nothing was closed before."""
+
+    def doubt(self, *, now_s: float) -> None:
+        """A new process takes up what a former one left."""
+        self.doubt_until_s = now_s + DOUBT_SETTLES * self._config.clock_settle_s
+
+    def hear(self, others_s: float | None, *, left_s: float | None, now_s: float) -> None:
+        """An acknowledgement has come; this is what the others' clocks show now, if it is known.
+        If not, what was known is better than nothing: it was measured by our steady clock. Panes
+        are closed up to ``left_s`` so far."""
+        if others_s is not None:
+            self.others_s = others_s - now_s
+        if others_s is not None or self._time.is_used:
+            self.doubt_until_s = NEVER_S
+        elif self._left_s is None and left_s is not None:
+            self._left_s = left_s - now_s
+
+    def closing_s(self, now_s: float) -> float | None:
+        """The time by which panes are closed; None: none is."""
+        return self._limited(now_s, self._config.clock_tolerance_s)
+
+    def sealing_s(self, now_s: float) -> float | None:
+        """The time by which panes are sealed; None: none is."""
+        return self._limited(now_s, 0.0)
+
+    def _limited(self, now_s: float, tolerance_s: float) -> float | None:
+        is_doubted = now_s < self.doubt_until_s
+        known_s = self._left_s if is_doubted else self.others_s
+        if is_doubted and known_s is None:
+            return None
+        own_s = self._time.of(now_s)
+        if self._time.is_used or known_s is None:
+            return own_s
+        return min(own_s, now_s + known_s + tolerance_s)

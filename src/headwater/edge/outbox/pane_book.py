@@ -1,0 +1,268 @@
+"""Where each update of a query stands at its site: waiting, cut, sent, acknowledged.
+
+::
+
+    rows committed     cut           sent              acknowledged
+    open, late ──────► fresh ──────► flights ────────► (only a bit in ``filled`` remains)
+                         │ too old     ▲    │ lacking in an acknowledgement
+                         ▼             │    ▼
+                       backlog ────────┘  repairs ──► sent again, as spares
+
+An empty close travels the same way; it is held as update number 0 of its pane.
+
+Backlog leaves oldest pane first. Every site has the same rule, so sites that were cut off together
+send the same panes at about the same time and relays can merge them; and the oldest panes are the
+ones that retention takes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.words.site_state import FOREVER
+
+EMPTY_CLOSE = 0
+"""Stands for "closed with no update" where update numbers stand."""
+EMPTY_CLOSE_BYTES = 64
+"""About what an empty close takes on a link."""
+
+
+class Unsent:
+    """Updates of one pane that were never sent."""
+
+    __slots__ = ("closed_s", "updates")
+
+    def __init__(self, updates: list[int], closed_s: float) -> None:
+        self.updates = updates
+        self.closed_s = closed_s
+
+
+class PaneBook:
+    """One query. Only panes that are not acknowledged cost an entry each."""
+
+    __slots__ = (
+        "_backlog", "_backlog_order", "_bytes", "_counts", "_expiry", "_open", "_open_order",
+        "_written", "filled", "flights", "fresh", "late", "repairs", "same", "typical_bytes",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.late: dict[int, float] = {}
+        """Closed panes with rows that are in no update -> since when; oldest first."""
+        self.filled = IntervalSet()
+        """Panes with at least one update."""
+        self.same = IntervalSet()
+        """Of a state query: panes that have the same rows as the pane before them."""
+        self.fresh: dict[int, Unsent] = {}
+        """Cut and not sent, closed a short time ago; in the order of their closes."""
+        self.flights: dict[int, dict[int, float]] = {}
+        """Pane -> update -> when it was sent; acknowledged ones are gone."""
+        self.repairs: dict[int, set[int]] = {}
+        """Pane -> updates that the root has asked for again."""
+        self.typical_bytes = 1_024.0
+        """What an update of this query takes, on average; for panes whose size was not kept."""
+        self._open: set[int] = set()
+        self._open_order: list[int] = []
+        self._backlog: dict[int, Unsent] = {}
+        self._backlog_order: list[int] = []
+        self._counts: dict[int, int] = {}
+        self._bytes: dict[int, int] = {}
+        self._written: dict[int, float] = {}
+        self._expiry: list[tuple[float, int]] = []
+
+    # Rows in no update
+
+    def add_open(self, pane: int) -> None:
+        """The pane is not closed yet and has rows."""
+        if pane not in self._open:
+            self._open.add(pane)
+            heappush(self._open_order, pane)
+
+    def take_open(self, below: int, count_max: int) -> list[int]:
+        """The lowest open panes with rows, rising; they are closed from now on."""
+        found: list[int] = []
+        while self._open_order and self._open_order[0] < below and len(found) < count_max:
+            found.append(heappop(self._open_order))
+        self._open.difference_update(found)
+        return found
+
+    def lowest_open(self) -> int | None:
+        return self._open_order[0] if self._open_order else None
+
+    @property
+    def open_count(self) -> int:
+        return len(self._open)
+
+    # Counting
+
+    def updates_of(self, pane: int) -> int:
+        if pane in self._counts:
+            return self._counts[pane]
+        return 1 if pane in self.filled else 0
+
+    def set_updates(self, pane: int, updates: int, *, row_bytes: int) -> None:
+        if updates > 0:
+            self.filled.add(pane, pane)
+        if updates > 1:
+            self._counts[pane] = updates
+        if row_bytes > 0:
+            self._bytes[pane] = row_bytes
+            self.typical_bytes += (row_bytes - self.typical_bytes) / 8.0
+
+    def bytes_of(self, pane: int, update: int) -> int:
+        if update == EMPTY_CLOSE:
+            return EMPTY_CLOSE_BYTES
+        return self._bytes.get(pane, round(self.typical_bytes))
+
+    # First sends
+
+    def add_unsent(self, pane: int, updates: list[int], *, closed_s: float, live: bool) -> None:
+        book = self.fresh if live else self._backlog
+        entry = book.get(pane)
+        if entry is None:
+            entry = self.fresh.pop(pane, None) or self._backlog.pop(pane, None)
+            entry = entry or Unsent([], closed_s)
+            book[pane] = entry
+            if not live:
+                heappush(self._backlog_order, pane)
+        entry.updates = [u for u in entry.updates if u != EMPTY_CLOSE] + updates
+
+    def age_fresh(self, before_s: float) -> None:
+        """What was closed before this time is backlog from now on."""
+        if not self.fresh:
+            return
+        old = [pane for pane, entry in self.fresh.items() if entry.closed_s < before_s]
+        for pane in old:
+            entry = self.fresh.pop(pane)
+            self.add_unsent(pane, entry.updates, closed_s=entry.closed_s, live=False)
+
+    def oldest_backlog(self) -> int | None:
+        order = self._backlog_order
+        while order and order[0] not in self._backlog:
+            heappop(order)
+        return order[0] if order else None
+
+    def take_unsent(self, pane: int, *, now_s: float, count_max: int | None = None) -> list[int]:
+        """The pane's updates, or the first of them, which count as sent from now on."""
+        updates = self.unsent_of(pane)
+        taken = updates[:count_max]
+        if len(taken) == len(updates):
+            self.fresh.pop(pane, None)
+            self._backlog.pop(pane, None)
+        else:
+            del updates[:count_max]
+        self.fly(pane, taken, now_s=now_s)
+        return taken
+
+    def unsent_of(self, pane: int) -> list[int]:
+        entry = self.fresh.get(pane) or self._backlog.get(pane)
+        return entry.updates if entry else []
+
+    @property
+    def backlog_count(self) -> int:
+        return len(self._backlog)
+
+    # Flights and repairs
+
+    def fly(self, pane: int, updates: Iterable[int], *, now_s: float) -> None:
+        flight = self.flights.setdefault(pane, {})
+        for update in updates:
+            if update != EMPTY_CLOSE:
+                flight.pop(EMPTY_CLOSE, None)
+            flight[update] = now_s
+        if not flight:
+            del self.flights[pane]
+
+    def ask(self, pane: int, update: int) -> None:
+        self.repairs.setdefault(pane, set()).add(update)
+
+    def take_repair(self, pane: int, *, now_s: float) -> list[int]:
+        updates = sorted(self.repairs.pop(pane, ()))
+        self.fly(pane, updates, now_s=now_s)
+        return updates
+
+    def land(self, pane: int, update: int) -> None:
+        """The root holds it."""
+        flight = self.flights.get(pane, {})
+        flight.pop(update, None)
+        asked = self.repairs.get(pane)
+        if asked is not None:
+            asked.discard(update)
+            if not asked:
+                del self.repairs[pane]
+        if not flight:
+            self.flights.pop(pane, None)
+
+    def is_unacked(self, pane: int) -> bool:
+        return pane in self.flights or pane in self.fresh or pane in self._backlog
+
+    def release(self, pane: int) -> None:
+        """All of it is acknowledged: nothing but its updates' count is worth keeping."""
+        self._written.pop(pane, None)
+        self._bytes.pop(pane, None)
+
+    def fly_again(self, done_through: int, *, sent_s: float) -> None:
+        """All that was ever sent is in question, as sent at ``sent_s`` if it isn't under way."""
+        for first, last in self.filled.within(done_through, FOREVER):
+            for pane in range(first, last + 1):
+                unsent = set(self.unsent_of(pane))
+                flight = self.flights.setdefault(pane, {})
+                for update in range(1, self.updates_of(pane) + 1):
+                    if update not in unsent:
+                        flight.setdefault(update, sent_s)
+                if not flight:
+                    del self.flights[pane]
+
+    # Retention
+
+    def written(self, pane: int, *, now_s: float) -> None:
+        if self._written.get(pane) != now_s:
+            self._written[pane] = now_s
+            heappush(self._expiry, (now_s, pane))
+
+    def expired(self, retention_s: float, *, now_s: float) -> list[int]:
+        """Unacknowledged panes whose last write is so long ago; each is named once."""
+        found = []
+        while self._expiry and self._expiry[0][0] + retention_s <= now_s:
+            written_s, pane = heappop(self._expiry)
+            if self._written.get(pane) == written_s and self.is_unacked(pane):
+                found.append(pane)
+        return found
+
+    def next_expiry_s(self) -> float | None:
+        return self._expiry[0][0] if self._expiry else None
+
+    def beyond(self, unacked_max: int) -> list[int]:
+        """The oldest unacknowledged panes beyond this number."""
+        count = len(self.flights) + len(self.fresh) + len(self._backlog)
+        if count <= unacked_max:
+            return []
+        panes = sorted(self.flights.keys() | self.fresh.keys() | self._backlog.keys())
+        return panes[: max(0, len(panes) - unacked_max)]
+
+    def drop(self, pane: int) -> None:
+        """Nothing of this pane is left."""
+        books: tuple[dict[int, Any], ...] = (
+            self.flights, self.fresh, self._backlog, self.repairs, self.late,
+            self._counts, self._bytes, self._written,
+        )  # fmt: skip
+        for book in books:
+            book.pop(pane, None)
+        self.filled.remove(pane, pane)
+
+    def drop_below(self, done_through: int) -> None:
+        for pane in list(self._below(done_through)):
+            self.drop(pane)
+        self.filled.remove(-FOREVER, done_through - 1)
+        self.same.remove(-FOREVER, done_through - 1)
+        self._counts = {p: n for p, n in self._counts.items() if p >= done_through}
+        if len(self._expiry) > 2 * len(self._written) + 64:
+            self._expiry = [(s, pane) for pane, s in self._written.items()]
+            heapify(self._expiry)
+
+    def _below(self, done_through: int) -> Iterator[int]:
+        known = self.flights.keys() | self.fresh.keys() | self._backlog.keys()
+        known |= self.late.keys() | self._written.keys() | self._bytes.keys()
+        return (pane for pane in known if pane < done_through)

@@ -1,0 +1,187 @@
+"""Handing cut updates to the overlay: in which order, in which form, and only into room.
+
+Live first, in the order of their closes; then repairs, which fill the gaps of old answers; then
+backlog, the oldest pane of all queries first. Room is what the overlay can still take on the way
+to a query's root; queries share links, so what one has used is gone for all of them.
+
+Panes of a state query whose state is the same leave as one send where they leave together: a site
+that was quiet, or is back after an outage, says what it has to say of many panes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
+
+import msgspec
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.summary import STATE_PANES_MAX, Lane
+from headwater.edge.outbox.pane_book import EMPTY_CLOSE
+from headwater.edge.outputs import MarkSent, Send
+from headwater.edge.query_edge import QueryEdge
+
+
+class Room:
+    """What may still be sent in this tick."""
+
+    def __init__(self, room: Callable[[str], int]) -> None:
+        self._room = room
+        self._spent = 0
+        self._known: dict[str, int] = {}
+
+    def is_left(self, query: str) -> bool:
+        if query not in self._known:
+            self._known[query] = self._room(query)
+        return self._known[query] > self._spent
+
+    def count(self, query: str, row_bytes: int) -> int:
+        """How many sends of this size still fit; where there is any room, at least one."""
+        if not self.is_left(query):
+            return 0
+        return max(1, (self._known[query] - self._spent) // max(1, row_bytes))
+
+    def spend(self, sends: Iterable[Send]) -> None:
+        self._spent += sum(send.row_bytes for send in sends)
+
+
+class Sending:
+    """The sends of one tick and the marks that must be durable before them."""
+
+    def __init__(self, edges: Sequence[QueryEdge], room: Room, *, now_s: float) -> None:
+        self._edges = edges
+        self._room = room
+        self._now_s = now_s
+        self._marks: dict[str, list[tuple[int, int, int]]] = {}
+        self.sends: list[Send] = []
+
+    def marks(self) -> list[MarkSent]:
+        return [MarkSent(query, tuple(updates)) for query, updates in self._marks.items()]
+
+    def send_live(self) -> None:
+        for edge in self._edges:
+            for pane in list(edge.book.fresh):
+                if not self._room.is_left(edge.id):
+                    break
+                self._send_first(edge, pane, Lane.LIVE)
+
+    def send_repairs(self, count_max: int) -> int:
+        """How many there were: a pane that was cut in several updates comes whole, so there may be
+        a few more than ``count_max``."""
+        count = 0
+        for edge in self._edges:
+            for pane in sorted(edge.book.repairs):
+                if count >= count_max or not self._room.is_left(edge.id):
+                    break
+                updates = edge.book.take_repair(pane, now_s=self._now_s)
+                self._say(edge, pane, updates, Lane.SPARE)
+                count += len(updates)
+        return count
+
+    def send_backlog(self, count_max: int) -> None:
+        heads = [head for edge in self._edges if (head := self._head(edge)) is not None]
+        heapify(heads)
+        while heads and count_max > 0:
+            _, _, at, pane = heads[0]
+            edge = self._edges[at]
+            if not self._room.is_left(edge.id):
+                heappop(heads)
+                continue
+            self._send_first(edge, pane, Lane.BACKLOG)
+            count_max -= 1
+            head = self._head(edge)
+            if head is None:
+                heappop(heads)
+            else:
+                heapreplace(heads, head)
+
+    def _head(self, edge: QueryEdge) -> tuple[int, str, int, int] | None:
+        pane = edge.book.oldest_backlog()
+        if pane is None:
+            return None
+        return edge.query.window.pane_end_us(pane), edge.id, self._edges.index(edge), pane
+
+    def _send_first(self, edge: QueryEdge, pane: int, lane: Lane) -> None:
+        """As many of its updates as there is room for: the rows of a large pane are never in
+        memory all at once. The others follow when there is room again."""
+        first = next(iter(edge.book.unsent_of(pane)), EMPTY_CLOSE)
+        count = self._room.count(edge.id, edge.book.bytes_of(pane, first))
+        updates = edge.book.take_unsent(pane, now_s=self._now_s, count_max=count)
+        rows = [update for update in updates if update != EMPTY_CLOSE]
+        if rows:
+            self._marks.setdefault(edge.id, []).append((pane, min(rows), max(rows)))
+        self._say(edge, pane, updates, lane)
+
+    def _say(self, edge: QueryEdge, pane: int, updates: list[int], lane: Lane) -> None:
+        if EMPTY_CLOSE in updates and edge.word.is_doubted(pane):
+            edge.book.land(pane, EMPTY_CLOSE)
+            edge.word.close_empty(pane, pane)
+            return
+        sends = sends_of(edge, pane, updates, lane)
+        self._room.spend(sends)
+        self.sends += sends
+
+
+def sends_of(edge: QueryEdge, pane: int, updates: Iterable[int], lane: Lane) -> list[Send]:
+    """One send for each update, so that none is larger than an update may be."""
+    return [
+        Send(
+            query=edge.id,
+            pane=pane,
+            updates=_rows_of(update),
+            coverage=_coverage(edge, pane, update, lane),
+            lane=lane,
+            row_bytes=edge.book.bytes_of(pane, update),
+        )
+        for update in updates
+    ]
+
+
+def join_states(sends: Sequence[Send], edges: Mapping[str, QueryEdge]) -> list[Send]:
+    """The same sends, with neighbouring panes of the same state joined; spares stay alone."""
+    joined: list[Send] = []
+    open_: dict[tuple[str, Lane, Ranges], int] = {}
+    for send in sends:
+        edge = edges[send.query]
+        if send.lane is Lane.SPARE or not edge.query.holds_states:
+            joined.append(send)
+            continue
+        key = (send.query, send.lane, send.updates)
+        at = open_.get(key)
+        if at is not None and _continues(joined[at], send, edge):
+            joined[at] = msgspec.structs.replace(joined[at], more=joined[at].more + 1)
+        else:
+            open_[key] = len(joined)
+            joined.append(send)
+    return joined
+
+
+def _continues(before: Send, send: Send, edge: QueryEdge) -> bool:
+    return (
+        send.pane == before.panes.stop
+        and send.pane in edge.book.same
+        and send.coverage == before.coverage
+        and len(before.panes) < STATE_PANES_MAX
+    )
+
+
+def _rows_of(update: int) -> Ranges:
+    return () if update == EMPTY_CLOSE else ((update, update),)
+
+
+def _coverage(edge: QueryEdge, pane: int, update: int, lane: Lane) -> Coverage:
+    """The short form only where the root knows this incarnation, and never in a spare.
+
+    Of a pane that can't be exact the state tells the close; see ``QueryEdge.count``.
+    """
+    ordinal, incarnation = edge.word.ordinal, edge.word.incarnation
+    count = edge.book.updates_of(pane)
+    is_doubted = update != EMPTY_CLOSE and edge.word.is_doubted(pane)
+    if edge.word.is_greeted and lane is not Lane.SPARE and not is_doubted:
+        if update == EMPTY_CLOSE:
+            return Coverage.of_empty(ordinal, incarnation)
+        if count == 1:
+            return Coverage.of_whole(ordinal, incarnation)
+    closed_at = None if is_doubted else count
+    return Coverage.of_part(ordinal, incarnation, updates=_rows_of(update), closed_at=closed_at)

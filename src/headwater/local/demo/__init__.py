@@ -1,0 +1,4 @@
+"""``headwater demo``: a minute in the life of a federation, checked, and the logs that it reads.
+
+Open ``demo`` first.
+"""

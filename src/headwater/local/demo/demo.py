@@ -1,0 +1,409 @@
+"""A minute in the life of a federation: twelve sites, two questions, two misfortunes, one check.
+
+Everything is real but the distance: logs grow on disk, Spark reads them, cubes keep them, bytes
+travel with the delays and rates of the wide area. On the way a region is cut off and an agent is
+killed and comes back. When the logs end, every answer is compared with that of one Spark over all
+records, and the process says so by its exit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+from headwater.agent.config import SourcesConfig
+from headwater.agent.control.install import install
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.edge.config import EdgeConfig
+from headwater.errors import HeadwaterError
+from headwater.local.demo.demo_check import DemoRecord, check
+from headwater.local.demo.demo_snapshot import (
+    DemoSnapshot,
+    DemoSummary,
+    EventKind,
+    EventShown,
+    SiteCondition,
+    SiteShown,
+    StreamShown,
+    WindowShown,
+)
+from headwater.local.demo.workload import SiteProfile, SiteWriter, Traffic, write_bulk
+from headwater.local.federation import Federation
+from headwater.local.trial.try_query import try_query
+from headwater.net.memory.memory_link import Wire
+from headwater.net.memory.memory_network import MemoryWorld
+from headwater.node.config import NodeConfig
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import SummaryMessage
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster, Site
+from headwater.root.config import RootConfig
+from headwater.root.said.envelope import Envelope
+from headwater.spark.jvm.session import RunningSpark
+from headwater.store.results.results import ResultsReader
+
+REGIONS = {
+    "europe": (("london", 2_600.0, 0.0), ("frankfurt", 2_200.0, 1.0), ("madrid", 1_200.0, 1.0)),
+    "america": (("ashburn", 3_000.0, -5.0), ("dallas", 1_600.0, -6.0), ("saopaulo", 900.0, -3.0)),
+    "asia": (("tokyo", 2_400.0, 9.0), ("mumbai", 1_800.0, 5.5), ("singapore", 1_200.0, 8.0)),
+    "south": (("sydney", 1_100.0, 10.0), ("johannesburg", 600.0, 2.0), ("lagos", 400.0, 1.0)),
+}
+"""(site, lines a second on average, hours before UTC), the largest of each region first. So
+much that what twelve sites in four trees say whatever they read is not most of what they say."""
+HOME = "london"
+CUT_REGION = "asia"
+KILLED = "dallas"
+BEGIN_AFTER_US = 8_000_000
+"""The first window starts at the first boundary after so long: installs take a second or two,
+more on a busy machine."""
+WARM_UP_LINES = 2_000
+LIFE_S = 6.0
+"""Summaries live shorter than in the field, so that a minute is enough to see a repair."""
+SETTLE_S_MAX = 120.0
+"""After the logs have ended, everything must be final within this time."""
+SHOW_EVERY_S = 0.25
+WINDOWS_SHOWN = 8
+
+Show = Callable[[DemoSnapshot], None]
+
+
+def run_demo(
+    directory: Path,
+    spark: RunningSpark,
+    *,
+    seconds: float,
+    seed: int,
+    show: Show,
+    keep_logs: Path | None = None,
+) -> DemoSummary:
+    """Run it all; ``show`` is called a few times a second with what there is to see. The logs are
+    below ``directory``, or in the end in ``keep_logs``, a folder for each region and in it one for
+    each site."""
+    show(DemoSnapshot(0.0, seconds, "warming Spark up on a few lines"))
+    _warm_up(spark, directory / "warm-up")
+    demo = Demo(directory, spark, seconds=seconds, seed=seed, show=show)
+    asyncio.run(demo.run())
+    demo.say("one Spark over all records, to compare")
+    summary = check(demo.record(), spark)
+    if keep_logs is not None:
+        demo.move_logs(keep_logs)
+    return summary
+
+
+def _warm_up(spark: RunningSpark, directory: Path) -> None:
+    """The demo's own questions about a few lines, so that their code is compiled when it counts."""
+    profile = SiteProfile("warm", lines_per_s=100.0)
+    for site in ("one", "two"):
+        write_bulk(
+            directory / "sites" / site, profile, Traffic(seed=0),
+            line_count=WARM_UP_LINES, from_s=0.0, to_s=20.0,
+        )  # fmt: skip
+    try_query(demo_sql(), directory / "sites", spark=spark, work=directory / "work")
+
+
+def demo_sql() -> str:
+    return resources.files("headwater.local.demo").joinpath("demo.sql").read_text("utf-8")
+
+
+class Demo:
+    """One run; its parts are called in the order in which they stand here."""
+
+    def __init__(
+        self, directory: Path, spark: RunningSpark, *, seconds: float, seed: int, show: Show
+    ) -> None:
+        self._directory = directory
+        self._spark = spark
+        self._seconds = seconds
+        self._seed = seed
+        self._show_snapshot = show
+        self._region_of = {site: region for region, sites in REGIONS.items() for site, *_ in sites}
+        self._events: list[EventShown] = []
+        self._conditions = dict.fromkeys(self._region_of, SiteCondition.UP)
+        self._windows: dict[str, dict[int, Envelope]] = {}
+        self._revisions: dict[str, int] = {}
+        self._incomplete: set[tuple[str, int]] = set()
+        """Windows that were answered before all sites were in."""
+        self._sent_before: dict[str, int] = {}
+        self._queries: list[Query] = []
+        self._writers: dict[str, SiteWriter] = {}
+        self._phase = "starting the sites"
+        self._began_s = time.monotonic()
+
+    # The run
+
+    async def run(self) -> None:
+        self._world = world = MemoryWorld(self._wire, notice_s=1.0, seed=self._seed)
+        federation = Federation(
+            self._directory / "federation",
+            _roster(),
+            spark=self._spark,
+            world=world,
+            settings=_settings(),
+            data={site: self._logs(site) for site in self._region_of},
+            now_s=time.time,
+        )
+        self._federation = federation
+        self._start_logs()
+        growing = asyncio.create_task(self._grow())
+        try:
+            await federation.start()
+            self._install()
+            self._began_s = time.monotonic()
+            await self._misfortunes(world)
+            growing.cancel()
+            await self._end_input()
+            await self._until_final()
+        finally:
+            growing.cancel()
+            self._remember_sent()
+            await federation.stop()
+
+    def record(self) -> DemoRecord:
+        """What there is to check, when all is over."""
+        return DemoRecord(
+            queries=tuple(self._queries),
+            logs={site: self._logs(site) for site in self._region_of},
+            results=self._directory / "federation" / "sites" / HOME / "results",
+            sent_bytes=sum(self._sent_before.values()),
+            summaries_bytes=self._world.sent_kinds[SummaryMessage.__name__],
+            incomplete_count=len(self._incomplete),
+            elapsed_s=time.monotonic() - self._began_s,
+        )
+
+    def move_logs(self, into: Path) -> None:
+        for site, region in self._region_of.items():
+            (into / region).mkdir(parents=True, exist_ok=True)
+            shutil.move(self._logs(site), into / region / site)
+
+    def say(self, phase: str) -> None:
+        self._phase = phase
+        self._show()
+
+    def _remember_sent(self) -> None:
+        for name, runtime in self._federation.runtimes.items():
+            sent = self._sent_before.get(name, 0) + _sent_bytes(runtime)
+            self._sent_before[name] = sent
+
+    def _logs(self, site: str) -> Path:
+        return self._directory / "logs" / site
+
+    def _wire(self, left: str, right: str) -> Wire:
+        """Delays and rates of the wide area: a region is near, the rest of the world is far."""
+        if self._region_of[left] == self._region_of[right]:
+            return Wire(delay_s=0.012, jitter_s=0.003, bytes_per_s=2_000_000)
+        return Wire(delay_s=0.080, jitter_s=0.015, bytes_per_s=250_000)
+
+    def _start_logs(self) -> None:
+        traffic = Traffic(seed=self._seed, day_s=self._seconds * 2, rotate_s=20.0)
+        start_s = time.time()
+        for sites in REGIONS.values():
+            for name, rate, zone_h in sites:
+                profile = SiteProfile(name, lines_per_s=rate, zone_h=zone_h)
+                self._writers[name] = SiteWriter(
+                    self._logs(name), profile, traffic, start_s=start_s
+                )
+
+    async def _grow(self) -> None:
+        while True:
+            for writer in self._writers.values():
+                writer.advance(time.time())
+            await asyncio.sleep(0.2)
+
+    def _install(self) -> None:
+        home = self._federation.home
+        self._queries = install(home, demo_sql(), slack_us=BEGIN_AFTER_US)
+        home.watchers.add(self._published)
+        for query in self._queries:
+            self._windows[query.id.name] = {}
+            self._revisions[query.id.name] = 0
+        names = ", ".join(query.id.name for query in self._queries)
+        self._event(EventKind.INFO, f"installed at {HOME}: {names}")
+
+    async def _misfortunes(self, world: MemoryWorld) -> None:
+        """The script, in parts of the whole time."""
+        cut_off = [site for site, *_ in REGIONS[CUT_REGION]]
+        at = self._seconds
+        self._phase = "all is well"
+        await self._until(0.25 * at)
+        world.cut_off(cut_off)
+        self._set(cut_off, SiteCondition.CUT_OFF)
+        self._phase = f"{CUT_REGION} is cut off"
+        self._event(EventKind.TROUBLE, f"{CUT_REGION} is cut off: {', '.join(cut_off)}")
+        await self._until(0.40 * at)
+        await self._kill()
+        await self._until(0.50 * at)
+        world.heal_off(cut_off)
+        self._set(cut_off, SiteCondition.UP)
+        self._event(EventKind.HEALED, f"{CUT_REGION} is back; its cubes have kept everything")
+        self._phase = f"{KILLED} is dead"
+        await self._until(0.62 * at)
+        await self._federation.start_site(KILLED)
+        self._set([KILLED], SiteCondition.UP)
+        self._event(EventKind.HEALED, f"{KILLED} is back, with its log and its cube")
+        self._phase = "repairing"
+        await self._until(at)
+
+    async def _kill(self) -> None:
+        killed = self._federation.runtimes[KILLED]
+        self._sent_before[KILLED] = _sent_bytes(killed)
+        await self._federation.kill_site(KILLED)
+        self._set([KILLED], SiteCondition.DEAD)
+        self._phase = f"{CUT_REGION} is cut off, {KILLED} is dead"
+        self._event(EventKind.TROUBLE, f"the agent of {KILLED} has been killed")
+
+    async def _end_input(self) -> None:
+        for writer in self._writers.values():
+            writer.advance(time.time())
+            writer.close()
+        self._event(EventKind.INFO, "the logs end")
+        self._phase = "the logs have ended; answers become final"
+        for runtime in self._federation.runtimes.values():
+            runtime.feeder.end_input()
+
+    async def _until_final(self) -> None:
+        limit_s = time.monotonic() + SETTLE_S_MAX
+        while not all(self._is_final(query) for query in self._queries):
+            if time.monotonic() > limit_s:
+                raise HeadwaterError(
+                    f"after {SETTLE_S_MAX:.0f} s not every answer is final; try again when the "
+                    f"machine is quiet:\n{self._why()}"
+                )
+            self._show()
+            await asyncio.sleep(SHOW_EVERY_S)
+        for site in self._conditions:
+            self._conditions[site] = SiteCondition.ENDED
+        self._phase = "every answer is final"
+        self._show()
+
+    def _is_final(self, query: Query) -> bool:
+        """All windows up to the last one that any record can be in."""
+        windows = self._windows[query.id.name]
+        last = query.window.windows_of(query.window.pane_at(int(self._last_record_s() * 1e6)))[-1]
+        return (
+            bool(windows)
+            and max(windows) >= last
+            and all(one.final for number, one in windows.items() if number <= last)
+        )
+
+    def _last_record_s(self) -> float:
+        return self._wall_began_s() + self._seconds
+
+    def _wall_began_s(self) -> float:
+        return time.time() - (time.monotonic() - self._began_s)
+
+    def _why(self) -> str:
+        texts = []
+        for query in self._queries:
+            for number, one in sorted(self._windows[query.id.name].items()):
+                if not one.final:
+                    texts.append(self._federation.home.node.why(str(query.id), number).text())
+        return "\n".join(texts[:4])
+
+    # What is seen
+
+    def _published(self, query: Query, seq: int) -> None:
+        reader = ResultsReader(self._federation.home.stores.results_directory / query.id.name)
+        for envelope in reader.envelopes(seq):
+            before = self._windows[query.id.name].get(envelope.window)
+            self._windows[query.id.name][envelope.window] = envelope
+            self._revisions[query.id.name] += envelope.revision > 1
+            if envelope.missing:
+                self._incomplete.add((query.id.name, envelope.window))
+            if before is not None and not before.exact and envelope.exact:
+                start = time.strftime("%H:%M:%S", time.gmtime(envelope.start_us / 1e6))
+                more = envelope.covered - before.covered
+                self._event(
+                    EventKind.REPAIRED,
+                    f"{query.id.name} {start} is exact now: revision {envelope.revision}"
+                    + (f", {more} more sites" if more else ""),
+                )
+
+    async def _until(self, elapsed_s: float) -> None:
+        while time.monotonic() - self._began_s < elapsed_s:
+            self._show()
+            await asyncio.sleep(SHOW_EVERY_S)
+
+    def _show(self) -> None:
+        self._show_snapshot(
+            DemoSnapshot(
+                elapsed_s=time.monotonic() - self._began_s,
+                duration_s=self._seconds,
+                phase=self._phase,
+                sites=tuple(self._site_shown(site) for site in self._region_of),
+                streams=tuple(self._stream_shown(query.id.name) for query in self._queries),
+                events=tuple(self._events),
+            )
+        )
+
+    def _site_shown(self, site: str) -> SiteShown:
+        runtime = self._federation.runtimes.get(site)
+        now = _sent_bytes(runtime) if runtime is not None else 0
+        return SiteShown(
+            name=site,
+            region=self._region_of[site],
+            condition=self._conditions[site],
+            raw_bytes=self._writers[site].lines_bytes,
+            sent_bytes=self._sent_before.get(site, 0) + now,
+            record_count=runtime.feeder.record_count if runtime is not None else 0,
+        )
+
+    def _stream_shown(self, name: str) -> StreamShown:
+        windows = self._windows[name]
+        shown = [windows[number] for number in sorted(windows)[-WINDOWS_SHOWN:]]
+        return StreamShown(
+            name=name,
+            windows=tuple(_window_shown(envelope) for envelope in shown),
+            answered_count=len(windows),
+            revision_count=self._revisions[name],
+            exact_count=sum(envelope.exact for envelope in windows.values()),
+            final_count=sum(envelope.final for envelope in windows.values()),
+        )
+
+    def _set(self, sites: list[str], condition: SiteCondition) -> None:
+        for site in sites:
+            self._conditions[site] = condition
+
+    def _event(self, kind: EventKind, text: str) -> None:
+        self._events.append(EventShown(time.monotonic() - self._began_s, kind, text))
+
+
+def _roster() -> Roster:
+    names = [(name, region) for region, sites in REGIONS.items() for name, *_ in sites]
+    sites = tuple(Site(n, name, region=region) for n, (name, region) in enumerate(names))
+    return Roster(version=1, sites=sites, home=HOME)
+
+
+def _settings() -> RuntimeSettings:
+    """As in the field, but for times that a minute has no room for."""
+    return RuntimeSettings(
+        sources=SourcesConfig(poll_s=0.5),
+        node=NodeConfig(
+            overlay=OverlayConfig(summary_life_s=LIFE_S, net_dist_ceiling_s=2.0),
+            edge=EdgeConfig(summary_life_s=LIFE_S, live_for_s=LIFE_S, state_every_s=2.0),
+            root=RootConfig(summary_life_s=LIFE_S, ack_every_s=2.0),
+        ),
+        branching=4,
+    )
+
+
+def _sent_bytes(runtime: SiteRuntime) -> int:
+    return sum(link.sent_bytes for link in runtime.network.stats().links.values())
+
+
+def _window_shown(envelope: Envelope) -> WindowShown:
+    return WindowShown(
+        start_us=envelope.start_us,
+        end_us=envelope.end_us,
+        revision=envelope.revision,
+        covered=envelope.covered,
+        expected=envelope.expected,
+        row_count=envelope.rows or 0,
+        is_exact=envelope.exact,
+        is_final=envelope.final,
+        missing=tuple(dict.fromkeys(one.site for one in envelope.missing)),
+    )

@@ -1,0 +1,97 @@
+"""The demo's last word: every final answer against one Spark over all records, computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import zstandard
+
+from headwater.algebra.rows.equality import difference
+from headwater.local.demo.demo_snapshot import DemoSummary, StreamVerdict
+from headwater.plan.query import Query
+from headwater.spark.central import central_answers
+from headwater.spark.jvm.session import RunningSpark
+from headwater.store.input.site_files import paths_below
+from headwater.store.results.results import ResultsReader
+
+
+class DemoRecord(msgspec.Struct, frozen=True):
+    """What a run left behind."""
+
+    queries: tuple[Query, ...]
+    logs: Mapping[str, Path]
+    results: Path
+    sent_bytes: int
+    summaries_bytes: int
+    """Of those, what the records were reduced to."""
+    incomplete_count: int
+    elapsed_s: float
+
+
+def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
+    """Compare all streams, and count what was written and what travelled."""
+    files = list(_files(record))
+    return DemoSummary(
+        streams=tuple(_verdict(record, query, spark) for query in record.queries),
+        raw_bytes=sum(path.stat().st_size for path in files),
+        raw_zstd_bytes=sum(_zstd_bytes(path) for path in files),
+        sent_bytes=record.sent_bytes,
+        summaries_bytes=record.summaries_bytes,
+        incomplete_count=record.incomplete_count,
+        record_count=sum(_line_count(path) for path in files),
+        elapsed_s=record.elapsed_s,
+    )
+
+
+def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVerdict:
+    files = paths_below(record.logs.values(), query.source.path)
+    reference = central_answers(spark.session, query, files)
+    reader = ResultsReader(record.results / query.id.name)
+    newest = {envelope.window: (seq, envelope) for seq, envelope in reader.newest()}
+    assert query.begin_pane is not None, "the demo's queries begin at a time"
+    first = query.window.first_window_from(query.window.pane_start_us(query.begin_pane))
+    wanted = {window: rows for window, rows in reference.items() if window >= first}
+    answers = {window: reader.answer(*found) for window, found in newest.items()}
+    envelopes = [envelope for _, envelope in newest.values()]
+    return StreamVerdict(
+        name=query.id.name,
+        window_count=len(newest),
+        final_count=sum(envelope.final for envelope in envelopes),
+        exact_count=sum(envelope.exact for envelope in envelopes),
+        revision_count=sum(envelope.revision - 1 for envelope in envelopes),
+        row_count=sum(rows.num_rows for rows in answers.values() if rows is not None),
+        is_equal=(found := _first_difference(answers, wanted)) is None,
+        difference=found or "",
+        unparsed_count=max((envelope.tally.unparsed for envelope in envelopes), default=0),
+    )
+
+
+def _first_difference(
+    answers: Mapping[int, pa.Table | None], reference: Mapping[int, pa.Table]
+) -> str | None:
+    for window in sorted(answers.keys() | reference.keys()):
+        mine, theirs = answers.get(window), reference.get(window)
+        if mine is None or theirs is None:
+            counts = [0 if rows is None else rows.num_rows for rows in (mine, theirs)]
+            found = f"{counts[0]} rows and {counts[1]} rows" if counts[0] != counts[1] else None
+        else:
+            found = difference(mine, theirs)
+        if found is not None:
+            return f"window {window}: {found}"
+    return None
+
+
+def _files(record: DemoRecord) -> Iterator[Path]:
+    for directory in record.logs.values():
+        yield from sorted(directory.iterdir())
+
+
+def _zstd_bytes(path: Path) -> int:
+    return len(zstandard.ZstdCompressor(level=3).compress(path.read_bytes()))
+
+
+def _line_count(path: Path) -> int:
+    return path.read_bytes().count(b"\n")

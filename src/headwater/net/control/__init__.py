@@ -1,0 +1,4 @@
+"""What operators ask of an agent, on the agents' port.
+
+Open ``control`` first.
+"""

@@ -1,0 +1,4 @@
+"""Who is who: certificates, keys, signatures, and the roster as an operator's word.
+
+Open ``identity`` first, then ``signing``.
+"""

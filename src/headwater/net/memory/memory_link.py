@@ -1,0 +1,176 @@
+"""One end of a link in memory: a queue, a wire towards the other end, and what comes back."""
+
+import asyncio
+import random
+from collections import Counter, deque
+from collections.abc import Callable
+
+import msgspec
+
+from headwater.net.identity.keyring import CertificateTold
+from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
+from headwater.net.refusal import Refused
+from headwater.net.transport.frames import FrameSplitter, MessageAssembler, Stream
+from headwater.net.transport.load_meter import LoadMeter
+from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
+from headwater.net.values.codec import Codec
+from headwater.overlay.messages import Message, aged
+
+IN_FLIGHT_BYTES_MAX = 64 * 1024
+"""What a wire takes while it is cut, as a socket would; the rest stays in the queue."""
+BURST_BYTES = 64 * 1024
+"""What a wire without a rate carries at once."""
+
+
+class Wire(msgspec.Struct, frozen=True):
+    """One direction between two sites."""
+
+    delay_s: float = 0.0
+    jitter_s: float = 0.0
+    bytes_per_s: float | None = None
+
+
+class MemoryLink:
+    def __init__(
+        self,
+        wire: Wire,
+        pair: object,
+        *,
+        codec: Codec,
+        limits: NetLimits,
+        counters: LinkCounters,
+        refused: RefusalCounts,
+        chance: random.Random,
+        deliver: Callable[[bytes], None],
+        tell_load: Callable[[int], None],
+        kinds: Counter[str] | None = None,
+    ) -> None:
+        """``deliver`` hands bytes to the other end; ``pair`` is the same object at both ends. What
+        is sent is added to ``kinds``, bytes by the names of messages."""
+        self.wire = wire
+        self.pair = pair
+        self.is_cut = False
+        self.queue: SendQueue[Message] = SendQueue(
+            bytes_max=limits.bulk_queue_bytes_max,
+            streams=tuple(Stream),
+            shares={Stream.BACKLOG: BACKLOG_SHARE},
+        )
+        self._load = LoadMeter(lambda: self.queue.queued_bytes, tell_load)
+        self._codec = codec
+        self._counters = counters
+        self._refused = refused
+        self._chance = chance
+        self._deliver = deliver
+        self._kinds: Counter[str] = Counter() if kinds is None else kinds
+        self._splitter = FrameSplitter()
+        self._assembler = MessageAssembler(message_bytes_max=limits.bulk_message_bytes_max)
+        self._in_flight: deque[tuple[float, bytes]] = deque()
+        self._arrival: asyncio.TimerHandle | None = None
+        self._is_open = True
+        self._is_writing = False
+
+    def send(self, message: Message, priority: int) -> bool:
+        """False: the queue is full. Raises ``WireError`` for what nobody would accept."""
+        body = self._codec.encode(message)
+        if not self.queue.put(stream_of(message, priority), body, message, now_s=_now_s()):
+            return False
+        self._counters.sent_messages += 1
+        self._kinds[type(message).__name__] += len(body)
+        self._write_soon()
+        self._load.changed()
+        return True
+
+    @property
+    def queued_bytes(self) -> int:
+        return self.queue.queued_bytes
+
+    def receive(self, data: bytes | Message) -> list[Message]:
+        """Bytes have come from the other end: the messages that they complete."""
+        assert isinstance(data, bytes), "wires carry bytes"
+        self._counters.received_bytes += len(data)
+        self._splitter.feed(data)
+        found = [self._assembler.add(f, now_s=_now_s()) for f in self._splitter.frames()]
+        decoded = [self._decode(one.body, one.delay_s) for one in found if one is not None]
+        messages = [message for message in decoded if message is not None]
+        self._counters.received_messages += len(messages)
+        return messages
+
+    def cut(self) -> None:
+        self.is_cut = True
+
+    def heal(self) -> None:
+        self.is_cut = False
+        self._await_arrival()
+        self._write_soon()
+
+    def close(self) -> list[Message]:
+        """What surely was not taken; what is on the wire is lost."""
+        self._is_open = False
+        self._in_flight.clear()
+        return [aged(message, s) for message, s in self.queue.unsent(now_s=_now_s())]
+
+    def _decode(self, body: bytes, delay_s: float) -> Message | None:
+        try:
+            found = self._codec.decode(body, delay_s=delay_s)
+        except Refused as refused:
+            self._refused[refused.reason] += 1
+            return None
+        return None if isinstance(found, CertificateTold) else found
+
+    def _write_soon(self) -> None:
+        if not self._is_writing:
+            self._is_writing = True
+            asyncio.get_running_loop().call_soon(self._write)
+
+    def _write(self) -> None:
+        """Puts the next frames on the wire, and comes back when they are on it."""
+        data = self._gather() if self._is_open and not self._is_stuck() else b""
+        self._load.changed()
+        if not data:
+            self._is_writing = False
+            return
+        rate = self.wire.bytes_per_s
+        takes_s = len(data) / rate if rate else 0.0
+        asyncio.get_running_loop().call_later(takes_s, self._written, data)
+
+    def _is_stuck(self) -> bool:
+        in_flight_bytes = sum(len(data) for _, data in self._in_flight)
+        return self.is_cut and in_flight_bytes >= IN_FLIGHT_BYTES_MAX
+
+    def _gather(self) -> bytes:
+        """One frame on a wire with a rate, so that the next may be a more urgent one."""
+        burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
+        frames: list[bytes] = []
+        size_bytes, now_s = 0, _now_s()
+        while size_bytes < burst_bytes:
+            frame = self.queue.take_frame(now_s=now_s)
+            if frame is None:
+                break
+            frames.append(frame)
+            size_bytes += len(frame)
+        return b"".join(frames)
+
+    def _written(self, data: bytes) -> None:
+        """Nothing overtakes what was written before, however the jitter falls."""
+        self._counters.sent_bytes += len(data)
+        delay_s = self.wire.delay_s + self.wire.jitter_s * self._chance.random()
+        before_s = self._in_flight[-1][0] if self._in_flight else 0.0
+        self._in_flight.append((max(before_s, _now_s() + delay_s), data))
+        self._await_arrival()
+        self._write()
+
+    def _await_arrival(self) -> None:
+        if self._arrival is None and self._in_flight and not self.is_cut:
+            loop = asyncio.get_running_loop()
+            self._arrival = loop.call_at(self._in_flight[0][0], self._arrive)
+
+    def _arrive(self) -> None:
+        self._arrival = None
+        if not self.is_cut and self._in_flight:
+            _, data = self._in_flight.popleft()
+            self._deliver(data)
+        self._await_arrival()
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

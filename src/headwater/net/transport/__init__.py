@@ -1,0 +1,4 @@
+"""Links over TCP and TLS: one port, two connections for each neighbour, strangers held off.
+
+Open ``frames`` first, then ``link`` and ``tls_network``.
+"""

@@ -1,0 +1,604 @@
+"""The values of the algebra as they travel: short arrays, with a limit on everything that counts.
+
+They mirror ``Summary``, ``Coverage``, ``SiteState``, ``Acknowledgement`` and ``Install``. Three
+things differ.
+Bitsets are bytes, since MessagePack has no integer above 64 bits. Every number has a range: an
+ordinal of 2^60 would make a bitset that fills the memory, an age that is not a number would pass
+every comparison. And fields are known by position with defaults at the end, so that a newer
+version may append fields, an older one skips what it does not know, and both read each other.
+
+What is structurally possible and still makes no sense (ranges out of order, a site twice in one
+coverage) is refused by ``checked_*`` before a machine sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, pairwise
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.route import START, TREES_MAX, Route
+from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.words.acknowledgement import (
+    LEAF_SITES,
+    AckLeaf,
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+)
+from headwater.algebra.words.alarm import (
+    ALARM_CHARACTERS_MAX,
+    ALARMS_TOLD_MAX,
+    CARRIERS_NAMED_MAX,
+    Alarm,
+    AlarmKind,
+)
+from headwater.algebra.words.close_digest import CLOSE_DIGEST_BYTES, Asked, BlockDigest, Closes
+from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.remark import REMARK_CHARACTERS_MAX, REMARKS_MAX, Remark
+from headwater.algebra.words.site_state import (
+    FOREVER,
+    UNREAD_NAMED_MAX,
+    Declined,
+    Reason,
+    SiteState,
+    Tally,
+    Unread,
+)
+from headwater.algebra.words.update_proof import UpdateProof
+from headwater.net.refusal import Refusal, Refused
+from headwater.plan.query import Query, QueryId
+from headwater.plan.tree import Tree
+
+ORDINALS_MAX = 1 << 17
+"""Sites that a federation can number in its life; bounds every bitset to 16 KiB."""
+LEAVES_MAX = ORDINALS_MAX // LEAF_SITES
+DIGEST_BYTES = 16
+"""Of SHA-256, what stands for a leaf: nobody finds another one with the same."""
+RANGES_MAX = 1 << 17
+NAMES_MAX = 1 << 16
+AGE_S_MAX = 1e9
+CERTIFICATE_BYTES_MAX = 4_096
+DIGESTS_MAX = 1_024
+"""Ranges of closes in a state, and questions in an acknowledgement."""
+CLOSES_MAX = 1 << 14
+"""Closes that a state tells one by one, of one range."""
+
+Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
+NOBODY = -1
+OrdinalOrNone = Annotated[int, Meta(ge=NOBODY, lt=ORDINALS_MAX)]
+Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
+LeafNumber = Annotated[int, Meta(ge=0, lt=LEAVES_MAX)]
+Place = Annotated[int, Meta(ge=0, lt=LEAF_SITES)]
+"""Of a site in its leaf."""
+Pane = Annotated[int, Meta(ge=-FOREVER, le=FOREVER)]
+MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
+"""Before anything is made of it: a root that believed a message would count up to it."""
+Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Word = Annotated[int, Meta(ge=0)]
+"""64 bits without a meaning as a quantity: incarnations, tags."""
+Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
+Name = Annotated[str, Meta(max_length=512)]
+Text = Annotated[str, Meta(max_length=4096)]
+WireRanges = Annotated[tuple[tuple[Pane, Pane], ...], Meta(max_length=RANGES_MAX)]
+
+
+class WireSigned(msgspec.Struct, frozen=True, array_like=True):
+    """A word as its speaker wrote it. Whoever hands it on hands on these very bytes."""
+
+    word: bytes
+    signature: Annotated[bytes, Meta(max_length=64)] = b""
+    key: Annotated[bytes, Meta(max_length=16)] = b""
+    certificate: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)] = b""
+
+
+class WirePart(msgspec.Struct, frozen=True, array_like=True):
+    ordinal: Ordinal
+    incarnation: Word
+    updates: WireRanges
+    closed_at: Number | None
+
+
+class WireCoverage(msgspec.Struct, frozen=True, array_like=True):
+    whole: Bits
+    empty: Bits
+    tag: Word
+    parts: Annotated[tuple[WirePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
+
+
+class WireUpdateProof(msgspec.Struct, frozen=True, array_like=True):
+    """A site's signature beside its update; the word is what stands in the summary."""
+
+    signature: Annotated[bytes, Meta(max_length=64)]
+    key: Annotated[bytes, Meta(max_length=16)]
+    panes: tuple[Pane, MorePanes] | None = None
+    """Those that were signed, where the summary stands for some of them only."""
+
+
+WireRoute = Route
+"""Its numbers are checked by the overlay, which knows what trees there are."""
+
+
+class WireSummary(msgspec.Struct, frozen=True, array_like=True):
+    query: Name
+    pane: Pane
+    coverage: WireCoverage
+    rows: bytes | None
+    lane: Lane
+    age_s: Age
+    roster_version: Number
+    plan_version: Number
+    route: WireRoute = START
+    more: MorePanes = 0
+    signed: WireUpdateProof | None = None
+
+
+class WireUpdate(msgspec.Struct, frozen=True, array_like=True):
+    """What a site signs of an update."""
+
+    query: str
+    pane: int
+    more: int
+    coverage: WireCoverage
+    rows: bytes
+    """A digest of them; empty: there are none."""
+
+
+RemarkText = Annotated[str, Meta(max_length=REMARK_CHARACTERS_MAX)]
+
+
+class WireUnread(msgspec.Struct, frozen=True, array_like=True):
+    count: Number
+    named: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=UNREAD_NAMED_MAX)]
+
+
+class WireAlarm(msgspec.Struct, frozen=True, array_like=True):
+    """Its query and its site are those of the state."""
+
+    kind: Name
+    first: Pane
+    last: Pane
+    text: Annotated[str, Meta(max_length=ALARM_CHARACTERS_MAX)]
+    carriers: Annotated[tuple[Name, ...], Meta(max_length=CARRIERS_NAMED_MAX)] = ()
+
+
+class WireState(msgspec.Struct, frozen=True, array_like=True):
+    query: Name
+    ordinal: Ordinal
+    incarnation: Word
+    number: Number
+    first_pane: Pane | None
+    status: Name
+    message: Text
+    catching_up: bool
+    ended: bool
+    sealed_through: Pane
+    empty: WireRanges
+    declined: Annotated[tuple[tuple[Pane, Pane, Name], ...], Meta(max_length=RANGES_MAX)]
+    damaged: WireRanges
+    counts: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
+    tally: tuple[Number, Number, Number, Number, Number, Number]
+    offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    root_incarnation: Word = 0
+    unread: WireUnread | None = None
+    """None: nothing, as nearly always."""
+    twice_bytes: Number = 0
+    """The last of the tally."""
+    alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
+    is_clock_unconfirmed: bool = False
+    digests: Annotated[
+        tuple[tuple[Pane, Pane, Annotated[bytes, Meta(max_length=CLOSE_DIGEST_BYTES)]], ...],
+        Meta(max_length=DIGESTS_MAX),
+    ] = ()
+    closes: Annotated[
+        tuple[
+            tuple[
+                Pane, Pane, Number,
+                Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=CLOSES_MAX)],
+            ],
+            ...,
+        ],
+        Meta(max_length=DIGESTS_MAX),
+    ] = ()  # fmt: skip
+    remarks: Annotated[tuple[tuple[Name, RemarkText], ...], Meta(max_length=REMARKS_MAX)] = ()
+
+
+class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
+    runs: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
+    """The panes of which something is held: the first of a run, and how many follow it."""
+    bits: bytes
+    """Of each of these panes as many bytes. In an outage most panes have the same, and next to each
+    other they shrink to next to nothing."""
+    extra: Annotated[tuple[tuple[Pane, Place, Word, WireRanges], ...], Meta(max_length=RANGES_MAX)]
+    greetings: Annotated[tuple[tuple[Place, Word, Number], ...], Meta(max_length=LEAF_SITES)]
+    formers: Annotated[
+        tuple[tuple[Place, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
+        Meta(max_length=LEAF_SITES),
+    ] = ()
+    """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
+
+
+class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
+    query: Name
+    root_incarnation: Word
+    number: Number
+    done_through: Pane
+    held: WireRanges
+    listed: WireRanges = ()
+    sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    filled: Annotated[bytes, Meta(max_length=LEAVES_MAX // 8)] = b""
+    """Which leaves there are."""
+    digests: Annotated[bytes, Meta(max_length=LEAVES_MAX * DIGEST_BYTES)] = b""
+    """Theirs, one after the other."""
+    clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    agreed: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
+    asked: Annotated[tuple[tuple[Ordinal, Pane, Pane], ...], Meta(max_length=DIGESTS_MAX)] = ()
+    wanted: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
+
+
+class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
+    """Beside the root's word stand what grows on the way, and as many leaves as are handed on."""
+
+    signed: WireSigned
+    age_s: Age
+    late_s: Age = 0.0
+    leaves: Annotated[tuple[tuple[LeafNumber, bytes], ...], Meta(max_length=LEAVES_MAX)] = ()
+
+
+class WireTree(msgspec.Struct, frozen=True, array_like=True):
+    """An install is mostly trees, and everybody gets it: parents alone take half of the bytes."""
+
+    root: Ordinal
+    above: Annotated[tuple[OrdinalOrNone, ...], Meta(max_length=ORDINALS_MAX)]
+    """By ordinal: the parent."""
+
+
+class WireQuery(msgspec.Struct, frozen=True, array_like=True):
+    """An operator's word."""
+
+    query: Query
+    roster_version: Number
+    operator: Name = ""
+
+
+class WirePlan(msgspec.Struct, frozen=True, array_like=True):
+    """A planner's word."""
+
+    query: Name
+    version: Number
+    trees: Annotated[tuple[WireTree, ...], Meta(max_length=TREES_MAX)]
+
+
+class WireInstall(msgspec.Struct, frozen=True, array_like=True, tag="install"):
+    query: WireSigned
+    plan: WireSigned
+    age_s: Age = 0.0
+    root_clock_s: float | None = None
+
+
+class WireRemoval(msgspec.Struct, frozen=True, array_like=True):
+    """An operator's word."""
+
+    id: QueryId
+    installer: Name
+    counter: Number
+    operator: Name = ""
+
+
+class WireRemove(msgspec.Struct, frozen=True, array_like=True, tag="remove"):
+    removal: WireSigned
+
+
+WireCommand = WireInstall | WireRemove
+
+
+class WireCount(msgspec.Struct, frozen=True, array_like=True):
+    """An installer's word."""
+
+    installer: Name
+    number: Number
+    revision: Number
+    live: Annotated[tuple[Name, ...], Meta(max_length=NAMES_MAX)] = ()
+    ended: Annotated[tuple[WireSigned, ...], Meta(max_length=NAMES_MAX)] = ()
+
+
+def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
+    """``rows`` are packed; of an update with a proof as they were when it was signed."""
+    return WireSummary(
+        summary.query,
+        summary.pane,
+        wire_coverage(summary.coverage),
+        rows,
+        summary.lane,
+        summary.age_s,
+        summary.roster_version,
+        summary.plan_version,
+        summary.route,
+        summary.more,
+        None if summary.proof is None else _wire_proof(summary.proof, summary),
+    )
+
+
+def _wire_proof(proof: UpdateProof, summary: Summary) -> WireUpdateProof:
+    is_all = (proof.pane, proof.more) == (summary.pane, summary.more)
+    panes = None if is_all else (proof.pane, proof.more)
+    return WireUpdateProof(proof.signature, proof.key, panes)
+
+
+def checked_summary(wire: WireSummary, rows: object) -> Summary:
+    if wire.pane + wire.more > FOREVER:
+        raise Refused(Refusal.MALFORMED, f"summary: a pane beyond all panes, {wire.more} further")
+    return Summary(
+        wire.query,
+        wire.pane,
+        _checked_coverage(wire.coverage),
+        rows,
+        wire.lane,
+        wire.age_s,
+        wire.roster_version,
+        wire.plan_version,
+        wire.route,
+        wire.more,
+        None if wire.signed is None else _proof_of_update(wire.signed, wire),
+    )
+
+
+def _proof_of_update(signed: WireUpdateProof, wire: WireSummary) -> UpdateProof:
+    pane, more = (wire.pane, wire.more) if signed.panes is None else signed.panes
+    return UpdateProof(signed.signature, signed.key, pane, more, wire.rows)
+
+
+def wire_coverage(coverage: Coverage) -> WireCoverage:
+    parts = tuple(
+        WirePart(part.ordinal, part.incarnation, part.updates, part.closed_at)
+        for part in coverage.parts
+    )
+    return WireCoverage(
+        bitset.to_bytes(coverage.whole), bitset.to_bytes(coverage.empty), coverage.tag, parts
+    )
+
+
+def _checked_coverage(wire: WireCoverage) -> Coverage:
+    """Each site in one place only, and parts in rising order: what ``Coverage.merge`` makes."""
+    whole, empty = bitset.from_bytes(wire.whole), bitset.from_bytes(wire.empty)
+    parts = tuple(
+        SitePart(part.ordinal, part.incarnation, _normal(part.updates), part.closed_at)
+        for part in wire.parts
+    )
+    ordinals = [part.ordinal for part in parts]
+    if any(a >= b for a, b in pairwise(ordinals)):
+        raise Refused(Refusal.MALFORMED, "coverage: wanted parts in rising order, each site once")
+    if whole & empty or (whole | empty) & bitset.of(ordinals):
+        raise Refused(Refusal.MALFORMED, "coverage: a site is in it twice")
+    return Coverage(whole, empty, wire.tag, parts)
+
+
+def wire_state(state: SiteState) -> WireState:
+    return WireState(
+        state.query,
+        state.ordinal,
+        state.incarnation,
+        state.number,
+        state.first_pane,
+        state.status,
+        state.message[:4096],
+        state.catching_up,
+        state.ended,
+        state.sealed_through,
+        state.empty,
+        tuple((gone.first, gone.last, gone.reason.value) for gone in state.declined),
+        state.damaged,
+        state.counts,
+        (
+            state.tally.unparsed,
+            state.tally.too_late,
+            state.tally.fenced,
+            state.tally.lost_bytes,
+            state.tally.before_begin,
+            state.tally.refused,
+        ),
+        state.offset_s,
+        state.root_incarnation,
+        WireUnread(state.unread.count, state.unread.named) if state.unread else None,
+        state.tally.twice_bytes,
+        tuple(WireAlarm(a.kind, a.first, a.last, a.text, a.carriers) for a in state.alarms),
+        state.is_clock_unconfirmed,
+        tuple((one.first, one.last, one.digest) for one in state.digests),
+        tuple((one.first, one.last, one.asked, one.closes) for one in state.closes),
+        tuple((one.kind, one.text) for one in state.remarks),
+    )
+
+
+def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
+    return SiteState(
+        query=wire.query,
+        ordinal=wire.ordinal,
+        incarnation=wire.incarnation,
+        number=wire.number,
+        first_pane=wire.first_pane,
+        status=wire.status,
+        message=wire.message,
+        catching_up=wire.catching_up,
+        ended=wire.ended,
+        sealed_through=wire.sealed_through,
+        empty=_normal(wire.empty),
+        declined=tuple(Declined(first, last, _reason(why)) for first, last, why in wire.declined),
+        damaged=_normal(wire.damaged),
+        counts=wire.counts,
+        tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes),
+        offset_s=wire.offset_s,
+        root_incarnation=wire.root_incarnation,
+        unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
+        alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
+        is_clock_unconfirmed=wire.is_clock_unconfirmed,
+        digests=tuple(BlockDigest(*one) for one in wire.digests),
+        closes=tuple(Closes(*one) for one in wire.closes),
+        remarks=tuple(Remark(*one) for one in wire.remarks),
+        proof=proof_of(signed),
+    )
+
+
+def _checked_alarm(wire: WireState, alarm: WireAlarm) -> Alarm:
+    if alarm.last < alarm.first:
+        raise Refused(
+            Refusal.MALFORMED, f"alarm: panes {alarm.first} to {alarm.last}, wanted a range"
+        )
+    return Alarm(
+        _alarm_kind(alarm.kind), wire.query, wire.ordinal,
+        alarm.first, alarm.last, alarm.text, alarm.carriers,
+    )  # fmt: skip
+
+
+def proof_of(signed: WireSigned) -> Proof | None:
+    """None: nobody has signed it."""
+    if not signed.signature:
+        return None
+    return Proof(signed.word, signed.signature, signed.key, signed.certificate)
+
+
+def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
+    return WireAckHead(
+        ack.query,
+        ack.root_incarnation,
+        ack.number,
+        ack.done_through,
+        ack.held,
+        ack.listed,
+        ack.sites_clock_s,
+        bitset.to_bytes(ack.filled),
+        b"".join(ack.digests),
+        ack.clock_s,
+        tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.agreed),
+        tuple((one.ordinal, one.first, one.last) for one in ack.asked),
+        tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
+    )
+
+
+def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
+    first = leaf.number * LEAF_SITES
+    runs = ranges.normal((held.pane, held.pane) for held in leaf.panes)
+    width = max((1, *(len(bitset.to_bytes(held.sites)) for held in leaf.panes)))
+    return WireAckLeaf(
+        tuple((a, b - a) for a, b in runs),
+        b"".join(held.sites.to_bytes(width, "little") for held in leaf.panes),
+        tuple(
+            (more.pane, more.ordinal - first, more.incarnation, more.updates) for more in leaf.extra
+        ),
+        tuple((hail.ordinal - first, hail.incarnation, hail.number) for hail in leaf.greetings),
+        tuple(
+            (hail.ordinal - first, hail.former_through, hail.former_clock_s)
+            for hail in leaf.greetings
+            if hail.former_through > -FOREVER or hail.former_clock_s is not None
+        ),
+    )
+
+
+def checked_ack(
+    wire: WireAckHead, leaves: Iterable[tuple[int, WireAckLeaf, bytes]], way: WireAckOnItsWay
+) -> Acknowledgement:
+    """``leaves``: of each its number, itself, and its bytes."""
+    filled = bitset.from_bytes(wire.filled)
+    count = len(wire.digests) // DIGEST_BYTES
+    if len(wire.digests) % DIGEST_BYTES or count not in (0, filled.bit_count()):
+        raise Refused(
+            Refusal.MALFORMED,
+            f"acknowledgement: wanted digests of {DIGEST_BYTES} bytes for {filled.bit_count()} "
+            f"leaves or none, got {len(wire.digests)} bytes",
+        )
+    return Acknowledgement(
+        query=wire.query,
+        root_incarnation=wire.root_incarnation,
+        number=wire.number,
+        done_through=wire.done_through,
+        held=_normal(wire.held),
+        listed=_normal(wire.listed),
+        age_s=way.age_s,
+        sites_clock_s=wire.sites_clock_s,
+        clock_s=wire.clock_s,
+        late_s=way.late_s,
+        filled=filled,
+        digests=tuple(
+            wire.digests[n : n + DIGEST_BYTES] for n in range(0, len(wire.digests), DIGEST_BYTES)
+        ),
+        agreed=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.agreed),
+        asked=tuple(Asked(*one) for one in wire.asked),
+        wanted=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.wanted),
+        proof=proof_of(way.signed),
+        leaves=tuple(
+            _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves
+        ),
+    )
+
+
+def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
+    first = number * LEAF_SITES
+    formers = {place: (through, clock_s) for place, through, clock_s in wire.formers}
+    return AckLeaf(
+        number,
+        _checked_panes(wire),
+        tuple(
+            ExtraHeld(pane, first + place, incarnation, _normal(updates))
+            for pane, place, incarnation, updates in wire.extra
+        ),
+        tuple(
+            Greeting(first + place, life, number, *formers.get(place, (-FOREVER, None)))
+            for place, life, number in wire.greetings
+        ),
+        word,
+    )
+
+
+def _checked_panes(wire: WireAckLeaf) -> tuple[PaneHeld, ...]:
+    """As many panes as there are bits for: nobody counts up to what a run claims."""
+    runs = _normal(tuple((first, first + more) for first, more in wire.runs))
+    count = sum(last - first + 1 for first, last in runs)
+    width, rest = divmod(len(wire.bits), count) if count else (0, len(wire.bits))
+    if rest or width > LEAF_SITES // 8 or (count and not width):
+        raise Refused(Refusal.MALFORMED, f"leaf: {len(wire.bits)} bytes for {count} panes")
+    panes = chain.from_iterable(range(first, last + 1) for first, last in runs)
+    return tuple(
+        PaneHeld(pane, bitset.from_bytes(wire.bits[n * width : (n + 1) * width]))
+        for n, pane in enumerate(panes)
+    )
+
+
+def wire_tree(tree: Tree) -> WireTree:
+    above = [NOBODY] * tree.ordinals.stop
+    for child, parent in tree.parents:
+        above[child] = parent
+    return WireTree(tree.root, tuple(above))
+
+
+def checked_tree(wire: WireTree) -> Tree:
+    """A tree in which somebody does not reach the root is refused as it is made."""
+    pairs = ((child, parent) for child, parent in enumerate(wire.above) if parent != NOBODY)
+    return Tree(wire.root, tuple(pairs))
+
+
+def _normal(found: Ranges) -> Ranges:
+    if found and ranges.normal(found) != found:
+        raise Refused(Refusal.MALFORMED, f"ranges: wanted them joined and rising, got {found[:4]}")
+    return found
+
+
+def _reason(text: str) -> Reason:
+    """A reason that only a newer version knows is shown as the most general one."""
+    try:
+        return Reason(text)
+    except ValueError:
+        return Reason.FAILED
+
+
+def _alarm_kind(text: str) -> AlarmKind:
+    """As with reasons: one that only a newer version knows is no reason not to hear the alarm."""
+    try:
+        return AlarmKind(text)
+    except ValueError:
+        return AlarmKind.UNNAMED

@@ -1,0 +1,186 @@
+"""Words that somebody signs, as the exact bytes that are signed and travel.
+
+A word that came with a proof is never written anew: its bytes are handed on as they came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TypeVar
+
+import msgspec
+
+from headwater.algebra.summary import Summary
+from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
+from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.site_state import SiteState
+from headwater.algebra.words.update_proof import UpdateProof
+from headwater.net.refusal import Refusal, Refused
+from headwater.net.values.wire import (
+    ORDINALS_MAX,
+    WireAckHead,
+    WireAckLeaf,
+    WireAckOnItsWay,
+    WireCommand,
+    WireCount,
+    WireInstall,
+    WirePlan,
+    WireQuery,
+    WireRemoval,
+    WireRemove,
+    WireSigned,
+    WireState,
+    WireUpdate,
+    checked_ack,
+    checked_state,
+    checked_tree,
+    proof_of,
+    wire_ack_head,
+    wire_ack_leaf,
+    wire_coverage,
+    wire_state,
+    wire_tree,
+)
+from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.query import Query
+
+Said = TypeVar("Said")
+
+_states = msgspec.msgpack.Decoder(WireState)
+_ack_heads = msgspec.msgpack.Decoder(WireAckHead)
+_ack_leaves = msgspec.msgpack.Decoder(WireAckLeaf)
+_queries = msgspec.msgpack.Decoder(WireQuery)
+_plans = msgspec.msgpack.Decoder(WirePlan)
+_removals = msgspec.msgpack.Decoder(WireRemoval)
+_counts = msgspec.msgpack.Decoder(WireCount)
+_encode = msgspec.msgpack.encode
+
+# The bytes of a word.
+
+
+def state_word(state: SiteState) -> bytes:
+    return _encode(wire_state(state))
+
+
+def update_word(summary: Summary, proof: UpdateProof) -> bytes:
+    """What is said of the panes that the proof names; of the rows, as they travel, a digest."""
+    rows = b"" if proof.packed is None else hashlib.sha256(proof.packed).digest()
+    coverage = wire_coverage(summary.coverage)
+    return _encode(WireUpdate(summary.query, proof.pane, proof.more, coverage, rows))
+
+
+def ack_word(ack: Acknowledgement) -> bytes:
+    """Its head; the leaves are words of their own, and stand in it by their digests."""
+    return _encode(wire_ack_head(ack))
+
+
+def leaf_word(leaf: AckLeaf) -> bytes:
+    return _encode(wire_ack_leaf(leaf))
+
+
+def plan_word(install: Install) -> bytes:
+    trees = tuple(wire_tree(tree) for tree in install.trees)
+    return _encode(WirePlan(str(install.query.id), install.plan_version, trees))
+
+
+def count_word(count: Count) -> bytes:
+    ended = tuple(_signed(removal.proof, command_word, removal) for removal in count.ended)
+    return _encode(WireCount(count.installer, count.number, count.revision, count.live, ended))
+
+
+def command_word(command: Command) -> bytes:
+    if isinstance(command, Install):
+        return _encode(WireQuery(command.query, command.roster_version, command.operator))
+    return _encode(WireRemoval(command.id, command.installer, command.counter, command.operator))
+
+
+# Words as they travel: with their signatures, and beside what grows on the way.
+
+
+def signed_state(state: SiteState) -> WireSigned:
+    return _signed(state.proof, state_word, state)
+
+
+def ack_on_its_way(ack: Acknowledgement) -> WireAckOnItsWay:
+    leaves = tuple((leaf.number, leaf.word or leaf_word(leaf)) for leaf in ack.leaves)
+    return WireAckOnItsWay(_signed(ack.proof, ack_word, ack), ack.age_s, ack.late_s, leaves)
+
+
+def signed_count(count: Count) -> WireSigned:
+    return _signed(count.proof, count_word, count)
+
+
+def signed_command(command: Command) -> WireCommand:
+    said = _signed(command.proof, command_word, command)
+    if isinstance(command, Remove):
+        return WireRemove(said)
+    plan = _signed(command.plan_proof, plan_word, command)
+    return WireInstall(said, plan, command.age_s, command.root_clock_s)
+
+
+def state_in(signed: WireSigned) -> SiteState:
+    """Its proof is what is to be looked at; nothing is proven yet."""
+    return checked_state(_states.decode(signed.word), signed)
+
+
+def ack_in(way: WireAckOnItsWay) -> Acknowledgement:
+    """Each leaf once, in rising order. Whether it is the head's own is to be looked at."""
+    numbers = [number for number, _ in way.leaves]
+    if any(a >= b for a, b in pairwise(numbers)):
+        raise Refused(Refusal.MALFORMED, "acknowledgement: wanted leaves in rising order")
+    leaves = ((number, _ack_leaves.decode(word), word) for number, word in way.leaves)
+    return checked_ack(_ack_heads.decode(way.signed.word), leaves, way)
+
+
+def count_in(signed: WireSigned) -> Count:
+    wire = _counts.decode(signed.word)
+    ended = tuple(_removal_in(one) for one in wire.ended)
+    return Count(wire.installer, wire.number, wire.revision, wire.live, ended, proof_of(signed))
+
+
+def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Command:
+    """``ordinals_max``: how many ordinals the roster has, which no tree exceeds."""
+    if isinstance(wire, WireRemove):
+        return _removal_in(wire.removal)
+    said, plan = _queries.decode(wire.query.word), _plans.decode(wire.plan.word)
+    if plan.query != str(said.query.id):
+        raise Refused(Refusal.MALFORMED, f"install: trees of {plan.query[:80]!r}")
+    if any(len(tree.above) > ordinals_max for tree in plan.trees):
+        raise Refused(
+            Refusal.MALFORMED,
+            f"install: a tree with more members than this federation has sites ({ordinals_max})",
+        )
+    return Install(
+        query=said.query,
+        trees=tuple(checked_tree(tree) for tree in plan.trees),
+        roster_version=said.roster_version,
+        plan_version=plan.version,
+        age_s=wire.age_s,
+        root_clock_s=wire.root_clock_s,
+        operator=said.operator,
+        proof=proof_of(wire.query),
+        plan_proof=proof_of(wire.plan),
+    )
+
+
+def query_in(word: bytes) -> tuple[Query, int, str]:
+    """(the query, of which version of the roster, commanded by whom) of an operator's word."""
+    said = _queries.decode(word)
+    return said.query, said.roster_version, said.operator
+
+
+def removal_in(word: bytes) -> Remove:
+    wire = _removals.decode(word)
+    return Remove(wire.id, wire.installer, wire.counter, wire.operator)
+
+
+def _removal_in(signed: WireSigned) -> Remove:
+    return msgspec.structs.replace(removal_in(signed.word), proof=proof_of(signed))
+
+
+def _signed(proof: Proof | None, word_of: Callable[[Said], bytes], said: Said) -> WireSigned:
+    if proof is None:
+        return WireSigned(word_of(said))
+    return WireSigned(proof.word, proof.signature, proof.key, proof.certificate)

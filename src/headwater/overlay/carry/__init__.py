@@ -1,0 +1,4 @@
+"""Summaries and states on their way up, acknowledgements on their way down.
+
+Open ``carrier`` first, then ``time_space_list``, where summaries of one pane meet and become one.
+"""

@@ -1,0 +1,242 @@
+"""Acknowledgements on their way down: delivered here, and handed on.
+
+An acknowledgement goes down one tree, the next one down the next, so that what one tree can't
+reach another can. It is handed to the children on that tree, and also to whoever has lately sent
+us something of the query on that tree without being a child there: summaries find a way to the
+root around whatever is down, and acknowledgements go the same way back.
+
+A child gets the head, and the leaves of those who are below it on any tree of the query or whose
+words it has lately brought. A guest gets all leaves that are here. What was left out, here or above
+us, may come by another way, and is then handed on by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from headwater.algebra.words.acknowledgement import (
+    LEAF_SITES,
+    AckLeaf,
+    Acknowledgement,
+    leaves_over,
+)
+from headwater.overlay.carry.ack_cast import AckCast
+from headwater.overlay.carry.bringers import Bringers
+from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.commands.reconciliation import Reconciliation
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.lie_book import LieKind, Untrue
+from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.messages import AckMessage
+from headwater.overlay.outputs import CONTROL, AckDelivered
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.signatures import Signatures
+from headwater.overlay.tray import Tray
+from headwater.overlay.trust import problem_with_ack
+from headwater.overlay.wakefulness import Wakefulness
+from headwater.overlay.ways.router import Router
+
+SCATTER = 2_654_435_761
+"""Knuth's multiplier: the bits above the lowest sixteen of its multiples look like chance."""
+
+
+def tree_of(number: int, count: int) -> int:
+    """The tree that an acknowledgement goes down, the same at every peer. Scattered, not in turn:
+    acknowledgements also speak of panes in turn, and a pane that were always spelled out on the
+    same tree would never be told to whom that tree does not reach."""
+    return (number * SCATTER >> 16) % count
+
+
+class AckRelay:
+    __slots__ = (
+        "_below", "_bringers", "_cast", "_neighbours", "_on_heard", "_own_leaf", "_reconciliation",
+        "_roster", "_router", "_signatures", "_tray", "_wake",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        ordinal: int,
+        *,
+        roster: RosterIndex,
+        config: OverlayConfig,
+        wake: Wakefulness,
+        router: Router,
+        neighbours: Neighbours,
+        reconciliation: Reconciliation,
+        signatures: Signatures,
+        tray: Tray,
+        on_heard: Callable[[Acknowledgement, str], float],
+    ) -> None:
+        """``on_heard`` is told of each that its root has signed, and who that is; it says how old
+        that can be at most, by the root's clock."""
+        self._on_heard = on_heard
+        self._own_leaf = ordinal // LEAF_SITES
+        self._roster = roster
+        self._cast = AckCast()
+        self._bringers = Bringers(keep_s=config.guest_after_s)
+        self._wake = wake
+        self._router = router
+        self._neighbours = neighbours
+        self._reconciliation = reconciliation
+        self._signatures = signatures
+        self._tray = tray
+        self._below: dict[tuple[str, str], tuple[tuple[Plan, ...], int]] = {}
+        """By query and child: the sites below it on any tree of these plans."""
+
+    def came(self, query_id: str, tree: int, sender: str, sites: int) -> None:
+        """Something of these sites came up from this sender, on this tree."""
+        self._bringers.came(query_id, tree, sender, sites, now_s=self._tray.now_s)
+
+    def give(self, ack: Acknowledgement, *, now_s: float) -> None:
+        """From this agent's own root."""
+        if self._router.is_root_of(ack.query):
+            self._accept(self._signatures.sign_ack(ack), None, now_s=now_s)
+        else:
+            self._tray.note("refused", f"acknowledgement of {ack.query}: its root is not here")
+
+    def receive(self, sender: str, ack: Acknowledgement, *, one_way_s: float, now_s: float) -> None:
+        query = self._router.query(ack.query)
+        if query is None:
+            self._tray.put(*self._reconciliation.ask(sender, ack.query, now_s=now_s))
+            return
+        problem = problem_with_ack(ack, sender, query, self._router.carriers(ack.query))
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+            return
+        held = self._cast.held(ack)
+        if held is not None:
+            self._take_more(query, held, ack.leaves, sender, now_s=now_s)
+            return
+        if not self._cast.is_newer(ack):
+            return
+        if not self._signatures.is_ack_of(query.root, ack):
+            text = f"acknowledgement of {ack.query}: it is not signed by {query.root}"
+            self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
+            return
+        sound = msgspec.structs.replace(ack, leaves=self._sound(ack, ack.leaves, sender))
+        age_s = min(ack.age_s + one_way_s, self._on_heard(sound, query.root))
+        aged = msgspec.structs.replace(
+            sound, age_s=age_s, late_s=ack.late_s + self._wake.late_s(now_s)
+        )
+        self._accept(aged, sender, now_s=now_s)
+
+    def way_opened(self, child: str, *, now_s: float) -> None:
+        """The link to this neighbour can take messages (again)."""
+        for query_id in self._cast.settle(child):
+            self._send_newest(query_id, child, now_s=now_s)
+
+    def link_down(self, child: str) -> None:
+        """What was under way may be lost: the newest of every query is owed again."""
+        for query in self._router.queries():
+            if any(child in place.children for place in query.places if place is not None):
+                self._cast.owe(query.id, child)
+        self._bringers.link_down(child)
+
+    def discard_query(self, query_id: str) -> None:
+        self._cast.discard_query(query_id)
+        self._bringers.discard_query(query_id)
+        self._below = {key: below for key, below in self._below.items() if key[0] != query_id}
+
+    def _sound(
+        self, head: Acknowledgement, leaves: Iterable[AckLeaf], sender: str
+    ) -> tuple[AckLeaf, ...]:
+        """Those that are the head's own; the head stays whatever came with it."""
+        sound: dict[int, AckLeaf] = {}
+        for leaf in leaves:
+            if self._signatures.is_leaf_of(head, leaf):
+                sound[leaf.number] = leaf
+            else:
+                text = f"acknowledgement of {head.query}: leaf {leaf.number} is not of this one"
+                self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
+        return tuple(sound[number] for number in sorted(sound))
+
+    def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
+        self._cast.accept(ack, now_s=now_s)
+        self._tray.put(AckDelivered(ack))
+        query = self._router.query(ack.query)
+        if query is not None:
+            for child in self._receivers(query, ack, now_s=now_s):
+                if child != sender:
+                    self._send_newest(ack.query, child, now_s=now_s)
+
+    def _take_more(
+        self,
+        query: LiveQuery,
+        held: Acknowledgement,
+        leaves: Iterable[AckLeaf],
+        sender: str,
+        *,
+        now_s: float,
+    ) -> None:
+        """What came before is this head; it may have come with fewer leaves."""
+        known = {leaf.number for leaf in held.leaves}
+        fresh = self._sound(held, (leaf for leaf in leaves if leaf.number not in known), sender)
+        if not fresh:
+            return
+        self._cast.add(query.id, fresh)
+        ack = self._cast.newest(query.id, now_s=now_s)
+        if ack is None:
+            return
+        if any(leaf.number == self._own_leaf for leaf in fresh):
+            self._on_heard(ack, query.root)
+            self._tray.put(AckDelivered(ack))
+        for child in self._receivers(query, held, now_s=now_s):
+            further = self._trimmed(ack, fresh, query, child, now_s=now_s)
+            if child != sender and further.leaves:
+                self._send(further, child)
+
+    def _receivers(self, query: LiveQuery, ack: Acknowledgement, *, now_s: float) -> list[str]:
+        tree = tree_of(ack.number, len(query.places))
+        place = query.places[tree]
+        children = () if place is None else place.children
+        guests = [
+            sender
+            for sender in self._bringers.on_tree(query.id, tree, now_s=now_s)
+            if sender not in children and self._neighbours.is_open(sender)
+        ]
+        return [*children, *guests]
+
+    def _send_newest(self, query_id: str, child: str, *, now_s: float) -> None:
+        ack, query = self._cast.newest(query_id, now_s=now_s), self._router.query(query_id)
+        if ack is not None and query is not None:
+            self._send(self._trimmed(ack, ack.leaves, query, child, now_s=now_s), child)
+
+    def _send(self, ack: Acknowledgement, child: str) -> None:
+        """A child that can't take it now is owed it."""
+        if self._neighbours.is_open(child):
+            self._tray.transmit(child, AckMessage(ack), CONTROL)
+        else:
+            self._cast.owe(ack.query, child)
+
+    def _trimmed(
+        self,
+        ack: Acknowledgement,
+        leaves: tuple[AckLeaf, ...],
+        query: LiveQuery,
+        child: str,
+        *,
+        now_s: float,
+    ) -> Acknowledgement:
+        """With those of these leaves that this neighbour needs."""
+        if any(child in place.children for place in query.all_places()):
+            sites = self._sites_below(query, child)
+            sites |= self._bringers.sites_of(query.id, child, now_s=now_s)
+            wanted = leaves_over(sites)
+            leaves = tuple(leaf for leaf in leaves if wanted >> leaf.number & 1)
+        if len(leaves) == len(ack.leaves):
+            return ack
+        return msgspec.structs.replace(ack, leaves=leaves)
+
+    def _sites_below(self, query: LiveQuery, child: str) -> int:
+        """The query's sites from this child on, in any tree."""
+        plans, below = self._below.get((query.id, child), ((), 0))
+        if plans is not query.plans:
+            ordinal, below = self._roster.ordinal_of[child], 0
+            for plan in query.plans:
+                for tree in plan.trees:
+                    below |= tree.subtree_of(ordinal)
+            below &= query.node_set
+            self._below[query.id, child] = (query.plans, below)
+        return below

@@ -1,0 +1,181 @@
+"""Summaries on their way up: checked, held and merged, or passed on as they are.
+
+A summary is handed to one next hop, once. Its age grows by what it spends here and by half a
+round trip on each link, and beyond ``summary_life_s`` it is dropped, for by then its site may
+have begun to repair it. A query that is not known here is passed unmerged up the federation's
+tree while its install is asked for; one that is known to be removed ends here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from headwater.algebra.route import Route
+from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.carry.bringers import Came
+from headwater.overlay.carry.summary_entry import rows_bytes
+from headwater.overlay.carry.time_space_list import Leaving, TimeSpaceList
+from headwater.overlay.commands.command_log import CommandLog
+from headwater.overlay.commands.live_query import LiveQuery
+from headwater.overlay.commands.reconciliation import Reconciliation
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.messages import SummaryMessage
+from headwater.overlay.outputs import LATER, LIVE, Delivered
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.signatures import Signatures
+from headwater.overlay.tray import Tray
+from headwater.overlay.trust import problem_with_summary, problem_with_update
+from headwater.overlay.ways.router import Router
+
+UNKNOWN_HOP_AGE_S = 0.001
+"""A summary of an unknown query ages at least this much at every hop. While installs are still
+spreading, the federation's tree and the query's tree can together form a ring; so it ends."""
+
+
+class Carrier:
+    __slots__ = (
+        "_came", "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router",
+        "_signatures", "_site", "_tray", "list", "stages",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        site: str,
+        *,
+        roster: RosterIndex,
+        config: OverlayConfig,
+        router: Router,
+        neighbours: Neighbours,
+        log: CommandLog,
+        reconciliation: Reconciliation,
+        signatures: Signatures,
+        tray: Tray,
+        came: Came,
+    ) -> None:
+        """``came`` is told of what is sound and of a query known here."""
+        self._site = site
+        self._came = came
+        self._roster = roster
+        self._config = config
+        self._router = router
+        self._neighbours = neighbours
+        self._log = log
+        self._reconciliation = reconciliation
+        self._signatures = signatures
+        self._tray = tray
+        self.stages: Counter[str] = Counter()
+        """How often summaries left by each stage of the policy."""
+        self.list = TimeSpaceList(config, find_hop=router.next_hop)
+
+    def originate(self, summary: Summary, *, now_s: float) -> None:
+        """From this site's own edge: signed, and put on the tree of its pane, under the newest
+        plan. To a root that is here nobody has to prove it."""
+        query = self._router.query(summary.query)
+        if query is None or not query.is_root:
+            summary = self._signatures.sign_update(summary)
+        if query is not None:
+            summary = msgspec.structs.replace(
+                summary,
+                plan_version=query.plan.version,
+                route=Route(query.first_tree(summary.last)),
+            )
+        self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)
+
+    def receive(self, sender: str, summary: Summary, *, one_way_s: float, now_s: float) -> None:
+        self._accept(sender, summary, birth_s=now_s - summary.age_s - one_way_s, now_s=now_s)
+
+    def unsent(self, summary: Summary, *, now_s: float) -> None:
+        """It comes back from a lost link and was surely not taken: on with it, as it is."""
+        query = self._router.query(summary.query)
+        if query is None and self._log.is_removed(summary.query):
+            return
+        self._insert(summary, query, birth_s=now_s - summary.age_s, now_s=now_s, trains=False)
+
+    def tick(self, *, now_s: float) -> None:
+        self._send(self.list.tick(now_s=now_s, note=self._tray.note))
+
+    def way_opened(self, *, now_s: float) -> None:
+        self._send(self.list.way_opened(now_s=now_s, note=self._tray.note))
+
+    def room_bytes(self, query_id: str) -> int:
+        """How much this site may originate now; 0 while there is no way up."""
+        if self._router.query(query_id) is None:
+            return 0
+        in_list = max(0, self._config.bytes_max - self.list.size_bytes)
+        if self._router.is_root_of(query_id):
+            return in_list
+        hop = self._router.next_hop(query_id)
+        return 0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes)
+
+    def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
+        query = self._router.query(summary.query)
+        problem = problem_with_summary(summary, query, self._roster)
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+            return
+        if sender != self._site:
+            problem = problem_with_update(summary, self._roster, self._signatures)
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+            return
+        if query is not None and sender != self._site:
+            self._came(query.id, summary.route.tree, sender, summary.coverage.sites)
+        if now_s - birth_s > self._config.summary_life_s:
+            self._tray.note("expired", f"summary of {summary.query} from {sender}: too old")
+        elif query is None:
+            self._pass_on(sender, summary, birth_s=birth_s - UNKNOWN_HOP_AGE_S, now_s=now_s)
+        elif query.is_root:
+            self._deliver(sender, summary, birth_s=birth_s, now_s=now_s)
+        else:
+            self._insert(summary, query, birth_s=birth_s, now_s=now_s, trains=True)
+
+    def _deliver(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
+        if isinstance(summary.rows, bytes):
+            self._tray.note(
+                "undecoded", f"summary of {summary.query} from {sender}: came before its query"
+            )
+            return
+        age_s = max(0.0, now_s - birth_s)
+        told = msgspec.structs.replace(summary, age_s=age_s, proof=None)
+        self._tray.put(Delivered(told, sender))
+
+    def _pass_on(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
+        """The query is not known here: up the federation's tree, where somebody knows it."""
+        if self._log.is_removed(summary.query):
+            self._tray.note("removed", f"summary of {summary.query} from {sender}: query removed")
+            return
+        if sender != self._site:
+            self._tray.put(*self._reconciliation.ask(sender, summary.query, now_s=now_s))
+        if self._router.federation_parent in (None, sender):
+            self._tray.note("no-way", f"summary of {summary.query} from {sender}: query unknown")
+            return
+        self._insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False)
+
+    def _insert(
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        *,
+        birth_s: float,
+        now_s: float,
+        trains: bool,
+    ) -> None:
+        left = self.list.insert(
+            summary, query, birth_s=birth_s, now_s=now_s, note=self._tray.note, trains=trains
+        )
+        if left:
+            self._send(left)
+
+    def _send(self, leaving: Leaving) -> None:
+        for hop, summary in leaving:
+            self.stages[hop.stage] += 1
+            self._router.went(summary.query, hop.site)
+            link = self._neighbours.link(hop.site)
+            if link.load_is_told:
+                query = self._router.query(summary.query)
+                link.handed_bytes += rows_bytes(summary.rows, query)
+            priority = LIVE if summary.lane is Lane.LIVE else LATER
+            self._tray.transmit(hop.site, SummaryMessage(summary), priority)

@@ -1,0 +1,138 @@
+"""An entry of the time-space list: one summary in the making, kept as its parts."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import msgspec
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.route import START, Route
+from headwater.algebra.summary import Lane, Rows, Summary
+from headwater.overlay.commands.live_query import LiveQuery
+from headwater.overlay.ways.staged_policy import Hop
+
+Key = tuple[str, Lane, int, int]
+"""(query, lane, pane, plan version): the index of an entry."""
+
+
+class SummaryEntry:
+    __slots__ = (
+        "birth_s", "due_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query",
+        "route", "sites", "size_bytes", "states_last",
+    )  # fmt: skip
+
+    def __init__(self, number: int, key: Key, query: LiveQuery | None, *, may_merge: bool) -> None:
+        self.number = number
+        self.key = key
+        self.query = query
+        self.may_merge = may_merge
+        self.states_last: int | None = None
+        """Of states: the last pane that it stands for, whatever its parts say of themselves."""
+        self.parts: list[Summary] = []
+        self.sites = 0
+        """The sites of all parts, as a bitset: what a further part must not touch."""
+        self.route: Route = START
+        """Of all parts together, so that they can go on as one."""
+        self.size_bytes = 0
+        self.birth_s = float("inf")
+        """The first send of the oldest part, on this peer's clock."""
+        self.due_s: float
+        """When its timer goes off; every entry that is held has one."""
+        self.is_due = False
+        """Its hold is over, and it waits for a way."""
+        self.is_gone = False
+
+    def add(self, summary: Summary, sites: int, *, size_bytes: int, birth_s: float) -> None:
+        self.route = self.route.merge(summary.route) if self.parts else summary.route
+        self.parts.append(summary)
+        self.sites |= sites
+        self.size_bytes += size_bytes
+        self.birth_s = min(self.birth_s, birth_s)
+
+    @property
+    def first(self) -> int:
+        """The pane, or the first pane, that it stands for."""
+        return self.key[2]
+
+    @property
+    def last(self) -> int:
+        return self.key[2] if self.states_last is None else self.states_last
+
+    def narrow(self, first: int, last: int) -> None:
+        """It stands for the states of these panes from now on."""
+        query_id, lane, _, version = self.key
+        self.key, self.states_last = (query_id, lane, first, version), last
+
+    def part(self, number: int, first: int, last: int) -> SummaryEntry:
+        """The same for a part of its panes, as an entry of its own that shares the rows."""
+        other = SummaryEntry(number, self.key, self.query, may_merge=self.may_merge)
+        other.narrow(first, last)
+        other.parts, other.sites, other.route = list(self.parts), self.sites, self.route
+        other.size_bytes, other.birth_s, other.is_due = self.size_bytes, self.birth_s, self.is_due
+        return other
+
+    @property
+    def is_complete(self) -> bool:
+        """Nobody of this peer's subtree is missing; without a place nobody is waited for."""
+        place = None
+        if self.query is not None:
+            place = self.query.place_on(self.key[3], self.route.tree)
+        return place is None or (self.sites & place.awaited) == place.awaited
+
+    def compact(self) -> None:
+        """All parts as one. Raises whatever the rows raise, and then nothing has changed."""
+        if len(self.parts) > 1 and self.query is not None:
+            self.parts = [_merge_all(self.parts, self.query)]
+            self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
+
+    def leave(self, hop: Hop, *, now_s: float) -> list[Summary]:
+        """The parts with the age of the oldest, on their way as ``hop`` says."""
+        age_s = max(0.0, now_s - self.birth_s)
+        version = self.key[3] if hop.version is None else hop.version
+        left = [
+            msgspec.structs.replace(part, age_s=age_s, route=hop.route, plan_version=version)
+            for part in self.parts
+        ]
+        if self.states_last is None:
+            return left
+        more = self.states_last - self.first
+        return [msgspec.structs.replace(part, pane=self.first, more=more) for part in left]
+
+    def __str__(self) -> str:
+        query_id, lane, pane, _ = self.key
+        panes = f"panes {pane} to {self.last}" if self.last != pane else f"pane {pane}"
+        return f"{lane} {panes} of {query_id} with {self.sites.bit_count()} sites"
+
+
+def can_merge(summary: Summary, query: LiveQuery | None) -> bool:
+    """Not a spare, the query known, and its rows decoded (``bytes`` are rows still encoded)."""
+    return (
+        summary.lane is not Lane.SPARE
+        and query is not None
+        and query.merger is not None
+        and query.is_member
+        and not isinstance(summary.rows, bytes)
+    )
+
+
+def rows_bytes(rows: Rows, query: LiveQuery | None) -> int:
+    """About what these rows take in memory."""
+    if rows is None:
+        return 0
+    if isinstance(rows, bytes):
+        return len(rows)
+    return query.merger.size_bytes(rows) if query is not None and query.merger is not None else 0
+
+
+def _merge_all(parts: list[Summary], query: LiveQuery) -> Summary:
+    """Disjointness is checked again by ``Coverage.merge``, at every merge."""
+    assert query.merger is not None, "entries of queries without a merger have one part"
+    rows = [part.rows for part in parts if part.rows is not None]
+    return msgspec.structs.replace(
+        parts[0],
+        coverage=reduce(Coverage.merge, (part.coverage for part in parts)),
+        rows=query.merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
+        roster_version=max(part.roster_version for part in parts),
+        proof=None,
+    )

@@ -1,0 +1,364 @@
+"""The time-space list: summaries of one pane meet here, become one, and leave (Mortar, 4.2, 4.3).
+
+Panes lie on one grid per query, so an index matches exactly or not at all, and an entry is found
+by (query, lane, pane, plan version). Space is the other half: a summary joins the first entry
+with its index whose sites are all others, for two summaries with a site in common are never
+merged. Where there is none, or where both would be more than one message may hold, it becomes a
+further entry, and both go on apart; only the root decides on overlap. (Summaries of *states* stand
+for intervals of panes. They are split where they meet, and otherwise treated alike:
+``state_shelf``.)
+
+::
+
+    arrives      entries of pane 7                 then
+    {a, b}       (none)                            7: {a, b}
+    {c}          7: {a, b}                         7: {a, b, c}
+    {b, d}       7: {a, b, c}                      7: {a, b, c}   7: {b, d}
+
+An entry leaves when it covers all data sites of the peer's subtree, or when its hold is over. For
+backlog that is a short fixed time; for live panes netDist after the first send of its oldest part,
+and always in time for the query's deadline: relays that learn from each other how long to wait
+would else wait longer and longer, where detours make a ring of them. Spares and rows that can't be
+merged here are entries of their own that leave at once. What should leave while there is no way
+stays, and goes on merging, until the way opens or its life is over.
+
+Rows are merged when an entry leaves, all in one call, because merging k tables at once costs the
+same as the last of k - 1 pairwise merges. Only an entry that has gathered ``parts_max`` is merged
+earlier, to bound what is kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+
+from headwater.algebra.route import Route
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.carry.net_dist import NetDist
+from headwater.overlay.carry.state_shelf import ShelfKey, StateShelf
+from headwater.overlay.carry.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
+from headwater.overlay.commands.live_query import LiveQuery
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.ways.staged_policy import Hop
+
+Note = Callable[[str, str], None]
+"""Called with the kind and text of a notice."""
+FindHop = Callable[[str, Route, int], Hop | None]
+"""Called with query, route and plan version: where such a summary goes now, if anywhere."""
+Leaving = list[tuple[Hop, Summary]]
+
+TIMERS_SPARE = 1_024
+"""Timers of entries that have left are swept out when they outnumber the others by this many."""
+
+
+class TimeSpaceList:
+    """Returns what leaves, and to whom, from every call."""
+
+    __slots__ = (
+        "_by_key", "_config", "_entries", "_find_hop", "_last_number", "_net_dists", "_shelves",
+        "_ticked_s", "_timers", "_waiting_count", "size_bytes",
+    )  # fmt: skip
+
+    def __init__(self, config: OverlayConfig, *, find_hop: FindHop) -> None:
+        self.size_bytes = 0
+        self._config = config
+        self._find_hop = find_hop
+        self._entries: dict[int, SummaryEntry] = {}
+        self._by_key: dict[Key, list[SummaryEntry]] = {}
+        self._shelves: dict[ShelfKey, StateShelf] = {}
+        self._timers: list[tuple[float, int]] = []
+        self._net_dists: dict[str, dict[int, NetDist]] = {}
+        """By query and tree: a peer is a leaf on one and high up on another."""
+        self._waiting_count = 0
+        self._last_number = 0
+        self._ticked_s = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def insert(
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        *,
+        birth_s: float,
+        now_s: float,
+        note: Note,
+        trains: bool = True,
+    ) -> Leaving:
+        """``trains`` is False for what comes back from a link and has been here before."""
+        may_merge = can_merge(summary, query)
+        sites = summary.coverage.sites
+        size_bytes = rows_bytes(summary.rows, query)
+        if summary.proof is not None and summary.rows is not summary.proof.packed:
+            size_bytes += summary.proof.size_bytes
+        if may_merge:
+            hold_until_s = self._hold_until_s(summary, query, birth_s, now_s, trains=trains)
+        else:
+            hold_until_s = now_s
+        if query is not None and query.holds_states and may_merge:
+            left: Leaving = []
+            for entry in self._state_entries_for(summary, query, sites, note):
+                entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+                left += self._taken_in(entry, size_bytes, hold_until_s, now_s, note)
+        else:
+            entry = self._entry_for(summary, query, sites, size_bytes, may_merge=may_merge)
+            entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+            left = self._taken_in(entry, size_bytes, hold_until_s, now_s, note)
+        if len(self._entries) > self._config.entries_max or (
+            self.size_bytes > self._config.bytes_max
+        ):
+            left += self._make_room(now_s=now_s, note=note)
+        return left
+
+    def _taken_in(
+        self, entry: SummaryEntry, size_bytes: int, hold_until_s: float, now_s: float, note: Note
+    ) -> Leaving:
+        """A summary of so many bytes was added."""
+        left: Leaving = []
+        self.size_bytes += size_bytes
+        if hold_until_s <= now_s or entry.is_complete:
+            left = self._let_go(entry, now_s=now_s, note=note)
+        elif len(entry.parts) == 1:
+            self._set_timer(entry, hold_until_s)
+        if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
+            self._compact(entry, note)
+        return left
+
+    def tick(self, *, now_s: float, note: Note) -> Leaving:
+        """Entries whose hold is over leave; those whose life is over are dropped."""
+        if now_s < self._ticked_s:
+            self._clock_set_back(self._ticked_s - now_s)
+        self._ticked_s = now_s
+        left: Leaving = []
+        while self._timers and self._timers[0][0] <= now_s:
+            _, number = heapq.heappop(self._timers)
+            entry = self._entries.get(number)
+            if entry is not None:
+                left += self._let_go(entry, now_s=now_s, note=note)
+        return left
+
+    def way_opened(self, *, now_s: float, note: Note) -> Leaving:
+        """A way may have opened: what waited for it leaves, the oldest first."""
+        if not self._waiting_count:
+            return []
+        waiting = [entry for entry in self._entries.values() if entry.is_due]
+        return [one for entry in waiting for one in self._let_go(entry, now_s=now_s, note=note)]
+
+    def discard_query(self, query_id: str) -> int:
+        """The query was removed; how many entries went with it."""
+        gone = [entry for entry in self._entries.values() if entry.key[0] == query_id]
+        for entry in gone:
+            self._remove(entry)
+        self._net_dists.pop(query_id, None)
+        return len(gone)
+
+    def next_deadline_s(self) -> float:
+        return self._timers[0][0] if self._timers else float("inf")
+
+    def net_dist_s(self, query_id: str) -> float:
+        """The largest over its trees."""
+        known = (net_dist.estimate_s for net_dist in self._net_dists.get(query_id, {}).values())
+        return max(known, default=self._config.net_dist_initial_s)
+
+    def _entry_for(
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        sites: int,
+        size_bytes: int,
+        *,
+        may_merge: bool,
+    ) -> SummaryEntry:
+        key = (summary.query, summary.lane, summary.pane, summary.plan_version)
+        same_index = self._by_key.setdefault(key, [])
+        if may_merge:
+            left_bytes = self._config.merged_bytes_max - size_bytes
+            for entry in same_index:
+                fits = entry.size_bytes <= left_bytes
+                if entry.may_merge and fits and not entry.sites & sites:
+                    return entry
+        self._last_number += 1
+        entry = SummaryEntry(self._last_number, key, query, may_merge=may_merge)
+        self._entries[entry.number] = entry
+        same_index.append(entry)
+        return entry
+
+    # States
+
+    def _state_entries_for(
+        self, summary: Summary, query: LiveQuery, sites: int, note: Note
+    ) -> list[SummaryEntry]:
+        """Entries that together have each pane of the summary once, ready to take it in.
+
+        What it has in common with an entry of other sites is split out of that entry; panes in
+        which there is none get new ones.
+        """
+        shelf = self._shelf(summary)
+        found: list[SummaryEntry] = []
+        rest = IntervalSet([(summary.pane, summary.last)])
+        met = deque(shelf.meeting(summary.pane, summary.last))
+        while met:
+            entry = met.popleft()
+            common = next(rest.within(entry.first, entry.last), None)
+            if common is None or entry.sites & sites or not self._can_split(entry, *common, note):
+                continue
+            met.extend(self._split_out(shelf, entry, *common))
+            rest.remove(*common)
+            found.append(entry)
+        key = (summary.query, summary.lane, summary.pane, summary.plan_version)
+        for first, last in rest.ranges():
+            self._last_number += 1
+            entry = SummaryEntry(self._last_number, key, query, may_merge=True)
+            self._entries[entry.number] = entry
+            entry.narrow(first, last)
+            shelf.put(entry)
+            found.append(entry)
+        return found
+
+    def _shelf(self, summary: Summary) -> StateShelf:
+        key = (summary.query, summary.lane, summary.plan_version)
+        shelf = self._shelves.get(key)
+        if shelf is None:
+            shelf = self._shelves[key] = StateShelf(key)
+        return shelf
+
+    def _can_split(self, entry: SummaryEntry, first: int, last: int, note: Note) -> bool:
+        """Its rows are merged before a split, once, so that the parts share what came of it."""
+        if entry.may_merge and (first, last) != (entry.first, entry.last):
+            self._compact(entry, note)
+        return entry.may_merge
+
+    def _split_out(
+        self, shelf: StateShelf, entry: SummaryEntry, first: int, last: int
+    ) -> list[SummaryEntry]:
+        """Narrow the entry to these panes; what it had before and after them, as entries that
+        leave when it would have left."""
+        if (first, last) == (entry.first, entry.last):
+            return []
+        parts = []
+        for a, b in ((entry.first, first - 1), (last + 1, entry.last)):
+            if a <= b:
+                self._last_number += 1
+                part = self._entries[self._last_number] = entry.part(self._last_number, a, b)
+                self.size_bytes += part.size_bytes
+                self._waiting_count += part.is_due
+                self._set_timer(part, entry.due_s)
+                parts.append(part)
+        shelf.remove(entry)
+        entry.narrow(first, last)
+        for one in (entry, *parts):
+            shelf.put(one)
+        return parts
+
+    def _hold_until_s(
+        self,
+        summary: Summary,
+        query: LiveQuery | None,
+        birth_s: float,
+        now_s: float,
+        *,
+        trains: bool,
+    ) -> float:
+        if summary.lane is Lane.BACKLOG:
+            return now_s + self._config.backlog_hold_s
+        net_dist = self._net_dist(summary.query, summary.route.tree)
+        if trains:
+            birth_s = net_dist.observe(summary.pane + summary.more, birth_s=birth_s, now_s=now_s)
+        hold_s = self._config.hold_factor * net_dist.estimate_s
+        if query is not None:
+            hold_s = min(hold_s, query.hold_max_s(summary.plan_version, summary.route.tree))
+        return birth_s + hold_s
+
+    def _net_dist(self, query_id: str, tree: int) -> NetDist:
+        of_query = self._net_dists.setdefault(query_id, {})
+        net_dist = of_query.get(tree)
+        if net_dist is None:
+            config = self._config
+            net_dist = of_query[tree] = NetDist(
+                alpha=config.net_dist_alpha,
+                initial_s=config.net_dist_initial_s,
+                ceiling_s=config.net_dist_ceiling_s,
+            )
+        return net_dist
+
+    def _let_go(self, entry: SummaryEntry, *, now_s: float, note: Note) -> Leaving:
+        if now_s - entry.birth_s > self._config.summary_life_s:
+            self._remove(entry)
+            note("expired", f"{entry}: older than summary_life_s, dropped")
+            return []
+        hop = self._hop_of(entry)
+        if hop is not None:
+            self._compact(entry, note)
+            self._remove(entry)
+            return [(hop, summary) for summary in entry.leave(hop, now_s=now_s)]
+        if not entry.is_due:
+            entry.is_due = True
+            self._waiting_count += 1
+            self._set_timer(entry, entry.birth_s + self._config.summary_life_s)
+        return []
+
+    def _hop_of(self, entry: SummaryEntry) -> Hop | None:
+        query_id, _, _, version = entry.key
+        return self._find_hop(query_id, entry.route, version)
+
+    def _make_room(self, *, now_s: float, note: Note) -> Leaving:
+        """The oldest leave early; where they have no way, they are lost, and that is said."""
+        config = self._config
+        left: Leaving = []
+        while self._entries and (
+            len(self._entries) > config.entries_max or self.size_bytes > config.bytes_max
+        ):
+            oldest = next(iter(self._entries.values()))
+            way = "forwarded early" if self._hop_of(oldest) else "dropped, no way"
+            note("full", f"time-space list at its limit: {oldest} {way}")
+            left += self._let_go(oldest, now_s=now_s, note=note)
+            if not oldest.is_gone:
+                self._remove(oldest)
+        return left
+
+    def _compact(self, entry: SummaryEntry, note: Note) -> None:
+        """All parts as one; if their rows refuse to merge they stay apart, each as it came."""
+        before_bytes = entry.size_bytes
+        try:
+            entry.compact()
+        except Exception as error:  # rows come from the wire; whatever they break, we go on
+            entry.may_merge = False
+            note("merge-failed", f"{entry}: {type(error).__name__}: {error}")
+        self.size_bytes += entry.size_bytes - before_bytes
+
+    def _remove(self, entry: SummaryEntry) -> None:
+        entry.is_gone = True
+        self._waiting_count -= entry.is_due
+        self.size_bytes -= entry.size_bytes
+        del self._entries[entry.number]
+        if entry.states_last is not None:
+            self._take_off_shelf(entry)
+            return
+        same_index = self._by_key[entry.key]
+        same_index.remove(entry)
+        if not same_index:
+            del self._by_key[entry.key]
+
+    def _take_off_shelf(self, entry: SummaryEntry) -> None:
+        query_id, lane, _, version = entry.key
+        shelf = self._shelves[query_id, lane, version]
+        shelf.remove(entry)
+        if not shelf:
+            del self._shelves[shelf.key]
+
+    def _set_timer(self, entry: SummaryEntry, at_s: float) -> None:
+        if len(self._timers) > 2 * len(self._entries) + TIMERS_SPARE:
+            self._timers = [timer for timer in self._timers if timer[1] in self._entries]
+            heapq.heapify(self._timers)
+        entry.due_s = at_s
+        heapq.heappush(self._timers, (at_s, entry.number))
+
+    def _clock_set_back(self, by_s: float) -> None:
+        """Holds and lives go on as if nothing had happened; else entries would be stuck."""
+        for entry in self._entries.values():
+            entry.birth_s -= by_s
+            entry.due_s -= by_s
+        self._timers = [(at_s - by_s, number) for at_s, number in self._timers]

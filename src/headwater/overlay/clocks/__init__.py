@@ -1,0 +1,4 @@
+"""What time it is at a root, as its neighbours vote and its signatures prove.
+
+Open ``clock_votes`` first.
+"""

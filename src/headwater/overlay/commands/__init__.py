@@ -1,0 +1,4 @@
+"""Commands at a peer: given, flooded, received, reconciled, and the queries that are live by them.
+
+Open ``commands`` first.
+"""

@@ -1,0 +1,408 @@
+"""Commands at a peer: given, flooded, received, reconciled; what they change is told outside.
+
+A new command is laid down as ``CommandAccepted`` before it is flooded, and outputs are done in
+order, so nobody learns from this peer what a crash could make it forget.
+
+Each word is looked at before it changes anything: an install is its operator's, its trees are their
+planner's, a count is its installer's, and a removal in it is an operator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from headwater.algebra.words.proof import Proof
+from headwater.overlay.commands.command_log import CommandLog, Verdict, number_of
+from headwater.overlay.commands.reconciliation import Reconciliation
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.lie_book import LieKind, Untrue
+from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
+from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.signatures import Signatures
+from headwater.overlay.tray import Tray
+from headwater.overlay.trust import (
+    problem_with_command,
+    problem_with_count,
+    problem_with_known,
+)
+from headwater.overlay.ways.tree_place import TreePlace
+from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.query import QueryId
+
+COUNTS_LOOKED_AT_MAX = 128
+"""Of one message: a signature takes a tenth of a millisecond, and the loop is not held up for more
+than twenty, though a federation may have ten thousand installers."""
+ASIDE_NAMED_MAX = 8
+"""Installs on the disk that can't be read, of which a notice says the names."""
+
+
+class Commands:
+    __slots__ = (
+        "_config", "_counts_turn", "_federation", "_knows_clock", "_neighbours", "_on_installed",
+        "_on_removed", "_roster", "_signatures", "_site", "_tray", "_untold", "aside", "log",
+        "reconciliation",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        site: str,
+        *,
+        roster: RosterIndex,
+        config: OverlayConfig,
+        federation: tuple[TreePlace | None, ...],
+        neighbours: Neighbours,
+        signatures: Signatures,
+        tray: Tray,
+        on_installed: Callable[[Install, str | None], None],
+        on_removed: Callable[[str], None],
+        knows_clock: Callable[[str], bool],
+    ) -> None:
+        """``on_installed`` is told who handed it over, if anybody did; ``knows_clock``, whether the
+        clock of this root is known without an install's word."""
+        self._knows_clock = knows_clock
+        self.log = CommandLog()
+        self.reconciliation = Reconciliation(self.log, every_s=config.reconcile_every_s)
+        self._site = site
+        self._roster = roster
+        self._config = config
+        self._federation = federation
+        self._neighbours = neighbours
+        self._signatures = signatures
+        self._tray = tray
+        self._on_installed = on_installed
+        self._on_removed = on_removed
+        self.aside: set[str] = set()
+        """Queries whose install was durable here and can't be used; others may have it."""
+        self._untold: dict[str, Count] = {}
+        """Counts that are not durable yet."""
+        self._counts_turn = 0
+
+    def restore(
+        self, installs: Iterable[Install], counts: Iterable[Count], aside: Mapping[str, str]
+    ) -> None:
+        """From disk, where these are durable already; ``aside`` can't be read, and why. What does
+        not fit the roster of today is set aside as well."""
+        sound, aside = self._sound(installs, dict(aside))
+        if aside:
+            told = [f"{query_id[:80]} ({why})" for query_id, why in aside.items()]
+            text = "; ".join(told[:ASIDE_NAMED_MAX])
+            self._tray.note("set aside", f"{len(told)} installs that can't be used: {text}")
+        self.log.restore(sound, counts)
+        self.aside = {one for one in aside if not self.log.is_removed(one)}
+        for install in self._sign_anew():
+            self._tell_accepted(install)
+        self._tell_untold()
+        for install in self.log.live.values():
+            self._on_installed(install, None)
+
+    def renewed(self, *, now_s: float) -> None:
+        """This site has another certificate from now on: what the former one has signed and that
+        outlives links is said again, while all still believe it."""
+        for install in self._sign_anew():
+            self._accepted(install, [], now_s=now_s)
+            self._flood(CommandMessage(install), sender=None)
+        self._tell_untold()
+
+    def _sign_anew(self) -> list[Install]:
+        """What this site said with another certificate than its present one is said again, as news;
+        the plans among it are to be made durable. Once that certificate has ended nobody who comes
+        later would believe it, and it would pass for a lie of who hands it on."""
+        own = self.log.counts.get(self._site)
+        if own is not None and not self._is_present(own.proof):
+            again = msgspec.structs.replace(own, revision=own.revision + 1, proof=None)
+            self._adopt(self._signatures.sign_count(again))
+        planned = [one for one in self.log.live.values() if one.planner == self._site]
+        return [self._plan_again(one) for one in planned if not self._is_present(one.plan_proof)]
+
+    def _is_present(self, proof: Proof | None) -> bool:
+        return self._signatures.is_of_present_key(proof)
+
+    def _tell_untold(self) -> None:
+        if self._untold:
+            self._tray.put(CountsLearned(self._take_untold()))
+
+    def _plan_again(self, install: Install) -> Install:
+        """The same trees. Only a root's plan has a later version, which all others take over."""
+        if install.query.root == self._site:
+            version = install.plan_version + 1
+            install = msgspec.structs.replace(install, plan_version=version)
+        install = self._signatures.sign_plan(install)
+        self.log.live[str(install.query.id)] = install
+        return install
+
+    def _sound(
+        self, installs: Iterable[Install], aside: dict[str, str]
+    ) -> tuple[list[Install], dict[str, str]]:
+        sound = []
+        for install in installs:
+            problem = problem_with_command(install, self._roster)
+            if problem is None:
+                sound.append(install)
+            else:
+                aside[str(install.query.id)] = problem
+        return sound, aside
+
+    # Given here
+
+    def give(self, command: Command, *, now_s: float) -> str | None:
+        """An operator gives a command of this site; why it is refused, or None."""
+        problem = (
+            self._problem_with_own(command)
+            or self._problem_with_message(command, None)
+            or self._problem_with_operator(command, is_counted=False)
+        )
+        if problem is not None:
+            self._tray.note("refused", problem)
+            return problem
+        if isinstance(command, Install):
+            command = self._signatures.sign_plan(command)
+            self.log.take(command)
+        count = self._signatures.sign_count(self.log.counted(command))
+        removed = self._adopt(count)
+        self._accepted(command, removed, now_s=now_s)
+        self._flood(CommandMessage(command, count), sender=None)
+        self._settle()
+        return None
+
+    def _problem_with_own(self, command: Command) -> str | None:
+        installer, counter = number_of(command)
+        if installer != self._site:
+            return f"command of {installer}: given at {self._site}"
+        if counter <= self.log.number_of(installer):
+            return f"command {installer}#{counter}: the number has been used"
+        if isinstance(command, Remove) and str(command.id) not in self.log.live:
+            return f"command {installer}#{counter}: its query is unknown here"
+        return None
+
+    def replan(self, install: Install, *, now_s: float) -> None:
+        """The root of a live query gives it new trees. One peer alone does, so plans have an
+        order without any number of the installer's. It is given now, by the root's own clock: what
+        the first install said of that clock is as old as the query."""
+        install = msgspec.structs.replace(install, age_s=0.0, root_clock_s=now_s)
+        problem = problem_with_command(install, self._roster)
+        if install.query.root != self._site:
+            problem = f"plan of {install.query.id}: its root is {install.query.root}"
+        if problem is not None:
+            self._tray.note("refused", problem)
+            return
+        install = self._signatures.sign_plan(install)
+        if self.log.take(install) is Verdict.REPLANNED:
+            self._accepted(install, [], now_s=now_s)
+            self._flood(CommandMessage(install), sender=None)
+        else:
+            self._tray.note("refused", f"plan of {install.query.id}: it is not newer")
+
+    # Received
+
+    def receive(
+        self, sender: str, message: CommandMessage, *, one_way_s: float, now_s: float
+    ) -> None:
+        command, count = message.command, message.count
+        problem = self._problem_with_message(command, count)
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+            return
+        if not self._is_news(command, count):
+            return
+        problem = self._problem_with_words(command, count)
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+            return
+        if isinstance(command, Install):
+            command = self._heard(command, one_way_s=one_way_s)
+            if self.log.take(command) is not Verdict.KNOWN:
+                self._accepted(command, [], now_s=now_s, sender=sender)
+        if count is not None and self.log.is_newer(count):
+            self._tell_removed(self._adopt(count))
+        self._flood(CommandMessage(command, count), sender=sender)
+        self._settle()
+
+    def _heard(self, install: Install, *, one_way_s: float) -> Install:
+        """What it says of the root's clock is the word of whoever handed it over. Who knows better
+        does not hand that on as its own."""
+        is_known = self._knows_clock(install.query.root)
+        return msgspec.structs.replace(
+            install,
+            age_s=install.age_s + one_way_s,
+            root_clock_s=None if is_known else install.root_clock_s,
+        )
+
+    def _problem_with_message(self, command: Command, count: Count | None) -> str | None:
+        """Looked at before any signature is."""
+        problem = problem_with_command(command, self._roster) or self._no_room_for(command)
+        if problem is not None or count is None:
+            return problem
+        if number_of(command)[0] != count.installer:
+            return f"a command of {number_of(command)[0]} with the count of {count.installer}"
+        return self._problem_with_count(count)
+
+    def _problem_with_words(self, command: Command, count: Count | None) -> str | None:
+        is_counted = isinstance(command, Install) and self.log.is_counted(command_id(command))
+        return (
+            self._problem_with_operator(command, is_counted=is_counted)
+            or self._problem_with_plan(command)
+            or (None if count is None else self._problem_with_counter(count))
+        )
+
+    def _is_news(self, command: Command, count: Count | None) -> bool:
+        """Looked at before any signature is: most of what is flooded has been heard before."""
+        if count is not None and self.log.is_newer(count):
+            return True
+        if isinstance(command, Remove):
+            return False
+        known = self.log.live.get(str(command.query.id))
+        if known is not None:
+            return known.plan_version < command.plan_version
+        return not self.log.is_removed(str(command.query.id))
+
+    def receive_known(self, sender: str, known: CommandsKnown, *, now_s: float) -> None:
+        queries_max = self._config.queries_max
+        problem = problem_with_known(known, self._roster, queries_max=queries_max)
+        problems = (self._problem_with_count(count) for count in known.counts)
+        problem = problem or next((one for one in problems if one is not None), None)
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+            return
+        for count in self._in_turn([one for one in known.counts if self.log.is_newer(one)]):
+            self._receive_count(sender, count)
+        self._tray.put(*self.reconciliation.receive(sender, known, now_s=now_s))
+        self._settle()
+
+    def _in_turn(self, counts: list[Count]) -> list[Count]:
+        """As many as may be looked at for one message. What is left out comes again with the next
+        one, and then it is the turn of others: those that nobody believes keep none waiting."""
+        if len(counts) <= COUNTS_LOOKED_AT_MAX:
+            return counts
+        start = self._counts_turn % len(counts)
+        self._counts_turn += COUNTS_LOOKED_AT_MAX
+        return (counts[start:] + counts[:start])[:COUNTS_LOOKED_AT_MAX]
+
+    def _receive_count(self, sender: str, count: Count) -> None:
+        if not self.log.is_newer(count):
+            return
+        problem = self._problem_with_counter(count)
+        if problem is not None:
+            self._tray.refuse(sender, problem)
+        else:
+            self._tell_removed(self._adopt(count))
+
+    def receive_ask(self, sender: str, ask: AskInstall, *, now_s: float) -> None:
+        self._tray.put(*self.reconciliation.answer(sender, ask, now_s=now_s))
+
+    # Whose word it is
+
+    def _problem_with_plan(self, command: Command) -> str | None:
+        if not isinstance(command, Install):
+            return None
+        if self._signatures.is_plan_of(command.planner, command):
+            return None
+        text = f"plan of {command.query.id}: it is not signed by {command.planner}"
+        return Untrue.of(LieKind.UNSIGNED, text)
+
+    def _problem_with_operator(self, command: Command, *, is_counted: bool) -> str | None:
+        """A certificate that has ended since does not undo what its installer has counted."""
+        if self._signatures.is_command_of(command.operator, command, is_counted=is_counted):
+            return None
+        kind, who = type(command).__name__.lower(), command.operator or "an operator"
+        text = f"{kind} of {command_id(command)}: it is not signed by {who}"
+        return Untrue.of(LieKind.UNSIGNED, text)
+
+    def _problem_with_count(self, count: Count) -> str | None:
+        return problem_with_count(
+            count,
+            self._roster,
+            queries_max=self._config.queries_max,
+            former=self.log.counts.get(count.installer),
+        )
+
+    def _problem_with_counter(self, count: Count) -> str | None:
+        """Whether it is its installer's word, and the removals in it are operators'."""
+        installer = count.installer
+        if not self._signatures.is_count_of(installer, count):
+            text = f"count of {installer}: it is not signed by {installer}"
+            return Untrue.of(LieKind.UNSIGNED, text)
+        known = self.log.counts.get(installer)
+        looked_at = () if known is None else known.ended
+        problems = (
+            self._problem_with_operator(removal, is_counted=True)
+            for removal in count.ended
+            if removal not in looked_at
+        )
+        return next((problem for problem in problems if problem is not None), None)
+
+    def _no_room_for(self, command: Command) -> str | None:
+        """A newer plan of a live query takes none."""
+        queries_max = self._config.queries_max
+        is_new = isinstance(command, Install) and str(command.query.id) not in self.log.live
+        if not is_new or len(self.log.live) < queries_max:
+            return None
+        return f"install of {command_id(command)}: {queries_max} queries are live"
+
+    # What follows
+
+    def _adopt(self, count: Count) -> list[QueryId]:
+        self._untold[count.installer] = count
+        return self.log.adopt(count)
+
+    def _accepted(
+        self,
+        command: Command,
+        removed: list[QueryId],
+        *,
+        now_s: float,
+        sender: str | None = None,
+    ) -> None:
+        """Durable first, then acted on, then told to the rest of the federation."""
+        self._tell_accepted(command)
+        if isinstance(command, Install):
+            self._on_installed(command, sender)
+            self.reconciliation.installed(str(command.query.id), now_s=now_s)
+        else:
+            self._forget(str(command.id))
+        self._tell_removed([one for one in removed if command_id(command) != one])
+
+    def _flood(self, message: CommandMessage, *, sender: str | None) -> None:
+        place = self._federation[0]
+        if place is None:
+            return
+        nearby = place.children if place.parent is None else (place.parent, *place.children)
+        for site in nearby:
+            if site != sender and self._neighbours.is_up(site):
+                self._tray.transmit(site, message, CONTROL)
+
+    def _settle(self) -> None:
+        """Names that are taken twice, this site's own count by what it has learned; on disk."""
+        lost = self.log.resolve_names()
+        own = self.log.recounted(self._site)
+        if own is not None:  # durable with the removals, so that no start finds one without it
+            self._adopt(self._signatures.sign_count(own))
+        for loser, winner in lost:
+            self._tell_accepted(Remove(loser, winner.installer, winner.counter))
+            self._forget(str(loser))
+            self._tray.note("name-lost", f"{loser} ends: {winner} has the same name and wins")
+        self._tell_untold()
+
+    def _tell_removed(self, removed: Iterable[QueryId]) -> None:
+        for query_id in removed:
+            self._tell_accepted(Remove(query_id, query_id.installer, query_id.counter))
+            self._forget(str(query_id))
+
+    def _tell_accepted(self, command: Command) -> None:
+        self._tray.put(CommandAccepted(command, self._take_untold()))
+
+    def _take_untold(self) -> tuple[Count, ...]:
+        counts, self._untold = tuple(self._untold.values()), {}
+        return counts
+
+    def _forget(self, query_id: str) -> None:
+        self.reconciliation.forget(query_id)
+        self._on_removed(query_id)
+
+
+def command_id(command: Command) -> QueryId:
+    """The query that it is about."""
+    return command.query.id if isinstance(command, Install) else command.id

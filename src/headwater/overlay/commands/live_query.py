@@ -1,0 +1,150 @@
+"""A query that is installed here, with all that moving its summaries needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from headwater.algebra.summary import Merger
+from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.ways.tree_place import TreePlace, find_place
+from headwater.plan.command import Install
+from headwater.plan.query import Query, Timing
+from headwater.plan.tree import Tree
+
+FEDERATION = ""
+"""In place of a query's id, where the federation's own trees are meant."""
+GUEST_PATIENCE = 0.5
+"""As ``TreePlace.patience``, where a summary came by a tree that this peer is no member of."""
+TIME_SHARE_MIN = 0.25
+"""Of the deadline, that summaries have at the least."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One tree set of a query, seen from this peer."""
+
+    version: int
+    trees: tuple[Tree, ...]
+    places: tuple[TreePlace | None, ...]
+    """This peer's place in each tree; None where it is no member."""
+
+
+class LiveQuery(msgspec.Struct, frozen=True):
+    id: str
+    root: str
+    is_root: bool
+    """It is answered here."""
+    plans: tuple[Plan, ...]
+    """The newest first, and the one before it: what was sent by that is still carried by it."""
+    node_set: int
+    merger: Merger | None
+    """None where the query's rows can't be merged here: they are then forwarded apart."""
+    holds_states: bool = False
+    """Its summaries may stand for several panes, and are split where they meet others."""
+    time_s: float = float("inf")
+    """What summaries have, from their first send on, to be in the first answer."""
+
+    @property
+    def plan(self) -> Plan:
+        return self.plans[0]
+
+    @property
+    def places(self) -> tuple[TreePlace | None, ...]:
+        return self.plans[0].places
+
+    @property
+    def is_member(self) -> bool:
+        return any(self.plans[0].places)  # a place is true, and a generator takes its time
+
+    def parents(self) -> list[str]:
+        """In the trees of the newest plan."""
+        places = self.plans[0].places
+        return [place.parent for place in places if place is not None and place.parent is not None]
+
+    def plan_of(self, version: int) -> Plan | None:
+        newest = self.plans[0]
+        if newest.version == version:  # nearly always, and asked for at every arrival
+            return newest
+        return next((plan for plan in self.plans if plan.version == version), None)
+
+    def place_on(self, version: int, tree: int) -> TreePlace | None:
+        plan = self.plan_of(version)
+        return plan.places[tree] if plan is not None and tree < len(plan.places) else None
+
+    def hold_max_s(self, version: int, tree: int) -> float:
+        """How old a summary may grow here while it waits for others."""
+        place = self.place_on(version, tree)
+        return self.time_s * (GUEST_PATIENCE if place is None else place.patience)
+
+    def all_places(self) -> list[TreePlace]:
+        """In all trees of all plans."""
+        return [place for plan in self.plans for place in plan.places if place is not None]
+
+    def first_tree(self, pane: int) -> int:
+        """Panes are striped over the trees, and all sites put a pane on the same one, where its
+        summaries meet. A summary of several panes goes by its last one, which is what those sites
+        send at that time that have nothing to catch up on."""
+        return pane % len(self.places)
+
+
+def federation_query(
+    trees: Sequence[Tree], *, home: str, ordinal: int, roster: RosterIndex
+) -> LiveQuery:
+    """The federation's own trees, as if they were those of a query that asks nothing: commands go
+    by them, and whoever they do not lead home from looks for a host, as for any query."""
+    places = tuple(find_place(tree, ordinal, roster=roster, node_set=0) for tree in trees)
+    return LiveQuery(
+        id=FEDERATION,
+        root=home,
+        is_root=roster.ordinal_of[home] == ordinal,
+        plans=(Plan(0, tuple(trees), places),),
+        node_set=0,
+        merger=None,
+    )
+
+
+def open_query(
+    install: Install,
+    *,
+    former: LiveQuery | None = None,
+    ordinal: int,
+    roster: RosterIndex,
+    merger_of: Callable[[Query], Merger],
+) -> tuple[LiveQuery, str | None]:
+    """The query, ready for use, and what went wrong with its merger, if anything.
+
+    A query whose merger can't be made here still travels: its summaries pass unmerged. ``former``
+    is the query under its plan up to now.
+    """
+    node_set = roster.node_set(install.query)
+    places = tuple(
+        find_place(tree, ordinal, roster=roster, node_set=node_set) for tree in install.trees
+    )
+    plans: tuple[Plan, ...] = (Plan(install.plan_version, install.trees, places),)
+    if former is not None:
+        plans += former.plans[:1]
+    merger: Merger | None = None
+    problem: str | None = None
+    try:
+        merger = merger_of(install.query)
+    except Exception as error:  # the query comes from the wire; whatever it breaks, we go on
+        problem = f"{type(error).__name__}: {error}"
+    root = install.query.root
+    live = LiveQuery(
+        id=str(install.query.id),
+        root=root,
+        is_root=roster.ordinal_of.get(root) == ordinal,
+        plans=plans,
+        node_set=node_set,
+        merger=merger,
+        holds_states=install.query.holds_states,
+        time_s=_time_s(install.query.timing),
+    )
+    return live, problem
+
+
+def _time_s(timing: Timing) -> float:
+    """A site closes a window, and sends, ``disorder`` after its end; the root answers at the
+    deadline. Where that leaves little, most summaries are late whatever a relay does."""
+    return max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)

@@ -1,0 +1,240 @@
+"""One neighbour as seen from here: is it there, how far away is it, how much waits for it.
+
+Silence is told apart from slowness by habit. The intervals between signs of life are averaged
+together with their deviation (as TCP does for its retransmission timer), and a neighbour is
+silent when the present interval is far outside of that. A fixed floor keeps a very regular
+neighbour from being accused for one late heartbeat, a ceiling keeps an irregular one from never
+being.
+
+The round trip comes from echoes: own clock now, minus own clock when the heartbeat left, minus
+how long the other side held it. No clock is compared with another.
+"""
+
+from __future__ import annotations
+
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.messages import BeatWord, Heartbeat
+from headwater.overlay.ways import root_signs
+from headwater.overlay.ways.root_signs import LOST_S, NO_WAY, RootWay
+
+RTT_WEIGHT = 1 / 8
+"""Of a new round trip in the average (RFC 6298)."""
+INTERVAL_WEIGHT = 1 / 8
+DEVIATION_WEIGHT = 1 / 4
+DEVIATIONS_ALLOWED = 4.0
+BEATS_ALLOWED = 2.0
+"""Whole intervals that may go missing before a neighbour is silent: one lost, one late."""
+PROGRESS_BEATS = 3
+PROGRESS_BEATS_PER_LEVEL = 1
+"""News of a root take up to one heartbeat for each level, and some may be missed."""
+UNSPOKEN_TURNS = 3
+"""A root that has had no turn for so long, though there were turns, was not heard of."""
+RTT_MAX_S = 60.0
+"""A longer round trip is a clock that was set, not a network."""
+
+
+class Link:
+    __slots__ = (
+        "_asleep_s", "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s",
+        "_interval_s", "_is_full", "_up_s", "_ways", "beat_rtt_s", "handed_bytes", "has_been_heard",
+        "has_turned", "is_silent", "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s",
+        "site",
+    )  # fmt: skip
+
+    def __init__(self, site: str, config: OverlayConfig) -> None:
+        self.site = site
+        self.is_up = False
+        self.is_silent = False
+        self.rtt_s: float | None = None
+        """Averaged."""
+        self.last_rtt_s: float | None = None
+        self.beat_rtt_s: float | None = None
+        """As the newest heartbeat measured it; None: it did not. However late that came, it tells
+        a clock within half of it."""
+        self.has_turned = False
+        """It has found or lost a way to some root; for whoever asks to set it back."""
+        self.queued_bytes = 0
+        """What the driver has yet to send, as it told us last."""
+        self.handed_bytes = 0
+        """What we have handed over since then."""
+        self.load_is_told = False
+        self.has_been_heard = False
+        """Since the link came up: only then is a failed dial forgiven."""
+        self._config = config
+        self._heard_s = 0.0
+        self._interval_s = config.heartbeat_every_s
+        self._deviation_s = config.heartbeat_every_s / 2
+        self._echo_s: float | None = None
+        self._echo_came_s = 0.0
+        self._asleep_s = 0.0
+        """Since then, in which a heartbeat would not have been heard."""
+        self._up_s = float("-inf")
+        self._ways: dict[int, tuple[RootWay, float]] = {}
+        """By root: what this neighbour last said of its way there, and when."""
+        self._is_full = False
+        """Its heartbeats have no room for all roots that it knows."""
+
+    @property
+    def is_open(self) -> bool:
+        """A summary may be put on it now."""
+        return self.is_up and not self.is_silent and not self.is_congested
+
+    @property
+    def has_beat(self) -> bool:
+        """A heartbeat has come since the link is up."""
+        return self._echo_s is not None
+
+    @property
+    def is_congested(self) -> bool:
+        return self.queued_bytes >= self._config.link_queue_bytes_max
+
+    @property
+    def room_bytes(self) -> int:
+        """How much more may be handed over."""
+        if not self.is_open:
+            return 0
+        return max(0, self._config.link_queue_bytes_max - self.queued_bytes - self.handed_bytes)
+
+    @property
+    def one_way_s(self) -> float:
+        """How much older a message has grown on this link."""
+        return 0.0 if self.rtt_s is None else self.rtt_s / 2
+
+    def up(self, *, now_s: float) -> None:
+        self.is_up = True
+        self.is_silent = False
+        self.has_been_heard = False
+        self._heard_s = now_s
+        self._up_s = now_s
+        self._ways.clear()
+        self._is_full = False
+        self._echo_s = None
+        self._forget_load()
+
+    def down(self) -> None:
+        self.is_up = False
+        self.is_silent = False
+        self._forget_load()
+
+    def load(self, queued_bytes: int) -> bool:
+        """The driver tells what waits on this link. True where it is no longer congested."""
+        was_congested = self.is_congested
+        self.queued_bytes = queued_bytes
+        self.handed_bytes = 0
+        self.load_is_told = True
+        return was_congested and not self.is_congested
+
+    def _forget_load(self) -> None:
+        self.queued_bytes = 0
+        self.handed_bytes = 0
+
+    def heard(self, *, now_s: float) -> bool:
+        """Any message is a sign of life. True where it ends a silence."""
+        was_silent = self.is_silent
+        self.is_silent = False
+        self.has_been_heard = True
+        self._heard_s = now_s
+        return was_silent
+
+    def receive(self, beat: Heartbeat, *, own: int = -1, now_s: float) -> None:
+        """Intervals are learned from heartbeats alone: data comes in bursts. ``own`` is this
+        peer's ordinal."""
+        if self._echo_s is not None:
+            self._learn_interval(now_s - self._echo_came_s - self._asleep_s)
+        self._echo_s = beat.sent_s
+        self._echo_came_s = now_s
+        self._asleep_s = 0.0
+        self.beat_rtt_s = None
+        if beat.echo_s is not None:
+            rtt_s = now_s - beat.echo_s - beat.echo_held_s
+            if 0.0 <= rtt_s <= RTT_MAX_S:
+                known_s = rtt_s if self.rtt_s is None else self.rtt_s
+                self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
+                self.last_rtt_s = self.beat_rtt_s = rtt_s
+        self._hear_ways(beat, own=own, now_s=now_s)
+
+    def _hear_ways(self, beat: Heartbeat, *, own: int, now_s: float) -> None:
+        """Of each root the first way that does not lead through ourselves counts."""
+        one_way_s = self.one_way_s
+        ways: dict[int, RootWay] = {}
+        for sign in beat.roots:
+            if ways.get(sign.root, NO_WAY) is NO_WAY:
+                is_none = sign.age_s >= LOST_S or own in sign.via
+                seen_s = now_s - sign.age_s - one_way_s
+                ways[sign.root] = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
+        for root, way in ways.items():
+            was, _ = self._ways.get(root, (None, 0.0))
+            self.has_turned |= (was is NO_WAY) != (way is NO_WAY)
+            self._ways[root] = (way, now_s)
+        self._is_full = len(ways) >= root_signs.ROOTS_MAX
+
+    def way_to(
+        self, root: int, *, level: int, is_above: bool, turn_beats: int = 1, now_s: float
+    ) -> RootWay | None:
+        """Its way to a root; None where it has none, or its news are too old for a peer on this
+        level: it is up, and yet it is cut off. What was never heard from somebody above us counts
+        from when the link came up; somebody below must have a way of its own, so its word is
+        needed. ``turn_beats``: every root is spoken of once in so many heartbeats."""
+        beat_s = max(self._interval_s, self._config.heartbeat_every_s) * turn_beats
+        way, spoken_s = self._ways.get(root, (None, 0.0))
+        if way is None or self._is_unspoken(now_s - spoken_s, turn_s=beat_s):
+            if not is_above:
+                return None
+            way = RootWay(self._echo_came_s + self._asleep_s if self._is_full else self._up_s)
+        beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
+        return way if now_s - way.seen_s <= beats * beat_s else None
+
+    def _is_unspoken(self, past_s: float, *, turn_s: float) -> bool:
+        """It speaks of more roots than we know of, and not of this one: that is no news of the
+        root. It would say that a way was lost before anything else, so its silence is none."""
+        return self._is_full and past_s > UNSPOKEN_TURNS * turn_s
+
+    def beat(self, word: BeatWord, *, needs_link: bool = True, now_s: float) -> Heartbeat:
+        """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
+        and was never told of has left, and must not be held against the link for ever."""
+        self.handed_bytes = 0
+        held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
+        return Heartbeat(
+            now_s, self._echo_s, held_s, word.digest, word.roots, word.coordinate, needs_link
+        )
+
+    def silent_after_s(self) -> float:
+        usual_s = BEATS_ALLOWED * self._interval_s + DEVIATIONS_ALLOWED * self._deviation_s
+        config = self._config
+        return min(max(usual_s, config.silent_floor_s), config.silent_ceiling_s)
+
+    def silent_at_s(self, *, now_s: float) -> float:
+        """When it will have been silent for too long, if it says nothing until then."""
+        if now_s < self._heard_s:  # the clock was set back
+            self._heard_s = now_s
+        return self._heard_s + self.silent_after_s()
+
+    def fall_silent(self) -> bool:
+        """True where it was not."""
+        was_silent, self.is_silent = self.is_silent, True
+        return not was_silent
+
+    def overslept(self, late_s: float, *, now_s: float) -> None:
+        """We were asleep ourselves, until now: what was not heard meanwhile proves nothing, be it
+        of this neighbour or of the roots that it speaks of. What was heard all the same is new."""
+        self._heard_s = min(self._heard_s + late_s, now_s)
+        self._up_s = min(self._up_s + late_s, now_s)
+        self._asleep_s += late_s
+        self._ways = {
+            root: (_later(way, late_s, now_s), min(spoken_s + late_s, now_s))
+            for root, (way, spoken_s) in self._ways.items()
+        }
+
+    def _learn_interval(self, interval_s: float) -> None:
+        if interval_s <= 0.0:
+            return
+        off_s = abs(interval_s - self._interval_s)
+        self._deviation_s += DEVIATION_WEIGHT * (off_s - self._deviation_s)
+        self._interval_s += INTERVAL_WEIGHT * (interval_s - self._interval_s)
+
+
+def _later(way: RootWay, late_s: float, now_s: float) -> RootWay:
+    """The same way, as if its sign had been given so much later."""
+    if way is NO_WAY:
+        return way
+    return RootWay(min(way.seen_s + late_s, now_s), way.via, way.by_host)

@@ -1,0 +1,145 @@
+"""Where a summary goes next: the one place that decides on the way.
+
+A query's summaries go by the staged policy over its trees, and by the last resort where no tree
+leads on. A summary of a query that nobody here knows goes up the federation's own tree, where
+someone will know it. Everything else in the overlay only ever asks ``next_hop``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import msgspec
+
+from headwater.algebra.route import START, Route
+from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.ways.last_resort import LastResort
+from headwater.overlay.ways.staged_policy import RESORT, Hop, choose_down, choose_up
+from headwater.overlay.ways.tree_place import TreePlace
+
+ASTRAY_MAX = 6
+"""Steps down and new beginnings together, after which a summary waits for its end."""
+
+Federation = tuple[TreePlace | None, ...]
+
+
+class Way(msgspec.Struct, frozen=True):
+    """One way up from here, for people."""
+
+    by: str
+    level: int
+    parent: str
+    leads_on: bool
+
+
+class Router:
+    __slots__ = ("_carriers", "_is_open", "_leads_to", "_queries", "_resort", "federation")
+
+    def __init__(
+        self,
+        federation: Federation,
+        *,
+        is_open: Callable[[str], bool],
+        leads_to: Callable[[str, str, bool], bool],
+        resort: LastResort,
+    ) -> None:
+        """``is_open`` says whether a summary may be put on the link to a site now, ``leads_to``
+        whether it gets on from there to a root, from above or from below us."""
+        self.federation = federation
+        self._is_open = is_open
+        self._leads_to = leads_to
+        self._resort = resort
+        self._queries: dict[str, LiveQuery] = {}
+        self._carriers: dict[str, set[str]] = {}
+
+    def add(self, query: LiveQuery) -> None:
+        self._queries[query.id] = query
+
+    def discard(self, query_id: str) -> None:
+        self._queries.pop(query_id, None)
+        self._carriers.pop(query_id, None)
+
+    def query(self, query_id: str) -> LiveQuery | None:
+        return self._queries.get(query_id)
+
+    def queries(self) -> Iterator[LiveQuery]:
+        return iter(self._queries.values())
+
+    def is_root_of(self, query_id: str) -> bool:
+        query = self._queries.get(query_id)
+        return query is not None and query.is_root
+
+    @property
+    def federation_parent(self) -> str | None:
+        """On the federation's primary tree."""
+        place = self.federation[0]
+        return None if place is None else place.parent
+
+    def next_hop(
+        self, query_id: str, route: Route = START, version: int | None = None
+    ) -> Hop | None:
+        """Who takes this summary, and its route from there on; None: there is no way now.
+
+        ``version`` is the plan that the route speaks of, by default the newest.
+        """
+        query = self._queries.get(query_id)
+        if query is None or not query.is_member:
+            return self._up_the_federation(route)
+        plan = query.plan if version is None else query.plan_of(version)
+        hop = self._resort.hop(query, route)
+        if hop is not None and not self._is_open(hop.site):
+            return None
+        if hop is None and plan is not None:
+            hop = self._up(query, plan, route)
+        if hop is None and plan is not None:
+            hop = choose_down(route, plan.places, self._takes(query, is_above=False))
+        return hop or self._anew(query, route)
+
+    def _up(self, query: LiveQuery, plan: Plan, route: Route) -> Hop | None:
+        return choose_up(route, plan.places, self._takes(query, is_above=True))
+
+    def _takes(self, query: LiveQuery, *, is_above: bool) -> Callable[[str], bool]:
+        """Who takes a summary of this query now."""
+        return lambda site: self._is_open(site) and self._leads_to(site, query.root, is_above)
+
+    def _anew(self, query: LiveQuery, route: Route) -> Hop | None:
+        """It went astray while ways opened and closed, and may enter no tree any more: it begins
+        anew under the newest plan. That could go in circles, so it is counted with the steps
+        down, and ends."""
+        if route.downs >= ASTRAY_MAX:
+            return None
+        hop = self._up(query, query.plan, Route(route.tree, (), route.downs + 1))
+        return hop and msgspec.structs.replace(hop, version=query.plan.version)
+
+    def went(self, query_id: str, site: str) -> None:
+        """A summary or states of this query were handed to this site. Of queries that are not known
+        here nothing is kept, for any name might come."""
+        if query_id in self._queries:
+            self._carriers.setdefault(query_id, set()).add(site)
+
+    def carriers(self, query_id: str) -> Collection[str]:
+        """All who have been handed something of this query."""
+        return self._carriers.get(query_id, ())
+
+    def _up_the_federation(self, route: Route) -> Hop | None:
+        parent = self.federation_parent
+        return Hop(parent, route, RESORT) if parent is not None and self._is_open(parent) else None
+
+    def neighbours(self) -> tuple[set[str], set[str]]:
+        """(parents, children) over the federation's trees and all trees of all queries."""
+        parents: set[str] = set()
+        children: set[str] = set()
+        for place in self._all_places():
+            children.update(place.children)
+            if place.parent is not None:
+                parents.add(place.parent)
+        return parents, children
+
+    def level_max(self) -> int:
+        """How far from a root this peer is at most."""
+        return max((place.level for place in self._all_places()), default=0)
+
+    def _all_places(self) -> Iterator[TreePlace]:
+        yield from (place for place in self.federation if place is not None)
+        for query in self._queries.values():
+            yield from query.all_places()

@@ -1,0 +1,95 @@
+"""Of which roots the next heartbeat on a link speaks, where there are more than it has room for.
+
+A heartbeat has room for ``ROOTS_MAX`` roots, and a federation may have more. Each link has turns of
+its own: news first, of a way that was lost or found, then whoever has waited the longest. Roots on
+whose ways the link lies, because the two are parent and child in one of their trees, come before
+all others; a guest or a host may need any. So a root is spoken of at least once in ``turn_beats``
+heartbeats, and whoever listens is patient for that much longer (``Link.way_to``).
+
+A link that comes up again goes on with its turns: where links come and go within a turn, beginning
+anew would never get to the roots that come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.overlay.ways import root_signs
+from headwater.overlay.ways.root_signs import LOST_S, RootSign
+
+Signs = tuple[RootSign, ...]
+
+
+class _Turn:
+    """What was said to one site."""
+
+    __slots__ = ("number", "told")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.told: dict[int, tuple[int, bool]] = {}
+        """By root: with which heartbeat it was spoken of, and whether there was a way."""
+
+
+class SignTurns:
+    __slots__ = ("_grouped", "_groups", "_needed", "_turns", "turn_beats")
+
+    def __init__(self) -> None:
+        self.turn_beats = 1
+        """In so many heartbeats every root that a link needs is spoken of."""
+        self._needed: Mapping[str, frozenset[int]] = {}
+        self._turns: dict[str, _Turn] = {}
+        self._grouped: Signs = ()
+        self._groups: dict[int, Signs] = {}
+
+    def relate(self, needed: Mapping[str, frozenset[int]], *, root_count: int) -> None:
+        """``needed``: by neighbour, the roots on whose ways the link to it lies. Everybody knows
+        all queries, so everybody comes to the same ``turn_beats``."""
+        self._needed = needed
+        self.turn_beats = max(1, -(-root_count // root_signs.ROOTS_MAX))
+
+    def pick(self, site: str, signs: Signs) -> Signs:
+        """For the next heartbeat to this site, of all that there is to say. Signs of one root,
+        which stand together, stay together."""
+        if len(signs) <= root_signs.ROOTS_MAX:  # nearly always
+            return signs
+        groups = self._groups_of(signs)
+        if len(groups) <= root_signs.ROOTS_MAX:
+            return signs
+        turn = self._turns.setdefault(site, _Turn())
+        turn.number += 1
+        chosen = self._chosen(site, turn, groups)
+        turn.told = {root: told for root, told in turn.told.items() if root in groups}
+        turn.told |= {root: (turn.number, _has_way(groups[root])) for root in chosen}
+        return tuple(sign for root in sorted(chosen) for sign in groups[root])
+
+    def _chosen(self, site: str, turn: _Turn, groups: dict[int, Signs]) -> list[int]:
+        needed = self._needed.get(site)
+
+        def order(root: int) -> tuple[bool, int, int]:
+            is_needed = needed is None or root in needed
+            return (not is_needed, turn.told.get(root, (0, False))[0], root)
+
+        waiting = sorted(groups, key=order)
+        news = [root for root in waiting if _is_news(turn, root, groups[root])]
+        first = news[: (root_signs.ROOTS_MAX + 1) // 2]  # whoever flaps must not silence the rest
+        return list(dict.fromkeys((*first, *waiting)))[: root_signs.ROOTS_MAX]
+
+    def _groups_of(self, signs: Signs) -> dict[int, Signs]:
+        """One word is said to all neighbours, so it is taken apart once."""
+        if signs is not self._grouped:
+            groups: dict[int, list[RootSign]] = {}
+            for sign in signs:
+                groups.setdefault(sign.root, []).append(sign)
+            self._grouped = signs
+            self._groups = {root: tuple(group) for root, group in groups.items()}
+        return self._groups
+
+
+def _has_way(group: Signs) -> bool:
+    return group[0].age_s < LOST_S
+
+
+def _is_news(turn: _Turn, root: int, group: Signs) -> bool:
+    told = turn.told.get(root)
+    return told is not None and told[1] != _has_way(group)

@@ -1,0 +1,5 @@
+"""Checking carriers from behind: digests compared, contradictions disputed, pieces replaced, alarms
+kept.
+
+Open ``agreements`` first.
+"""

@@ -1,0 +1,208 @@
+"""What can be said of a window now: who is in, who is missing and why, whether it is exact, final.
+
+The assessment is read off the boards of the window's panes. It is the only place where the words
+of an envelope are decided, for answers and for ``why`` alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from headwater.algebra.panes import WindowSpec
+from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.site_state import PaneState, Reason
+from headwater.root.carriers.alarm_book import AlarmBook
+from headwater.root.pane_board import PaneBoard
+from headwater.root.said.envelope import (
+    ALARMS_LISTED_MAX,
+    DisputedSite,
+    Envelope,
+    MissingSite,
+    WindowAlarm,
+)
+from headwater.root.scoreboard import Scoreboard
+
+REFUSALS_TOLD_MAX = 16
+"""Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
+REFUSAL_CHARACTERS_MAX = 600
+Cause = tuple[int, PaneState, str]
+"""(ordinal, state, reason)"""
+
+
+class Assessment(msgspec.Struct, frozen=True):
+    panes: tuple[int, ...]
+    """Those that have rows."""
+    rows_number: int
+    """The number of the newest kept summary with rows in it."""
+    expected: int
+    covered: int
+    missing: tuple[MissingSite, ...]
+    missing_count: int
+    damaged: int
+    disputed: tuple[DisputedSite, ...]
+    is_exact: bool
+    is_final: bool
+    alarms: tuple[WindowAlarm, ...] = ()
+    alarm_count: int = 0
+
+    def signature(self) -> int:
+        """Equal when a new revision would say nothing new, but for rows."""
+        return _signature(
+            self.covered, self.missing, self.missing_count, self.is_exact, self.is_final,
+            self.damaged, self.disputed, self.alarms, self.alarm_count,
+        )  # fmt: skip
+
+
+def signature_of(envelope: Envelope) -> int:
+    """The signature of the assessment that this envelope was made from.
+
+    Groups that were left out are a matter of rows, so they don't count: otherwise an answer that
+    lacks one would be revised for ever, to say that it is exact.
+    """
+    is_exact = envelope.exact or envelope.left_out.exact_otherwise
+    return _signature(
+        envelope.covered, envelope.missing, envelope.missing_count, is_exact,
+        envelope.final, envelope.damaged, envelope.disputed, envelope.alarms, envelope.alarm_count,
+    )  # fmt: skip
+
+
+def assess(
+    scoreboard: Scoreboard, book: AlarmBook, spec: WindowSpec, window: int, *, missing_max: int
+) -> Assessment:
+    boards = [scoreboard.peek(pane) for pane in spec.panes_of(window)]
+    expected = scoreboard.table.expected
+    covered, damaged, absent, is_settled = expected, 0, 0, True
+    for board in boards:
+        covered &= board.covered
+        damaged |= board.damaged & expected
+        absent |= expected & ~(board.in_whole & ~board.declined)
+        is_settled = is_settled and not expected & ~board.settled
+    sealed_through = min(scoreboard.table.sealed_through, scoreboard.agreed_through)
+    is_sealed = sealed_through >= boards[-1].pane + 1
+    disputed = _disputed(scoreboard, boards, missing_max)
+    is_doubted = any(board.pane in scoreboard.doubted for board in boards)
+    alarms = alarms_of(scoreboard, book, spec, window)
+    return Assessment(
+        panes=tuple(board.pane for board in boards if board.rows_number),
+        rows_number=max(board.rows_number for board in boards),
+        expected=expected.bit_count(),
+        covered=covered.bit_count(),
+        missing=_missing(scoreboard, boards, absent, missing_max) if absent else (),
+        missing_count=absent.bit_count(),
+        damaged=damaged.bit_count(),
+        disputed=disputed,
+        is_exact=not absent and not damaged and not disputed and not alarms,
+        is_final=is_settled and is_sealed and not disputed and not is_doubted,
+        alarms=alarms[:ALARMS_LISTED_MAX],
+        alarm_count=len(alarms),
+    )
+
+
+def _disputed(
+    scoreboard: Scoreboard, boards: list[PaneBoard], named_max: int
+) -> tuple[DisputedSite, ...]:
+    """Sites that have signed other closes than those that are held of them."""
+    if not scoreboard.disputed:
+        return ()
+    panes: dict[int, list[int]] = {}
+    for board in boards:
+        for ordinal in scoreboard.disputed.get(board.pane, ()):
+            panes.setdefault(ordinal, []).append(board.pane)
+    names = scoreboard.table.names
+    return tuple(
+        DisputedSite(names[ordinal], _as_ranges(found))
+        for ordinal, found in sorted(panes.items())[:named_max]
+    )
+
+
+def alarms_of(
+    scoreboard: Scoreboard, book: AlarmBook, spec: WindowSpec, window: int
+) -> tuple[WindowAlarm, ...]:
+    """Also of a window that is final: there they stand beside the answer."""
+    panes, names = spec.panes_of(window), scoreboard.table.names
+    found = [
+        WindowAlarm(
+            names.get(alarm.ordinal, ""), alarm.kind,
+            (max(alarm.first, panes.start), min(alarm.last, panes.stop - 1)),
+            alarm.text, alarm.carriers,
+        )
+        for alarm in book.of(panes.start, panes.stop - 1)
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (one.site, one.kind, one.panes)))
+
+
+def _missing(
+    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int
+) -> tuple[MissingSite, ...]:
+    listed = bitset.of(islice(bitset.members(absent), missing_max))
+    panes: dict[Cause, list[int]] = {}
+    for board in boards:
+        for cause in _causes(scoreboard, board, listed):
+            panes.setdefault(cause, []).append(board.pane)
+    names = scoreboard.table.names
+    return tuple(
+        MissingSite(names[ordinal], state, reason, _as_ranges(found))
+        for (ordinal, state, reason), found in sorted(panes.items())
+    )
+
+
+def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
+    """Why each of the listed sites is missing from this pane, if it is."""
+    table = scoreboard.table
+    declined, told = listed & board.declined, REFUSALS_TOLD_MAX
+    for ordinal in bitset.members(declined):
+        view = table.views.get(ordinal)
+        reason = Reason.LOST if view is None else view.reason(board.pane)
+        if view is not None and board.pane not in view.declined:
+            reason = Reason.LOST
+        text = str(reason)
+        if view is not None and reason is Reason.REFUSED and view.state.message and told:
+            text, told = f"{reason}: {view.state.message[:REFUSAL_CHARACTERS_MAX]}", told - 1
+        yield ordinal, PaneState.DECLINED, text
+    for ordinal in bitset.members(listed & board.lacking & ~declined):
+        share = board.shares[ordinal]
+        if share.closed_at is None:
+            yield ordinal, PaneState.OPEN, "it has not closed this pane yet"
+        else:
+            lacking = ranges.difference(((1, share.closed_at),), share.updates)
+            awaited = ranges.count(lacking)
+            reason_text = f"{awaited} of {share.closed_at} updates are awaited"
+            yield ordinal, PaneState.CLOSED, reason_text
+    for ordinal in bitset.members(listed & ~board.covered & ~board.lacking & ~declined):
+        view = table.views.get(ordinal)
+        if view is None:
+            yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
+        elif view.state.catching_up:
+            yield ordinal, PaneState.DEFERRED, str(Reason.BACKLOG)
+        else:
+            yield ordinal, PaneState.UNKNOWN, "no word of this pane yet"
+
+
+def _as_ranges(panes: list[int]) -> Ranges:
+    return ranges.normal((pane, pane) for pane in panes)
+
+
+def _signature(
+    covered: int,
+    missing: tuple[MissingSite, ...],
+    missing_count: int,
+    is_exact: bool,
+    is_final: bool,
+    damaged: int,
+    disputed: tuple[DisputedSite, ...],
+    alarms: tuple[WindowAlarm, ...],
+    alarm_count: int,
+) -> int:
+    """States and reasons are left out: that a silent site turns out to be behind is no revision.
+    Nor is an alarm that is raised again, in other words."""
+    panes: dict[str, Ranges] = {}
+    for one in missing:
+        panes[one.site] = ranges.union(panes.get(one.site, ()), one.panes)
+    named = tuple(sorted(panes.items()))
+    raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
+    doubts = tuple((one.site, one.panes) for one in disputed)
+    return hash((covered, named, missing_count, is_exact, is_final, damaged, doubts, raised))

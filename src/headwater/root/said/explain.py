@@ -1,0 +1,220 @@
+"""The answer to ``headwater why``: what a window waits for, as a value and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headwater.algebra.panes import MICROS
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.remark import SiteRemark
+from headwater.algebra.words.site_state import Unread
+from headwater.plan.part import Part
+from headwater.plan.timestamps import timestamp_text
+from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
+
+SITES_SHOWN_MAX = 50
+ALARMS_SHOWN_MAX = 8
+UNCONFIRMED_NAMED_MAX = 3
+BEFORE_BEGIN = "before the begin"
+OVER = "over"
+NO_ANSWER_KEPT = (
+    "Nothing is awaited of it, and no answer of it is kept: it had no records, all sites have "
+    "declined it, or its answer was among the oldest, which are removed."
+)
+
+
+class SiteAhead(msgspec.Struct, frozen=True):
+    """Records of one site that were beyond the fence, since the query began."""
+
+    site: str
+    fenced: int
+    refused: int
+
+    def text(self) -> str:
+        return (
+            f"{self.site}: a clock there is ahead: {self.fenced} records count when their window "
+            f"comes, {self.refused} were refused"
+        )
+
+
+class SiteUnread(msgspec.Struct, frozen=True):
+    """Input that one site does not read at present, as it last told."""
+
+    site: str
+    unread: Unread
+
+    def text(self) -> str:
+        return f"{self.site}: {self.unread.text()}"
+
+
+def unconfirmed_text(sites: Sequence[str]) -> str:
+    """
+    >>> unconfirmed_text(["fra", "lhr", "muc", "ord"])
+    "the root's clock is unconfirmed at 4 sites (fra, lhr, muc, …): fewer than three agree on it"
+    """
+    count = "1 site" if len(sites) == 1 else f"{len(sites)} sites"
+    more = ["…"] if len(sites) > UNCONFIRMED_NAMED_MAX else []
+    named = ", ".join((*sites[:UNCONFIRMED_NAMED_MAX], *more))
+    return f"the root's clock is unconfirmed at {count} ({named}): fewer than three agree on it"
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """What the root knows of one window at this moment."""
+
+    stream: str
+    query: str
+    window: int
+    start_us: int
+    end_us: int
+    panes: tuple[int, int]
+    """The first and the last."""
+    status: str
+    """before the begin, unknown, over, open, answered, exact, final."""
+    revision: int
+    """The newest that is published; 0: none."""
+    expected: int
+    """0: of this window the root knows of no sites, because it is none of its own (any more)."""
+    covered: int
+    """Sites of which nothing is missing: with those that are missing they are all."""
+    behind: int = 0
+    """Missing sites that were in whole once, and lack what they have told of since."""
+    missing: tuple[MissingSite, ...] = ()
+    missing_count: int = 0
+    damaged: int = 0
+    awaited: tuple[str, ...] = ()
+    """What happens next, in sentences."""
+    ahead: tuple[SiteAhead, ...] = ()
+    """Sites that read records from the future, whatever window they are for."""
+    unread: tuple[SiteUnread, ...] = ()
+    """Sites that do not read some of their input, whatever window it is for."""
+    unconfirmed: tuple[str, ...] = ()
+    """By age: sites that go by a clock on which fewer than three neighbours agree."""
+    unparsed: int = 0
+    """Lines that this query can't use, over all sites, since it began."""
+    remarks: tuple[SiteRemark, ...] = ()
+    """What sites remark about their input, whatever window it is for."""
+    part: Part | None = None
+    """Of a stream with several roots: which one."""
+    left_out: LeftOut = LeftOut()
+    """Groups that the newest published revision lacks."""
+    alarms: tuple[WindowAlarm, ...] = ()
+    """What was found to be wrong with it, also after it was final."""
+    disputed: tuple[DisputedSite, ...] = ()
+    """Sites that have signed other closes than those that relays brought of them."""
+
+    def text(self) -> str:
+        """For a person, at three in the morning."""
+        name = self.stream if self.part is None else f"{self.stream}, {self.part},"
+        known = ""
+        if self.expected:
+            known = f", revision {self.revision}, {self.covered} of {self.expected} sites covered"
+            if self.behind:
+                known += f" ({self.behind} more were, and lack what came since)"
+        lines = [
+            f"{name} window {self.window}, {span_text(self.start_us, self.end_us)} "
+            f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}{known}"
+        ]
+        for one in self.missing[:SITES_SHOWN_MAX]:
+            panes = _panes_text(one.panes)
+            lines.append(f"  {one.site}: {one.state} ({one.reason}), {panes}")
+        if self.missing_count > SITES_SHOWN_MAX:
+            lines.append(f"  and more: {self.missing_count} sites are missing")
+        if self.damaged:
+            what = "input bytes of this window were lost, or may have been read twice,"
+            lines.append(f"  {what} at {self.damaged} sites")
+        for doubt in self.disputed[:SITES_SHOWN_MAX]:
+            panes = _panes_text(doubt.panes)
+            lines.append(f"  {doubt.site}: disputed: it has signed other closes of {panes}")
+        if self.left_out:
+            lines.append(f"  {self.left_out.text()}")
+        lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
+        if len(self.alarms) > ALARMS_SHOWN_MAX:
+            lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
+        lines += [f"  {site.text()}" for site in self.ahead[:SITES_SHOWN_MAX]]
+        lines += [f"  {site.text()}" for site in self.unread[:SITES_SHOWN_MAX]]
+        if self.unparsed:
+            count = "1 line" if self.unparsed == 1 else f"{self.unparsed:,} lines"
+            lines.append(f"  since the query began {count} could not be parsed for it")
+        lines += [f"  {remark.line()}" for remark in self.remarks[:SITES_SHOWN_MAX]]
+        if len(self.remarks) > SITES_SHOWN_MAX:
+            lines.append(f"  and more: {len(self.remarks)} remarks of sites about their input")
+        if self.unconfirmed:
+            lines.append(f"  {unconfirmed_text(self.unconfirmed)}")
+        lines += [f"  {sentence}" for sentence in self.awaited]
+        return "\n".join(lines)
+
+    def with_published(self, envelope: Envelope | None) -> Explanation:
+        """Of a window that is over, so that the root keeps nothing of it: what its newest published
+        answer says, which is the last one; None: there is none."""
+        if self.status != OVER:
+            return self
+        if envelope is None:
+            return msgspec.structs.replace(self, awaited=(NO_ANSWER_KEPT,))
+        at = timestamp_text(round(envelope.answered_at_s * MICROS))
+        last = f"It is over, and not final: nothing more was awaited of it; last answered at {at}."
+        if envelope.final:
+            last = f"It is final since {at}: nothing can change any more."
+        return msgspec.structs.replace(
+            self,
+            status="final" if envelope.final else OVER,
+            revision=envelope.revision,
+            expected=envelope.expected,
+            covered=min(envelope.covered, envelope.expected - envelope.missing_count),
+            behind=max(0, envelope.covered - envelope.expected + envelope.missing_count),
+            missing=envelope.missing,
+            missing_count=envelope.missing_count,
+            damaged=envelope.damaged,
+            left_out=envelope.left_out,
+            alarms=self.alarms or envelope.alarms,
+            disputed=envelope.disputed,
+            awaited=(f"{last} The root no longer keeps it; its results stay.",),
+        )
+
+
+class RootProgress(msgspec.Struct, frozen=True):
+    """One query at its root, for people."""
+
+    query: str
+    stream: str
+    open_windows: int
+    unanswered_windows: int
+    newest_answered: int | None
+    """The newest window that has an answer."""
+    newest_end_us: int | None
+    """Its end."""
+    done_through: int
+    sealed_through: int
+    panes: int
+    sites_expected: int
+    sites_heard: int
+    sites_catching_up: int
+    sites_refused: tuple[str, ...]
+    sites_suspended: tuple[str, ...]
+    parked: int
+    kept: int
+    """The number of the newest kept summary."""
+    counters: dict[str, int]
+    failure: str | None
+    """Why the last answer could not be made; None: it could."""
+    has_ended: bool
+    alarms: int = 0
+    """That stand in its book."""
+    alarms_raised: dict[str, int] = {}
+    """By kind, since this process began."""
+
+
+def span_text(start_us: int, end_us: int) -> str:
+    """
+    >>> span_text(0, 10_000_000)
+    'from 1970-01-01 00:00:00 to 1970-01-01 00:00:10 UTC'
+    """
+    start = timestamp_text(start_us).removesuffix(" UTC")
+    return f"from {start} to {timestamp_text(end_us)}"
+
+
+def _panes_text(panes: Ranges) -> str:
+    parts = [str(first) if first == last else f"{first} to {last}" for first, last in panes[:8]]
+    more = " …" if len(panes) > 8 else ""
+    return f"panes {', '.join(parts)}{more}"

@@ -1,0 +1,215 @@
+"""Reading a root for people: why a window is as it is, and how far the query has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.plan.timestamps import timestamp_text
+from headwater.root.said.assess import alarms_of
+from headwater.root.said.envelope import LeftOut
+from headwater.root.said.explain import (
+    BEFORE_BEGIN,
+    OVER,
+    Explanation,
+    RootProgress,
+    SiteAhead,
+    SiteUnread,
+)
+
+if TYPE_CHECKING:
+    from headwater.root.root import Root
+    from headwater.root.windows import Window
+
+
+def explain(root: Root, number: int) -> Explanation:
+    spec, query = root.windows.spec, root.query
+    window = root.windows.windows.get(number)
+    panes = spec.panes_of(number)
+    found = root.answers.assess(number)
+    status = _status(root, number, is_exact=found.is_exact)
+    if status in (BEFORE_BEGIN, OVER):
+        return _none_of_ours(root, number, status)
+    return Explanation(
+        stream=query.id.name,
+        query=root.id,
+        window=number,
+        start_us=spec.window_start_us(number),
+        end_us=spec.window_end_us(number),
+        panes=(panes.start, panes.stop - 1),
+        status=status,
+        revision=window.revision if window else 0,
+        expected=found.expected,
+        covered=min(found.covered, found.expected - found.missing_count),
+        behind=max(0, found.covered - found.expected + found.missing_count),
+        missing=found.missing,
+        missing_count=found.missing_count,
+        damaged=found.damaged,
+        awaited=tuple(_awaited(root, number)),
+        ahead=sites_ahead(root),
+        unread=sites_unread(root),
+        unparsed=root.table.tally.unparsed,
+        remarks=root.table.remarks(),
+        unconfirmed=root.table.unconfirmed(),
+        part=query.part,
+        left_out=window.left_out if window else LeftOut(),
+        alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
+        disputed=found.disputed,
+    )
+
+
+def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
+    """The boards have nothing of such a window, which must not pass for sites that are missing."""
+    spec, panes = root.windows.spec, root.windows.spec.panes_of(number)
+    return Explanation(
+        stream=root.query.id.name,
+        query=root.id,
+        window=number,
+        start_us=spec.window_start_us(number),
+        end_us=spec.window_end_us(number),
+        panes=(panes.start, panes.stop - 1),
+        status=status,
+        revision=0,
+        expected=0,
+        covered=0,
+        awaited=tuple(_awaited_of_none(root, number)),
+        ahead=sites_ahead(root),
+        unread=sites_unread(root),
+        unparsed=root.table.tally.unparsed,
+        remarks=root.table.remarks(),
+        unconfirmed=root.table.unconfirmed(),
+        part=root.query.part,
+        alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
+    )
+
+
+def sites_ahead(root: Root) -> tuple[SiteAhead, ...]:
+    """The sites that read records from the future."""
+    tallies = ((root.table.names[o], view.state.tally) for o, view in root.table.views.items())
+    return tuple(
+        SiteAhead(name, tally.fenced, tally.refused)
+        for name, tally in tallies
+        if tally.fenced or tally.refused
+    )
+
+
+def sites_unread(root: Root) -> tuple[SiteUnread, ...]:
+    """The sites that do not read some of their input."""
+    states = ((root.table.names[o], view.state) for o, view in root.table.views.items())
+    return tuple(SiteUnread(name, state.unread) for name, state in states if state.unread)
+
+
+def progress_of(root: Root) -> RootProgress:
+    table, answers, windows = root.table, root.answers, root.windows.windows
+    newest = answers.newest
+    views = [(table.names[ordinal], view.state) for ordinal, view in table.views.items()]
+    return RootProgress(
+        query=root.id,
+        stream=root.query.id.name,
+        open_windows=len(windows),
+        unanswered_windows=sum(not window.revision for window in windows.values()),
+        newest_answered=newest,
+        newest_end_us=None if newest is None else root.windows.spec.window_end_us(newest),
+        done_through=root.windows.done_through,
+        sealed_through=table.sealed_through,
+        panes=len(root.scoreboard.boards),
+        sites_expected=len(table.names),
+        sites_heard=len(views),
+        sites_catching_up=table.catching_up,
+        sites_refused=tuple(name for name, state in views if state.status == "refused"),
+        sites_suspended=tuple(name for name, state in views if state.status == "suspended"),
+        parked=len(root.parking),
+        kept=root.kept,
+        counters=dict(root.counters),
+        failure=answers.failure,
+        has_ended=root.has_ended,
+        alarms=len(root.alarms),
+        alarms_raised=dict(root.alarms.raised),
+    )
+
+
+def site_offsets_s(root: Root) -> dict[str, float]:
+    """By site: how far the root's wall clock is ahead of its, as it last told."""
+    ahead_s = root.windows.ahead_s
+    offsets_s = root.table.offsets_s().items()
+    return {root.table.names[ordinal]: told_s + ahead_s for ordinal, told_s in offsets_s}
+
+
+def _status(root: Root, number: int, *, is_exact: bool) -> str:
+    window = root.windows.windows.get(number)
+    if root.windows.is_before_begin(number):
+        return BEFORE_BEGIN
+    if window is None:
+        return OVER if root.windows.is_over(number) else "unknown"
+    if not window.revision:
+        return "open"
+    if window.is_final:
+        return "final"
+    return "exact" if is_exact and not window.left_out else "answered"
+
+
+def _awaited(root: Root, number: int) -> list[str]:
+    """What happens next with this window, in sentences."""
+    window = root.windows.windows.get(number)
+    if window is None:
+        return _awaited_of_none(root, number)
+    sentences = _next_step(root, window)
+    spares = sum(pane in root.parking for pane in root.windows.spec.panes_of(number))
+    if spares:
+        sentences.append(f"Spares of {spares} panes are parked until the window is answered.")
+    if root.answers.failure is not None:
+        sentences.append(f"The last answer failed and is tried again: {root.answers.failure}")
+    return sentences
+
+
+def _awaited_of_none(root: Root, number: int) -> list[str]:
+    book = root.windows
+    if book.is_before_begin(number):
+        first_us = book.spec.window_start_us(book.first)
+        return [
+            f"It is before the query's begin: its first window is {book.first}, "
+            f"from {timestamp_text(first_us)}."
+        ]
+    if book.is_over(number):
+        return ["The window is over: it is final, or beyond the horizon; its results stay."]
+    has_passed = book.has_passed(number)
+    if has_passed is None:
+        return ["No site has told of records in this window, and only records make a window here."]
+    if has_passed:
+        return ["Nothing has been heard of this window, though its end has come."]
+    return ["Nothing has been heard of this window, and its end has not come."]
+
+
+def _next_step(root: Root, window: Window) -> list[str]:
+    if window.is_asked:
+        return ["An answer is being made now."]
+    if window.is_final:
+        return ["It is final: nothing can change any more."]
+    if not window.revision:
+        return _first_step(root, window)
+    stop = root.windows.spec.panes_of(window.window).stop
+    if any(pane in root.scoreboard.disputed for pane in range(*_span(root, window))):
+        return ["Sites whose updates are in what is disputed are asked for their own, signed."]
+    if window.unsettled:
+        count = window.unsettled
+        await_ = "1 pane awaits" if count == 1 else f"{count} panes await"
+        return [f"It is revised when more arrives; {await_} something."]
+    if root.table.sealed_through < stop:
+        return ["Everything announced is in; it becomes final when every site has sealed it."]
+    if root.scoreboard.agreed_through < stop:
+        return ["It becomes final when what is held is what every site's digests say."]
+    return ["It is about to become final."]
+
+
+def _span(root: Root, window: Window) -> tuple[int, int]:
+    panes = root.windows.spec.panes_of(window.window)
+    return panes.start, panes.stop
+
+
+def _first_step(root: Root, window: Window) -> list[str]:
+    if not window.unsettled:
+        return ["It is complete and is answered next."]
+    if root.query.ends:
+        return ["The input is finite: it is answered when it is complete."]
+    if window.is_overdue:
+        return ["Its deadline has passed and it is answered next."]
+    return ["It is answered when complete, or at its deadline."]

@@ -1,0 +1,178 @@
+"""Every answer against the truth: what is in it, what it says of itself, what came before it."""
+
+from __future__ import annotations
+
+from headwater.algebra.sets import ranges
+from headwater.algebra.words.site_state import PaneState
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.root.outputs import WindowAnswer
+from headwater.root.said.envelope import Envelope
+from headwater.sim.check.check_ledger import LedgerCheck
+from headwater.sim.check.truth import Truth
+from headwater.sim.outcome import Violation
+from headwater.sim.records.bag import Bag, numbers_text
+
+
+class Published:
+    """The newest answer of a window."""
+
+    __slots__ = ("at_s", "bag", "envelope")
+
+    def __init__(self, envelope: Envelope, bag: Bag, at_s: float) -> None:
+        self.envelope = envelope
+        self.bag = bag
+        self.at_s = at_s
+
+
+def expected_sites(query: Query, roster: Roster) -> list[int]:
+    """Ordinals of the query's node set."""
+    return [
+        site.ordinal
+        for site in roster.sites
+        if site.has_data and (not query.sites or site.name in query.sites)
+    ]
+
+
+class AnswerCheck:
+    """The answers of one query by one root in one life of its disk."""
+
+    def __init__(self, query: Query, roster: Roster, truth: Truth, *, ledger: LedgerCheck) -> None:
+        """``ledger`` is that of the query's root."""
+        self.query = query
+        self._ledger = ledger
+        self._has_word = ledger.has_word
+        self.newest: dict[int, Published] = {}
+        self._truth = truth
+        self._names = {site.ordinal: site.name for site in roster.sites}
+        self.expected = expected_sites(query, roster)
+
+    def published(self, request: WindowAnswer, bag: Bag, *, at_s: float) -> None:
+        envelope = request.envelope
+        before = self.newest.get(request.window)
+        where = f"{envelope.query} window {request.window} revision {request.revision}"
+        panes = self.query.window.panes_of(request.window)
+        is_forged = self._truth.is_forged(envelope.query, panes)
+        if envelope.disputed and (envelope.exact or envelope.final):
+            raise Violation("disputed is neither exact nor final", f"{where}: {envelope.disputed}")
+        if is_forged:
+            self._check_presence(where, envelope)
+        else:
+            self._check_content(where, request, bag)
+            self._check_coverage(where, envelope, bag)
+        if before is not None:
+            _check_revision(where, before, envelope, bag, is_forged=is_forged)
+        elif envelope.revision != 1:
+            raise Violation("revisions rise", f"{where}: the first one is {envelope.revision}")
+        self.newest[request.window] = Published(envelope, bag, at_s)
+
+    def _check_presence(self, where: str, envelope: Envelope) -> None:
+        """Of what a liar has said something nothing is final of which a site has closed another
+        number of updates than the root holds."""
+        if not envelope.final:
+            return
+        states = _states(self.query, envelope)
+        for ordinal in self.expected:
+            for pane in self.query.window.panes_of(envelope.window):
+                life, held = self._ledger.presence(pane, ordinal)
+                if (self._names[ordinal], pane) in states or life is None:
+                    continue
+                cut = self._truth.update_count(envelope.query, pane, ordinal, life)
+                if held != set(range(1, cut + 1)):
+                    raise Violation(
+                        "final presence is true",
+                        f"{where}: of {self._names[ordinal]} pane {pane} updates {sorted(held)} "
+                        f"are held, and it has cut {cut}",
+                    )
+
+    def _check_content(self, where: str, request: WindowAnswer, bag: Bag) -> None:
+        if bag.twice:
+            raise Violation("no double counting", f"{where}: {numbers_text(bag.twice)}")
+        born = 0
+        for ordinal in self.expected:
+            for pane in self.query.window.panes_of(request.window):
+                born |= self._truth.sites[ordinal].born(self.query, pane)
+        if bag.once & ~born:
+            raise Violation("no strangers", f"{where}: {numbers_text(bag.once & ~born)}")
+
+    def _check_coverage(self, where: str, envelope: Envelope, bag: Bag) -> None:
+        """What is not missing is in, what is unknown is not, and no more is claimed than holds."""
+        covered = 0
+        states = _states(self.query, envelope)
+        for ordinal in self.expected:
+            site, is_whole = self._truth.sites[ordinal], True
+            for pane in self.query.window.panes_of(envelope.window):
+                in_it = bag.once & site.born(self.query, pane)
+                lack = site.lack(self.query, pane, in_it)
+                key = (self._names[ordinal], pane)
+                is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
+                    pane, ordinal
+                )
+                is_whole = is_whole and (not lack or is_rest_declined)
+                if key not in states and lack:
+                    raise Violation("true coverage", f"{where}: {key} is not missing, but {lack}")
+                if states.get(key) is PaneState.UNKNOWN and in_it:
+                    raise Violation("true coverage", f"{where}: {key} is called unknown, but is in")
+            covered += is_whole
+        if envelope.covered > covered or envelope.expected != len(self.expected):
+            raise Violation(
+                "true coverage",
+                f"{where}: says {envelope.covered} of {envelope.expected} sites, "
+                f"holds {covered} of {len(self.expected)}",
+            )
+        if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
+            raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
+        self._check_seals(where, envelope)
+        if envelope.exact and self._is_damaged(envelope, bag):
+            raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
+
+    def _check_seals(self, where: str, envelope: Envelope) -> None:
+        """A final, exact answer lacks no record that came in time by its site's clock as it stands,
+        also where another time that the clock showed before had sealed the pane."""
+        for ordinal in self.expected if envelope.exact and envelope.final else ():
+            for pane in self.query.window.panes_of(envelope.window):
+                early = self._truth.sites[ordinal].wrongly_refused.get((str(self.query.id), pane))
+                if early:
+                    raise Violation(
+                        "exact is exact",
+                        f"{where}: a clock that was set back had sealed pane {pane} of "
+                        f"{self._names[ordinal]}; it lacks {numbers_text(early)}",
+                    )
+
+    def _is_damaged(self, envelope: Envelope, bag: Bag) -> bool:
+        """Lost bytes count once a poll has noticed them."""
+        sites = [self._truth.sites[ordinal] for ordinal in self.expected]
+        return any(
+            site.lost_in(self.query, pane, bag.once & site.born(self.query, pane))
+            for site in sites
+            for pane in self.query.window.panes_of(envelope.window)
+        )
+
+
+def _states(query: Query, envelope: Envelope) -> dict[tuple[str, int], PaneState]:
+    """(site, pane) that the envelope calls missing, and what it says of them."""
+    return {
+        (missing.site, pane): missing.state
+        for missing in envelope.missing
+        for pane in query.window.panes_of(envelope.window)
+        if ranges.contains(missing.panes, pane)
+    }
+
+
+def _check_revision(
+    where: str, before: Published, envelope: Envelope, bag: Bag, *, is_forged: bool
+) -> None:
+    if before.envelope.final:
+        raise Violation("final is final", f"{where}: revision {before.envelope.revision} was final")
+    if envelope.revision != before.envelope.revision + 1:
+        raise Violation("revisions rise", f"{where}: came after {before.envelope.revision}")
+    if before.bag.once & ~bag.once and not is_forged:
+        raise Violation(
+            "revisions never lower coverage",
+            f"{where}: lost {numbers_text(before.bag.once & ~bag.once)}",
+        )
+    if envelope.covered < before.envelope.covered:
+        raise Violation(
+            "revisions never lower coverage",
+            f"{where}: {envelope.covered} sites after {before.envelope.covered}",
+        )

@@ -1,0 +1,194 @@
+"""What a root holds and says that it holds: checked at every write and every acknowledgement.
+
+*Nothing acked is missing*: an acknowledgement is compared with the ledger in the moment it leaves,
+and what a site believes to be acknowledged with the ledger in the moment the site writes it down.
+"""
+
+from __future__ import annotations
+
+from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.edge.outputs import MarkAcked
+from headwater.node.effects import Keep, Trim
+from headwater.plan.query import Query
+from headwater.root.outputs import KeptSummary, Replace
+from headwater.sim.check.truth import Truth, check_rows
+from headwater.sim.outcome import Violation
+from headwater.sim.world.disk import CubeDisk, LedgerDisk
+
+PANES_CHECKED_MAX = 5_000
+"""Of one range in an acknowledgement; a longer one is checked at its end, where news is."""
+
+
+class LedgerCheck:
+    """One ledger's content, indexed for questions; kept beside it, never inside."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._lives: dict[tuple[int, int], int] = {}
+        """(pane, ordinal) -> the incarnation that it is counted from."""
+        self._held: dict[tuple[int, int], set[int]] = {}
+        """(pane, ordinal) -> updates held; 0 stands for a close without any."""
+        self._said: set[tuple[int, int]] = set()
+        """(pane, ordinal) that were acknowledged and found to be held."""
+
+    def keep(self, keep: Keep) -> bool:
+        """A summary is accepted: true, new in every part, and of one life of each site."""
+        kept = keep.kept
+        check_rows(keep.query, kept.pane, kept.coverage, kept.rows, self._truth)
+        lives = dict(self._truth.lives_of(kept.coverage))
+        for part in kept.coverage.parts:
+            if part.updates or part.closed_at == 0:
+                lives[part.ordinal] = part.incarnation
+        for ordinal, life in lives.items():
+            known = self._lives.setdefault((kept.pane, ordinal), life)
+            if known != life:
+                raise Violation(
+                    "one incarnation",
+                    f"{keep.query} pane {kept.pane}: site {ordinal} is counted from two lives",
+                )
+            self._held.setdefault((kept.pane, ordinal), set()).add(0)
+        is_late = False
+        for ordinal, _, update in self._truth.updates_of(keep.query, kept.pane, kept.coverage):
+            held = self._held[kept.pane, ordinal]
+            if update in held:
+                raise Violation(
+                    "no double counting",
+                    f"{keep.query} pane {kept.pane}: update {update} of site {ordinal} kept twice",
+                )
+            is_late = is_late or update > 1
+            held.add(update)
+        return is_late
+
+    def replace(self, replace: Replace, disk: LedgerDisk) -> None:
+        """Others take the place of some summaries of a pane: it is held as if they had been the
+        only ones."""
+        gone = set(replace.numbers)
+        left = [kept for kept in disk.by_pane.get(replace.pane, ()) if kept.number not in gone]
+        for known in (self._lives, self._held):
+            for key in [key for key in known if key[0] == replace.pane]:
+                del known[key]
+        for kept in (*left, *replace.kept):
+            self.keep(Keep(replace.query, kept))
+
+    def presence(self, pane: int, ordinal: int) -> tuple[int | None, set[int]]:
+        """(life, updates) that are held of this site's pane."""
+        held = self._held.get((pane, ordinal), set()) - {0}
+        return self._lives.get((pane, ordinal)), held
+
+    def is_forged(self, query: str, pane: int) -> bool:
+        return self._truth.is_forged(query, (pane,))
+
+    def has_word(self, pane: int, ordinal: int) -> bool:
+        """Whether anything is held of this site's pane, if only a close."""
+        return (pane, ordinal) in self._held
+
+    def holds(self, pane: int, ordinal: int, incarnation: int, updates: range) -> bool:
+        if len(updates) == 0:
+            return True
+        held = self._held.get((pane, ordinal), set())
+        return self._lives.get((pane, ordinal)) == incarnation and held.issuperset(updates)
+
+    def is_counted_from_another(self, pane: int, ordinal: int, incarnation: int) -> bool:
+        """A site that reads its finite input again finds its panes held from its former life."""
+        return self._lives.get((pane, ordinal), incarnation) != incarnation
+
+    def acknowledge(
+        self, ack: Acknowledgement, query: Query, expected: int, disk: LedgerDisk
+    ) -> None:
+        """Everything that the acknowledgement says is in the ledger, now."""
+        for held in ack.panes:
+            for ordinal in bitset.members(held.sites):
+                self._check_said(held.pane, ordinal, ack, disk)
+        for first, last in ack.held:
+            for pane in range(max(first, last - PANES_CHECKED_MAX), last + 1):
+                for ordinal in bitset.members(expected):
+                    self._check_said(pane, ordinal, ack, disk)
+        for extra in ack.extra:
+            if self.is_forged(ack.query, extra.pane):
+                continue  # it may have been replaced since this was cut
+            for first, last in extra.updates:
+                updates = range(first, last + 1)
+                if not self.holds(extra.pane, extra.ordinal, extra.incarnation, updates):
+                    raise Violation("nothing acked is missing", f"{ack.query}: extra {extra}")
+        for greeting in ack.greetings:
+            kept = disk.states.get((greeting.ordinal, greeting.incarnation))
+            if kept is None or kept.state.number < greeting.number:
+                raise Violation("nothing acked is missing", f"{ack.query}: greeting {greeting}")
+        begin = query.begin_pane or 0
+        if ack.done_through > (begin if disk.done_through is None else disk.done_through):
+            raise Violation(
+                "nothing acked is missing",
+                f"{ack.query}: done through {ack.done_through}, ledger {disk.done_through}",
+            )
+
+    def _check_said(self, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk) -> None:
+        if (pane, ordinal) in self._said or self.is_forged(ack.query, pane):
+            return
+        held = self._held.get((pane, ordinal), ())
+        if not (1 in held or 0 in held or _is_told(pane, ordinal, disk)):
+            raise Violation(
+                "nothing acked is missing",
+                f"{ack.query} pane {pane}: site {ordinal} acknowledged, but not in the ledger",
+            )
+        self._said.add((pane, ordinal))
+
+
+def _is_told(pane: int, ordinal: int, disk: LedgerDisk) -> bool:
+    """Whether a state of the site, in any life, says that the pane is empty or never comes."""
+    for (of, _), kept in disk.states.items():
+        state = kept.state
+        if of == ordinal and (
+            ranges.contains(state.empty, pane)
+            or any(d.first <= pane <= d.last for d in state.declined)
+            or state.first_pane is None
+            or pane < state.first_pane
+        ):
+            return True
+    return False
+
+
+def check_marked(
+    acked: MarkAcked,
+    ordinal: int,
+    incarnation: int,
+    cube: CubeDisk,
+    root: LedgerCheck,
+    disk: LedgerDisk,
+) -> None:
+    """A site writes down what it need not send again: the root must have all of it."""
+    done_through = disk.done_through if disk.done_through is not None else acked.done_through
+    if acked.done_through > done_through:
+        raise Violation(
+            "nothing acked is missing",
+            f"{acked.query}: site {ordinal} believes in done through {acked.done_through}, "
+            f"the root in {disk.done_through}",
+        )
+    for pane, at in cube.held(acked.query).items():
+        if pane < done_through or not ranges.contains(acked.panes, pane):
+            continue
+        if root.is_counted_from_another(pane, ordinal, incarnation):
+            continue
+        if root.is_forged(acked.query, pane):
+            continue
+        if not root.holds(pane, ordinal, incarnation, range(1, len(at.updates) + 1)):
+            raise Violation(
+                "nothing acked is missing",
+                f"{acked.query} pane {pane}: site {ordinal} believes its {len(at.updates)} "
+                "updates are acknowledged; the root lacks one",
+            )
+
+
+def trimmed_early(trim: Trim, disk: LedgerDisk, query: Query, *, now_s: float) -> list[int]:
+    """The windows below ``done_through`` that are neither final nor past the horizon."""
+    return [
+        window
+        for window, answered in disk.answers.items()
+        if query.window.panes_of(window)[-1] < trim.done_through
+        and not answered.envelope.final
+        and query.window.window_end_us(window) / 1e6 + query.timing.revise_for_s > now_s
+    ]
+
+
+def rows_of(kept: KeptSummary) -> int:
+    return 0 if kept.rows is None else kept.rows.once

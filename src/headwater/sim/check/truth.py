@@ -1,0 +1,401 @@
+"""What is true, kept apart from every machine: the logs, and what each site cut out of them.
+
+Machines are believed nothing here. The sites' shells tell what was born, when it was polled, and
+the content of each update in the moment it is written; from that the truth tells which records a
+coverage stands for, and which ones a site must have read before it may call a pane closed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from functools import reduce
+from itertools import product
+from operator import or_
+from typing import Any
+
+from headwater.algebra.coverage import Coverage, incarnation_tag
+from headwater.algebra.panes import MICROS
+from headwater.algebra.sets import bitset
+from headwater.algebra.summary import Summary
+from headwater.edge.closing.root_time import STEP_S
+from headwater.plan.query import Query, TimeKind
+from headwater.sim.check.state_truth import StateTruth
+from headwater.sim.outcome import Violation
+from headwater.sim.records.admits import admits
+from headwater.sim.records.bag import Bag, numbers_text
+from headwater.sim.records.placements import Placements
+from headwater.sim.world.log import Log
+
+UpdateId = tuple[str, int, int, int, int]
+"""(query, pane, ordinal, incarnation, update)."""
+NOT_YET = 1 << 60
+"""A position that no log reaches."""
+
+
+class SiteTruth:
+    """One site's log as it was read, over all its lives."""
+
+    __slots__ = (
+        "_ahead_s", "_indexes", "_placements", "_poll_highs_s", "_poll_positions", "_standing",
+        "born_s", "incarnations", "log", "lost_s", "ordinal", "renamed", "states",
+        "wrongly_refused",
+    )  # fmt: skip
+
+    def __init__(self, ordinal: int, log: Log) -> None:
+        self.ordinal = ordinal
+        self.log = log
+        self.incarnations: list[int] = []
+        self.born_s: list[float] = []
+        """Wall clock when each of them was made."""
+        self.lost_s: list[float] = []
+        """What its node took the time of day to be whenever the disk was lost."""
+        self.renamed: dict[int, int] = {}
+        """Incarnations under which a disk went on, and what it was called before."""
+        self._poll_highs_s: list[float] = []
+        self._poll_positions: list[int] = []
+        self._standing: list[tuple[float, int]] = []
+        """(clock, position) of polls whose clock no later poll has contradicted."""
+        self.wrongly_refused: dict[tuple[str, int], int] = {}
+        """By query and pane: records that were refused because a clock had been ahead."""
+        self._indexes: dict[str, PaneIndex] = {}
+        self.states = StateTruth(ordinal, log)
+        self._placements: dict[str, Placements] = {}
+        self._ahead_s: dict[str, float] = {}
+        """By query: no offset to the root's clock that the site went by was larger."""
+
+    # ---- records that go by their age
+
+    def placements(self, query: Query) -> Placements:
+        """Of a query that goes by age."""
+        found = self._placements.get(str(query.id))
+        if found is None:
+            found = self._placements[str(query.id)] = Placements(query, self.log)
+        return found
+
+    def all_placements(self) -> Iterable[Placements]:
+        return self._placements.values()
+
+    def recorded(self, query_id: str, *, offset_s: float | None) -> None:
+        """The site writes a record of the query while it knows this offset to the root's clock.
+        What it closes and seals it writes, and the offset that it goes by is near the known one."""
+        most_s = 0.0 if offset_s is None else offset_s + STEP_S
+        self._ahead_s[query_id] = max(self._ahead_s.get(query_id, most_s), most_s)
+
+    def ahead_s(self, query: Query) -> float:
+        """By how much the time that panes are numbered by was ahead of the site's, at most: so
+        much before a pane's end, by its own clock, it may have closed the pane, not earlier."""
+        return self._ahead_s.get(str(query.id), 0.0) if query.time is TimeKind.AGE else 0.0
+
+    # ---- what was read, and when
+
+    def sealed_before(self, query: Query, pane: int) -> int:
+        """Records below this position came before the pane could be sealed."""
+        if query.ends:
+            return NOT_YET
+        timing = query.timing
+        assert timing.lateness_s is not None, "simulated queries say their lateness"
+        lateness_s = min(timing.lateness_s, timing.revise_for_s)
+        end_s = query.window.pane_end_us(pane) / MICROS
+        by_poll = bisect_left(self._poll_highs_s, end_s + lateness_s - self.ahead_s(query))
+        return self._poll_positions[by_poll] if by_poll < len(self._poll_positions) else NOT_YET
+
+    def refuse(
+        self, query: Query, numbers: list[int], pane: int, *, slot_count: int, is_damaged: bool
+    ) -> None:
+        """The cube drops records of a sealed pane: they must really have come too late, by the
+        clock as it was. By a clock that was set back since they may have come in time; then the
+        pane must never be called exact, which answers are held to."""
+        standing = self._standing_before(query, pane)
+        early = [number for number in numbers if number // slot_count < standing]
+        if early and not is_damaged:
+            known = self.wrongly_refused.get((str(query.id), pane), 0)
+            self.wrongly_refused[str(query.id), pane] = known | bitset.of(early)
+        position = self.sealed_before(query, pane)
+        for number in numbers:
+            if number // slot_count < position:
+                raise Violation(
+                    "too late is late",
+                    f"{query.id} pane {pane}: site {self.ordinal} refuses record {number}, "
+                    "which was there before the pane could be sealed",
+                )
+
+    def _standing_before(self, query: Query, pane: int) -> int:
+        """As ``sealed_before``, by polls whose clock still stands."""
+        timing = query.timing
+        assert timing.lateness_s is not None, "simulated queries say their lateness"
+        lateness_s = min(timing.lateness_s, timing.revise_for_s) - timing.disorder_s
+        due_s = query.window.pane_end_us(pane) / MICROS + lateness_s - self.ahead_s(query)
+        at = bisect_left(self._standing, (due_s, -1))
+        return self._standing[at][1] if at < len(self._standing) else NOT_YET
+
+    def polled(self, *, clock_s: float, position: int) -> None:
+        """A poll began at ``clock_s`` and found the log that long."""
+        while self._standing and self._standing[-1][0] >= clock_s:
+            self._standing.pop()
+        self._standing.append((clock_s, position))
+        if not self._poll_highs_s or clock_s > self._poll_highs_s[-1]:
+            self._poll_highs_s.append(clock_s)
+            self._poll_positions.append(position)
+
+    def records(self, query: Query, pane: int) -> list[tuple[int, int]]:
+        """(position, number) of all records that the site's log holds for this pane."""
+        return self._index(query).records(pane)
+
+    def panes_with_records(self, query: Query) -> list[int]:
+        self.records(query, 0)
+        return sorted(self._index(query).panes)
+
+    def _index(self, query: Query) -> PaneIndex | Placements:
+        if query.time is TimeKind.AGE:
+            return self.placements(query)
+        index = self._indexes.get(str(query.id))
+        if index is None:
+            index = self._indexes[str(query.id)] = PaneIndex(query, self.log)
+        return index
+
+    def read_before(self, time_s: float) -> int:
+        """Up to which position a site has read at least, once it may say "all up to this time".
+
+        A read that began after that time has seen the log up to there, and a site that is behind
+        has read up to a record of that time; whichever needs less.
+        """
+        by_poll = bisect_left(self._poll_highs_s, time_s)
+        by_record = bisect_left(self.log.highs_us, int(time_s * MICROS))
+        return min(
+            self._poll_positions[by_poll] if by_poll < len(self._poll_positions) else NOT_YET,
+            by_record if by_record < len(self.log.highs_us) else NOT_YET,
+        )
+
+    def lost_in(self, query: Query, pane: int, in_it: int) -> bool:
+        """Whether bytes vanished that a close of the pane would have to include; of a state query:
+        whether what is in an answer is not the last n."""
+        if query.holds_states:
+            cuts = self.states.of(query, pane).values()
+            return not any(cut.bits == in_it and cut.is_true for cut in cuts)
+        position = self._must_read(query, pane)
+        self.records(query, pane)
+        return any(at < position for at in self._index(query).lost_in(pane))
+
+    def due(self, query: Query, pane: int) -> int | None:
+        """The records that a close of the pane must include; None: it can't be closed yet."""
+        position = self._must_read(query, pane)
+        if position == NOT_YET:
+            return None
+        return bits_of(self.records(query, pane), below=position)
+
+    # What an answer may have, and must have, of this site's pane; each says what is lacking
+
+    def born(self, query: Query, pane: int) -> int:
+        """All that could be in it."""
+        if query.holds_states:
+            return reduce(or_, (cut.bits for cut in self.states.of(query, pane).values()), 0)
+        return bits_of(self.records(query, pane))
+
+    def lack(self, query: Query, pane: int, in_it: int) -> str:
+        """Why ``in_it`` is not what a close of the pane includes; empty: it is."""
+        if query.holds_states:
+            return self._lack_state(query, pane, in_it)
+        due = self.due(query, pane)
+        if due is None:
+            return "it can't be closed yet"
+        return f"lacks {numbers_text(due & ~in_it)}" if due & ~in_it else ""
+
+    def lack_at_end(self, query: Query, pane: int, in_it: int) -> str:
+        """The same of a final answer, which has all that was not too late."""
+        if query.holds_states:
+            return self._lack_state(query, pane, in_it)
+        position = self.sealed_before(query, pane)
+        lost = bits_of(self.records(query, pane), below=position) & ~in_it
+        return f"without {numbers_text(lost)}" if lost else ""
+
+    def lack_closed(self, query: Query, pane: int, incarnation: int, cut: int) -> str:
+        """The same of a close of this life, with the records of the updates that it counts."""
+        if query.holds_states:
+            state = self.states.of(query, pane).get(incarnation)
+            is_state = state is not None and state.bits == cut
+            return self._lack_state(query, pane, cut) if is_state else "it is not the state's close"
+        due = self.due(query, pane)
+        if due is None:
+            return "it has not read so far"
+        return numbers_text(due & ~cut)
+
+    def _lack_state(self, query: Query, pane: int, in_it: int) -> str:
+        """A state is in it whole, as one of the site's lives cut it after reading far enough."""
+        cuts = self.states.of(query, pane).values()
+        position = self._must_read(query, pane)
+        if any(cut.bits == in_it and cut.below >= position for cut in cuts):
+            return ""
+        known = "; ".join(f"{numbers_text(cut.bits)} below {cut.below}" for cut in cuts)
+        return f"{numbers_text(in_it)} is no state of below {position}; cut were: {known or '-'}"
+
+    def _must_read(self, query: Query, pane: int) -> int:
+        if query.ends:
+            return self._poll_positions[0] if self._poll_positions else NOT_YET
+        end_s = query.window.pane_end_us(pane) / MICROS
+        return self.read_before(end_s + query.timing.disorder_s - self.ahead_s(query))
+
+
+class PaneIndex:
+    """A log's records by pane of one query; grows with the log."""
+
+    def __init__(self, query: Query, log: Log) -> None:
+        self._query = query
+        self._log = log
+        self._next = 0
+        self.panes: dict[int, list[tuple[int, int]]] = {}
+        self._lost: dict[int, list[int]] = {}
+        """Pane -> positions of its records whose bytes vanished."""
+
+    def records(self, pane: int) -> list[tuple[int, int]]:
+        if self._next < len(self._log):
+            self._read_on()
+        return self.panes.get(pane, [])
+
+    def lost_in(self, pane: int) -> list[int]:
+        return self._lost.get(pane, [])
+
+    def _read_on(self) -> None:
+        log, window = self._log, self._query.window
+        for position in range(self._next, len(log)):
+            number, pane = log.numbers[position], window.pane_at(log.times_us[position])
+            if position in log.lost:
+                self._lost.setdefault(pane, []).append(position)
+            elif admits(self._query, number):
+                self.panes.setdefault(pane, []).append((position, number))
+        self._next = len(log)
+
+
+def bits_of(records: list[tuple[int, int]], *, below: int = NOT_YET) -> int:
+    return bitset.of(number for position, number in records if position < below)
+
+
+class Truth:
+    """The federation's logs and every update that was ever cut."""
+
+    def __init__(self) -> None:
+        self.forged: dict[tuple[str, int], set[tuple[int, int, int]]] = {}
+        """(query, pane) -> (ordinal, incarnation, update) that a liar claimed in what it merged of
+        nothing."""
+        self.sites: dict[int, SiteTruth] = {}
+        self._updates: dict[UpdateId, Any] = {}
+        self._counts: dict[tuple[str, int, int, int], int] = {}
+        self._contents: dict[tuple[str, int, Coverage], Bag] = {}
+
+    def cut(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Any) -> int:
+        """A site writes a further update; its number."""
+        key = (query, pane, ordinal, incarnation)
+        number = self._counts.get(key, 0) + 1
+        self._counts[key] = number
+        self._updates[(*key, number)] = bag
+        return number
+
+    def lives_anew(self, ordinal: int, former: int, incarnation: int, *, born_s: float) -> None:
+        """A site goes on with the same disk under another incarnation."""
+        for (query, pane, of, life), count in list(self._counts.items()):
+            if of == ordinal and life == former:
+                self._counts[query, pane, of, incarnation] = count
+                for number in range(1, count + 1):
+                    bag = self._updates[query, pane, of, life, number]
+                    self._updates[query, pane, of, incarnation, number] = bag
+        site = self.sites[ordinal]
+        site.incarnations.append(incarnation)
+        site.born_s.append(born_s)
+        site.renamed[incarnation] = former
+        site.states.lives_anew(former, incarnation)
+        for placements in site.all_placements():
+            placements.lives_anew(former, incarnation)
+
+    def forge(self, summary: Summary) -> None:
+        """A liar has made this of nothing. What it claims is not true of the pane's answers until
+        sites' own words have replaced it."""
+        for one in summary.by_pane():
+            claims = self.forged.setdefault((one.query, one.pane), set())
+            claims.update(self.updates_of(one.query, one.pane, one.coverage))
+
+    def is_forged(self, query: str, panes: Iterable[int]) -> bool:
+        return bool(self.forged) and any((query, pane) in self.forged for pane in panes)
+
+    def has_false_values(self, query: str, pane: int) -> bool:
+        """Whether a liar has claimed an update that its site did cut: its presence is true, and its
+        rows are the carriers' word."""
+        claims = self.forged.get((query, pane), ())
+        return any(self.update(query, pane, *claim) is not None for claim in claims)
+
+    def update(self, query: str, pane: int, ordinal: int, incarnation: int, number: int) -> Any:
+        """What that update holds; None: it was never cut."""
+        return self._updates.get((query, pane, ordinal, incarnation, number))
+
+    def update_count(self, query: str, pane: int, ordinal: int, incarnation: int) -> int:
+        return self._counts.get((query, pane, ordinal, incarnation), 0)
+
+    def records_cut(
+        self, query: str, pane: int, ordinal: int, incarnation: int, through: int
+    ) -> int:
+        """The records in updates 1 … ``through`` of one site."""
+        key = (query, pane, ordinal, incarnation)
+        bits = 0
+        for number in range(1, min(through, self._counts.get(key, 0)) + 1):
+            bits |= self._updates[(*key, number)].once
+        return bits
+
+    def content(self, query: str, pane: int, coverage: Coverage) -> Bag:
+        """The records that this coverage stands for."""
+        key = (query, pane, coverage)
+        found = self._contents.get(key)
+        if found is None:
+            found = self._contents[key] = self._content(query, pane, coverage)
+        return found
+
+    def updates_of(self, query: str, pane: int, coverage: Coverage) -> list[tuple[int, int, int]]:
+        """(ordinal, incarnation, update) of everything that is in."""
+        found = [
+            (part.ordinal, part.incarnation, update)
+            for part in coverage.parts
+            for first, last in part.updates
+            for update in range(first, last + 1)
+        ]
+        for ordinal, incarnation in self.lives_of(coverage).items():
+            if coverage.whole >> ordinal & 1:
+                found.append((ordinal, incarnation, 1))
+        return found
+
+    def lives_of(self, coverage: Coverage) -> dict[int, int]:
+        """Which incarnation of each site in the bitmaps it is, found by the tag."""
+        ordinals = list(bitset.members(coverage.whole | coverage.empty))
+        for lives in product(*(reversed(self.sites[o].incarnations) for o in ordinals)):
+            tag = 0
+            for ordinal, life in zip(ordinals, lives, strict=True):
+                tag ^= incarnation_tag(ordinal, life)
+            if tag == coverage.tag:
+                return dict(zip(ordinals, lives, strict=True))
+        raise Violation("true coverage", f"no incarnations of {ordinals} have tag {coverage.tag}")
+
+    def _content(self, query: str, pane: int, coverage: Coverage) -> Bag:
+        bag = Bag()
+        for ordinal, incarnation, update in self.updates_of(query, pane, coverage):
+            cut = self._updates.get((query, pane, ordinal, incarnation, update))
+            if cut is None:
+                raise Violation(
+                    "true coverage",
+                    f"{query} pane {pane}: site {ordinal} never cut update {update}",
+                )
+            bag = bag.merge(cut)
+        return bag
+
+
+def check_rows(query: str, pane: int, coverage: Coverage, rows: Bag | None, truth: Truth) -> None:
+    """A summary holds exactly what its coverage says, and nothing twice; but for panes of which a
+    liar has said something."""
+    bag = rows or Bag()
+    if bag.twice:
+        raise Violation("no double counting", f"{query} pane {pane}: {numbers_text(bag.twice)}")
+    if truth.is_forged(query, (pane,)):
+        return
+    stated = truth.content(query, pane, coverage)
+    if stated.once != bag.once:
+        raise Violation(
+            "true coverage",
+            f"{query} pane {pane}: stated but not in: {numbers_text(stated.once & ~bag.once)}; "
+            f"in but not stated: {numbers_text(bag.once & ~stated.once)}",
+        )

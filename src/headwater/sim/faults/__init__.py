@@ -1,0 +1,4 @@
+"""What goes wrong in a simulation, drawn from the seed, and a member that lies.
+
+Open ``faults`` first.
+"""

@@ -1,0 +1,391 @@
+"""What goes wrong, when, and where: a list drawn from the seed, and the hand that does it.
+
+A fault is a value with a beginning and a length, so that a failing run can be repeated with one of
+them left out; see ``shrink``. All of them end before the liveness phase begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from itertools import product
+from random import Random
+from typing import Protocol
+
+import msgspec
+
+from headwater.sim.world.event_queue import EventQueue
+from headwater.sim.world.network import Network
+
+
+class Kind(StrEnum):
+    CRASH = "crash"
+    """The process ends between two effects; its disk is as the executed ones left it."""
+    POWER = "power loss"
+    """The same, and what its machine had in its buffers never leaves."""
+    DISK_LOSS = "disk loss"
+    """It comes back with an empty cube and ledger: a new incarnation. Logs survive."""
+    CUT = "cut"
+    ONE_WAY = "one-way cut"
+    PARTITION = "partition"
+    RESET = "reset"
+    SLOW = "slow link"
+    ECHO = "echo"
+    """Messages on a path arrive a second time, some seconds later. No TCP does that, but a relay
+    of a later version might, and nothing may be counted twice whatever the network does."""
+    STALL = "spark stall"
+    REPLAY = "batch replay"
+    DISK_FULL = "disk full"
+    SLOW_DISK = "slow disk"
+    CLOCK_STEP = "clock step"
+    """A wall clock is set, by up to a day and more, for good or only for a while."""
+    QUERY_FAILS = "query fails"
+    LOG_LOSS = "log loss"
+    ISOLATE = "isolation"
+    """Sites that nobody reaches and that reach nobody, also not each other; they live on."""
+    LOSSY = "lossy link"
+    """Packets are lost, and TCP sends them again."""
+    STRAGGLE = "straggler"
+    """Each batch of a site takes longer."""
+    SLOW_MACHINE = "slow machine"
+    """Everything that a site's process handles takes many times as long, its own ticks too."""
+    LIES = "lies"
+    """A member that lies in what it says of others, beside its work; see ``liar.py``."""
+    INSTALL = "install"
+    REMOVE = "remove"
+    REPLAN = "replan"
+    """New trees for a query, by its root."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    kind: Kind
+    at_s: float
+    """Since the start of the run."""
+    for_s: float
+    sites: tuple[str, ...]
+    """Whom it strikes: one site, two ends of a path, or one side of a partition."""
+    value: float = 0.0
+    """Seconds of a step or delay, bytes a second, effects until a crash, how many times as long
+    things take, or a query's number."""
+
+    def __str__(self) -> str:
+        where = "+".join(self.sites)
+        return f"{self.at_s:7.2f} s  {self.kind.value} of {where} for {self.for_s:.2f} s" + (
+            f" ({self.value:g})" if self.value else ""
+        )
+
+
+class Weight(msgspec.Struct, frozen=True):
+    """How often a kind is drawn and how long it lasts."""
+
+    share: float
+    for_s: tuple[float, float]
+
+
+WEIGHTS: dict[Kind, Weight] = {
+    Kind.CRASH: Weight(3.0, (0.5, 25.0)),
+    Kind.POWER: Weight(1.5, (2.0, 25.0)),
+    Kind.DISK_LOSS: Weight(0.8, (1.0, 20.0)),
+    Kind.CUT: Weight(3.0, (0.5, 30.0)),
+    Kind.ONE_WAY: Weight(2.0, (0.5, 20.0)),
+    Kind.PARTITION: Weight(1.5, (2.0, 40.0)),
+    Kind.RESET: Weight(3.0, (0.0, 0.0)),
+    Kind.SLOW: Weight(1.5, (5.0, 40.0)),
+    Kind.ECHO: Weight(2.0, (5.0, 40.0)),
+    Kind.STALL: Weight(1.5, (3.0, 30.0)),
+    Kind.REPLAY: Weight(1.0, (0.0, 0.0)),
+    Kind.DISK_FULL: Weight(0.8, (1.0, 20.0)),
+    Kind.SLOW_DISK: Weight(0.8, (2.0, 20.0)),
+    Kind.CLOCK_STEP: Weight(2.0, (0.0, 0.0)),
+    Kind.QUERY_FAILS: Weight(0.5, (1.0, 8.0)),
+    Kind.LOG_LOSS: Weight(0.4, (0.0, 0.0)),
+    Kind.INSTALL: Weight(0.6, (0.0, 0.0)),
+    Kind.REMOVE: Weight(0.3, (0.0, 0.0)),
+    Kind.REPLAN: Weight(0.6, (0.0, 0.0)),
+}
+"""What a sweep draws, with shares relative to each other; other kinds are for experiments. Those of
+the network lead, because the protocol is about them."""
+
+CLOCK_STEPS_S = (1.0, 3.0, 8.0, 30.0, 3_600.0, 86_400.0, 90_000.0)
+"""From what a bad oscillator does to what a wrong day does; the last is a day and an hour."""
+CLOCK_BACK_SHARE = 0.5
+"""How often a clock that was set is set right again, after a few polls or many."""
+CLOCK_BACK_S = (1.0, 40.0)
+CLOCK_LOST_SHARE = 0.4
+"""How often a machine that loses its disk has another clock afterwards."""
+COUNTED_S = 120.0
+"""The time for which numbers of faults are drawn; a longer run has more."""
+ROOT_SHARE = 0.2
+"""How often a fault of one site strikes the root: more than its share, it has the most to lose."""
+LONG_OUTAGE_SHARE = 0.06
+"""How often a crash or cut outlasts what the cube retains, so that panes expire."""
+PAIR_KINDS = frozenset({Kind.CUT, Kind.ONE_WAY, Kind.RESET, Kind.SLOW, Kind.ECHO})
+DATA_KINDS = frozenset({Kind.STALL, Kind.REPLAY, Kind.QUERY_FAILS, Kind.LOG_LOSS, Kind.DISK_FULL})
+
+
+class Field(msgspec.Struct, frozen=True):
+    """What a generator must know of the world it is to trouble."""
+
+    sites: tuple[str, ...]
+    data_sites: tuple[str, ...]
+    root: str
+    links: tuple[tuple[str, str], ...]
+    """The pairs of the tree: a fault elsewhere would trouble nobody."""
+    from_s: float
+    until_s: float
+    long_s: float
+    """Longer than any cube retains."""
+
+
+def draw_faults(random: Random, field: Field) -> tuple[Fault, ...]:
+    """From none at all to a storm; a third of the runs have few, which shrink to clear stories."""
+    length_s = field.until_s - field.from_s
+    count = round(random.choice((0, 1, 2, 4, 6, 8, 10, 12, 16, 24)) * length_s / COUNTED_S)
+    kinds, shares = list(WEIGHTS), [weight.share for weight in WEIGHTS.values()]
+    drawn = [_draw(random, field, random.choices(kinds, shares)[0]) for _ in range(count)]
+    drawn += [
+        Fault(Kind.CLOCK_STEP, lost.at_s, 0.0, lost.sites, _draw_step(random))
+        for lost in drawn
+        if lost.kind is Kind.DISK_LOSS and random.random() < CLOCK_LOST_SHARE
+    ]
+    return tuple(sorted(drawn, key=lambda fault: fault.at_s))
+
+
+SLOW_SHARE = 0.4
+"""How many worlds have slow machines."""
+SLOW_FACTORS = (30.0, 100.0, 300.0, 1000.0)
+"""From a machine that keeps up to one that needs a second for a message."""
+SLOW_S = (5.0, 40.0)
+SLOW_ROOT_SHARE = 0.3
+
+
+def draw_slow_machines(random: Random, field: Field) -> tuple[Fault, ...]:
+    """Drawn apart from the other faults, so that these are as they were without."""
+    if random.random() >= SLOW_SHARE:
+        return ()
+    return tuple(_draw_slow(random, field) for _ in range(random.choice((1, 1, 2))))
+
+
+def _draw_slow(random: Random, field: Field) -> Fault:
+    at_s = random.uniform(field.from_s, field.until_s)
+    for_s = min(random.uniform(*SLOW_S), field.until_s - at_s)
+    others = random.sample(field.sites, random.choice((1, 1, 2, 3)))
+    sites = [field.root] if random.random() < SLOW_ROOT_SHARE else others
+    factor = random.choice(SLOW_FACTORS)
+    return Fault(Kind.SLOW_MACHINE, round(at_s, 3), round(for_s, 3), tuple(sorted(sites)), factor)
+
+
+LIAR_SHARE = 0.25
+"""How many worlds have a member that lies, for most of the run."""
+LIE_EVERY_S = (0.2, 3.0)
+
+
+def draw_liar(random: Random, field: Field) -> tuple[Fault, ...]:
+    """Drawn apart from the other faults, so that these are as they were without."""
+    others = [site for site in field.sites if site != field.root]
+    if random.random() >= LIAR_SHARE or not others:
+        return ()
+    at_s = random.uniform(field.from_s, field.from_s + (field.until_s - field.from_s) / 2)
+    every_s = random.uniform(*LIE_EVERY_S)
+    for_s = field.until_s - at_s
+    who = (random.choice(others),)
+    return (Fault(Kind.LIES, round(at_s, 3), round(for_s, 3), who, round(every_s, 3)),)
+
+
+def _draw(random: Random, field: Field, kind: Kind) -> Fault:
+    at_s = random.uniform(field.from_s, field.until_s)
+    for_s = random.uniform(*WEIGHTS[kind].for_s)
+    if kind in (Kind.CRASH, Kind.CUT) and random.random() < LONG_OUTAGE_SHARE:
+        at_s, for_s = field.from_s, field.long_s
+    if kind is Kind.CLOCK_STEP and random.random() < CLOCK_BACK_SHARE:
+        for_s = random.uniform(*CLOCK_BACK_S)
+    for_s = min(for_s, field.until_s - at_s)
+    value = 0.0
+    if kind in (Kind.CRASH, Kind.POWER, Kind.DISK_LOSS):
+        value = float(random.choice((0, 0, 0, 1, 2, 3, 5, 8)))
+    elif kind is Kind.SLOW:
+        value = float(random.choice((200, 1000, 5000)))
+    elif kind is Kind.CLOCK_STEP:
+        value = _draw_step(random)
+    elif kind in (Kind.INSTALL, Kind.REMOVE, Kind.REPLAN, Kind.SLOW_DISK):
+        value = random.random()
+    return Fault(kind, round(at_s, 3), round(for_s, 3), _struck(random, field, kind), value)
+
+
+def _draw_step(random: Random) -> float:
+    return random.choice(CLOCK_STEPS_S) * random.choice((-1.0, 1.0))
+
+
+def _struck(random: Random, field: Field, kind: Kind) -> tuple[str, ...]:
+    if kind in PAIR_KINDS:
+        pair = random.choice(field.links)
+        return pair if random.random() < 0.5 else (pair[1], pair[0])
+    if kind is Kind.PARTITION:
+        size = random.randint(1, max(1, len(field.sites) // 2))
+        return tuple(sorted(random.sample(field.sites, size)))
+    if kind in DATA_KINDS:
+        return (random.choice(field.data_sites),)
+    if random.random() < ROOT_SHARE:
+        return (field.root,)
+    return (random.choice(field.sites),)
+
+
+class Struck(Protocol):
+    """What a fault can do to a world; the network is handed in on its own."""
+
+    def site_names(self) -> Iterable[str]: ...
+
+    def crash(self, site: str, *, power: bool, loses_disk: bool, after_effects: int) -> None: ...
+
+    def start(self, site: str) -> None: ...
+
+    def stall(self, site: str, *, until_s: float) -> None: ...
+
+    def replay(self, site: str) -> None: ...
+
+    def fill_disk(self, site: str, *, is_full: bool) -> None: ...
+
+    def slow_disk(self, site: str, *, delay_s: float) -> None: ...
+
+    def step_clock(self, site: str, *, by_s: float) -> None: ...
+
+    def straggle(self, site: str, *, by_s: float) -> None: ...
+
+    def slow_down(self, site: str, *, factor: float) -> None: ...
+
+    def fail_query(self, site: str, *, until_s: float) -> None: ...
+
+    def lose_log(self, site: str) -> None: ...
+
+    def lie(self, site: str, *, every_s: float, until_s: float) -> None: ...
+
+    def install_another(self, site: str, *, draw: float) -> None: ...
+
+    def replan_one(self, *, draw: float) -> None: ...
+
+    def remove_one(self, site: str, *, draw: float) -> None: ...
+
+
+class Nemesis:
+    """Plans the faults of a run into its queue of events."""
+
+    def __init__(self, queue: EventQueue, world: Struck, network: Network) -> None:
+        self._queue = queue
+        self._world = world
+        self._network = network
+        self.struck: dict[Kind, int] = {}
+
+    def plan(self, faults: Sequence[Fault], *, start_s: float) -> None:
+        for fault in faults:
+            self._queue.at(start_s + fault.at_s, self._strike, fault)
+
+    def _strike(self, fault: Fault) -> None:
+        self.struck[fault.kind] = self.struck.get(fault.kind, 0) + 1
+        heal = self._begin(fault)
+        if heal is not None:
+            self._queue.after(fault.for_s, heal)
+
+    def _begin(self, fault: Fault) -> Callable[[], None] | None:
+        """Do it; what is returned undoes it."""
+        world, site, kind = self._world, fault.sites[0], fault.kind
+        until_s = self._queue.now_s + fault.for_s
+        if kind in (Kind.CRASH, Kind.POWER, Kind.DISK_LOSS):
+            world.crash(
+                site,
+                power=kind is not Kind.CRASH,
+                loses_disk=kind is Kind.DISK_LOSS,
+                after_effects=int(fault.value),
+            )
+            return lambda: world.start(site)
+        if kind in (Kind.CUT, Kind.ONE_WAY, Kind.PARTITION):
+            paths = self._paths(fault)
+            self._network.block(paths)
+            return lambda: self._network.unblock(paths)
+        if kind is Kind.ISOLATE:
+            gone = frozenset(fault.sites)
+
+            def hits(one: str, other: str) -> bool:
+                return one in gone or other in gone
+
+            self._network.cut(hits)
+            return lambda: self._network.heal(hits)
+        if kind is Kind.LOSSY:
+            self._lose(fault, share=fault.value)
+            return lambda: self._lose(fault, share=0.0)
+        if kind is Kind.STRAGGLE:
+            world.straggle(site, by_s=fault.value)
+            return lambda: world.straggle(site, by_s=0.0)
+        if kind is Kind.SLOW_MACHINE:
+            return self._slow_machines(fault)
+        if kind is Kind.SLOW:
+            self._shape(fault, bytes_per_s=fault.value, extra_delay_s=0.3)
+            return lambda: self._shape(fault, bytes_per_s=None, extra_delay_s=0.0)
+        if kind is Kind.ECHO:
+            pair = (fault.sites[0], fault.sites[1])
+            self._network.echo(pair, is_on=True)
+            return lambda: self._network.echo(pair, is_on=False)
+        if kind is Kind.CLOCK_STEP:
+            world.step_clock(site, by_s=fault.value)
+            back_s = -fault.value
+            return (lambda: world.step_clock(site, by_s=back_s)) if fault.for_s else None
+        if kind is Kind.DISK_FULL:
+            world.fill_disk(site, is_full=True)
+            return lambda: world.fill_disk(site, is_full=False)
+        if kind is Kind.SLOW_DISK:
+            world.slow_disk(site, delay_s=fault.value)
+            return lambda: world.slow_disk(site, delay_s=0.0)
+        self._once(fault, until_s)
+        return None
+
+    def _slow_machines(self, fault: Fault) -> Callable[[], None]:
+        """Two of them at one machine do not add up: it is as fast as others when one ends."""
+        for site in fault.sites:
+            self._world.slow_down(site, factor=fault.value)
+
+        def heal() -> None:
+            for site in fault.sites:
+                self._world.slow_down(site, factor=0.0)
+
+        return heal
+
+    def _once(self, fault: Fault, until_s: float) -> None:
+        world, site = self._world, fault.sites[0]
+        match fault.kind:
+            case Kind.RESET:
+                self._network.reset(*fault.sites)
+            case Kind.STALL:
+                world.stall(site, until_s=until_s)
+            case Kind.REPLAY:
+                world.replay(site)
+            case Kind.LIES:
+                world.lie(site, every_s=fault.value, until_s=until_s)
+            case Kind.QUERY_FAILS:
+                world.fail_query(site, until_s=until_s)
+            case Kind.LOG_LOSS:
+                world.lose_log(site)
+            case Kind.INSTALL:
+                world.install_another(site, draw=fault.value)
+            case Kind.REPLAN:
+                world.replan_one(draw=fault.value)
+            case Kind.REMOVE:
+                world.remove_one(site, draw=fault.value)
+
+    def _paths(self, fault: Fault) -> list[tuple[str, str]]:
+        if fault.kind is Kind.ONE_WAY:
+            return [(fault.sites[0], fault.sites[1])]
+        if fault.kind is Kind.CUT:
+            return [(fault.sites[0], fault.sites[1]), (fault.sites[1], fault.sites[0])]
+        inside = set(fault.sites)
+        outside = sorted(set(self._world.site_names()) - inside)
+        pairs = list(product(fault.sites, outside))
+        return pairs + [(right, left) for left, right in pairs]
+
+    def _lose(self, fault: Fault, *, share: float) -> None:
+        left, right = fault.sites
+        for pair in ((left, right), (right, left)):
+            self._network.lose(pair, share=share)
+
+    def _shape(self, fault: Fault, *, bytes_per_s: float | None, extra_delay_s: float) -> None:
+        left, right = fault.sites
+        for pair in ((left, right), (right, left)):
+            self._network.shape(pair, bytes_per_s=bytes_per_s, extra_delay_s=extra_delay_s)

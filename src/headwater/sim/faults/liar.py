@@ -1,0 +1,458 @@
+"""A member with a valid key that lies in what it may send, while the rest of it works as before.
+
+It has heard what others said, and can repeat that, put their proofs beside other words, and sign
+what it likes with its own key. What it can't do is sign for others: a key is an object that only
+its owner has (``keys.py``). Of the acknowledgements that it hands on it changes leaves or leaves
+some out. It bends what it says in its heartbeats and hands on with installs of the clocks of roots,
+each time or by the same amount. It forges updates of others, which nobody believes, and summaries
+of several sites that nobody has merged: closes and updates that were never cut, or true ones
+without their rows. It forges no ways to a root: the way is its carriers' word. Now and then it
+tells a hundred lies at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+
+import msgspec
+
+from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.acknowledgement import (
+    LEAF_SITES,
+    AckLeaf,
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+)
+from headwater.algebra.words.alarm import Alarm, AlarmKind
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState
+from headwater.overlay.messages import (
+    AckMessage,
+    AskInstall,
+    CommandMessage,
+    CommandsKnown,
+    CoordinatesMessage,
+    Heartbeat,
+    Message,
+    Placed,
+    StatesMessage,
+    SummaryMessage,
+)
+from headwater.overlay.ways.root_signs import RootSign
+from headwater.plan.command import Count, Install, Remove
+from headwater.plan.query import QueryId
+from headwater.sim.world.keys import OPERATOR, SimulatedSignatures
+
+HEARD_MAX = 64
+"""Words of others that it has at hand."""
+LEAPS = (1, 1_000, 1 << 19, 1 << 40, 1 << 52, 1 << 61)
+"""By how much numbers are too large: from what may be true to what can't."""
+
+TAMPERED_SHARE = 0.5
+"""Of the acknowledgements that it hands on."""
+CLOCK_LEAPS_S = (1.0, -1.0, 30.0, -3_600.0, 86_400.0, -86_400.0, 1e9)
+"""By how much a root's clock is told wrong."""
+SPREADS_S = (None, 0.0, 1e-6, 1e9)
+"""By how much it may be wrong, as it says; None: as it is."""
+CLOCK_AGES_S = (None, 0.0, 1e6)
+CONSTANT_SHARE = 0.6
+"""How many lie by the same amount in all heartbeats: who changes it contradicts itself."""
+
+FLOOD = "a flood"
+FLOOD_LIES = 100
+"""That are told at once now and then."""
+FLOOD_SHARE = 0.03
+
+Lie = Callable[[], Message | None]
+
+LIES = (
+    "a state of another", "an old state", "an acknowledgement", "an old acknowledgement",
+    "leaves", "a count of another", "a leap of its own count", "an install", "a removal",
+    "new trees", "hints", "questions", "places of others",
+    "empty panes of others", "updates never cut", "closes never said", "rows left out",
+    "an update of another", "an old update",
+)  # fmt: skip
+"""All that it tells, by name."""
+BENT = ("the clock of a root", "a spread of a root's clock", "an age of a root's clock",
+        "the clock in an install")  # fmt: skip
+"""What it says of its own accord and bends."""
+
+
+class Liar:
+    """One member's other tongue. ``sites`` are the ordinals of all, ``installs`` the live queries
+    as it knows them."""
+
+    def __init__(
+        self,
+        site: str,
+        signatures: SimulatedSignatures,
+        *,
+        sites: Mapping[str, int],
+        installs: Callable[[], Iterable[Install]],
+        random: Random,
+        until_s: float = float("inf"),
+    ) -> None:
+        self.site = site
+        self.until_s = until_s
+        self._signatures = signatures
+        self._sites = sorted(sites)
+        self._ordinals = sorted(sites.values())
+        self._installs = installs
+        self._random = random
+        self._states: deque[SiteState] = deque(maxlen=HEARD_MAX)
+        self._acks: deque[Acknowledgement] = deque(maxlen=HEARD_MAX)
+        self._counts: deque[Count] = deque(maxlen=HEARD_MAX)
+        self._summaries: deque[Summary] = deque(maxlen=HEARD_MAX)
+        self._lives: dict[tuple[str, int], int] = {}
+        """(query, site) -> incarnation, as states and greetings tell it."""
+        tells: tuple[Lie, ...] = (
+            self._state, self._old_state, self._ack, self._old_ack,
+            self._leaves, self._count, self._leap, self._install, self._removal, self._plan,
+            self._hints, self._questions, self._places,
+            self._empty, self._never_cut, self._never_closed, self._left_out,
+            self._update, self._old_update,
+        )  # fmt: skip
+        self._lies = dict(zip(LIES, tells, strict=True))
+        self._clock_lie = self._draw_clock_lie()
+        self._is_constant = random.random() < CONSTANT_SHARE
+
+    def hear(self, message: Message) -> None:
+        """What passes it by."""
+        match message:
+            case StatesMessage(states):
+                self._learn((one.query, one.ordinal, one.incarnation) for one in states)
+                self._states.extend(one for one in states if self._is_others(one))
+            case AckMessage(ack) if self._is_others(ack):
+                self._learn((ack.query, one.ordinal, one.incarnation) for one in ack.greetings)
+                self._acks.append(ack)
+            case SummaryMessage(summary) if not summary.more:
+                self._summaries.append(summary)
+            case CommandsKnown(counts):
+                self._counts.extend(counts)
+            case CommandMessage(_, count) if count is not None:
+                self._counts.append(count)
+
+    def _learn(self, lives: Iterable[tuple[str, int, int]]) -> None:
+        self._lives.update(((query, ordinal), life) for query, ordinal, life in lives)
+
+    def _is_others(self, word: SiteState | Acknowledgement) -> bool:
+        """Of itself, and of queries that it answers, it may say what it likes."""
+        return not self._signatures.has_signed(word.proof)
+
+    def lie(self) -> tuple[str, Message] | None:
+        """One of its lies, if it knows enough for that."""
+        what = self._random.choice(LIES)
+        message = self._lies[what]()
+        return None if message is None else (what, message)
+
+    # Of clocks
+
+    def bend(self, message: Message, *, ordinal: int) -> tuple[Message, tuple[str, ...]]:
+        """What this site says, as it says it while it lies, and what was bent. Its own clock is its
+        own, which it may say of what it likes."""
+        if not self._is_constant:
+            self._clock_lie = self._draw_clock_lie()
+        leap_s, _, _ = self._clock_lie
+        if isinstance(message, Heartbeat):
+            signs = tuple(self._bent(sign, ordinal) for sign in message.roots)
+            if signs == message.roots:
+                return message, ()
+            return msgspec.structs.replace(message, roots=signs), self._what()
+        if isinstance(message, CommandMessage) and isinstance(message.command, Install):
+            install = message.command
+            if install.query.root != self.site:
+                clock_s = (install.root_clock_s or 0.0) + leap_s
+                install = msgspec.structs.replace(install, root_clock_s=clock_s, age_s=0.0)
+                return msgspec.structs.replace(message, command=install), BENT[3:]
+        return message, ()
+
+    def _draw_clock_lie(self) -> tuple[float, float | None, float | None]:
+        return (
+            self._random.choice(CLOCK_LEAPS_S),
+            self._random.choice(SPREADS_S),
+            self._random.choice(CLOCK_AGES_S),
+        )
+
+    def _what(self) -> tuple[str, ...]:
+        _, spread_s, age_s = self._clock_lie
+        bent = (True, spread_s is not None, age_s is not None)
+        return tuple(what for what, is_bent in zip(BENT[:3], bent, strict=True) if is_bent)
+
+    def _bent(self, sign: RootSign, ordinal: int) -> RootSign:
+        if sign.clock_s is None or sign.root == ordinal:
+            return sign
+        leap_s, spread_s, age_s = self._clock_lie
+        return msgspec.structs.replace(
+            sign,
+            clock_s=sign.clock_s + leap_s,
+            spread_s=sign.spread_s if spread_s is None else spread_s,
+            clock_age_s=sign.clock_age_s if age_s is None else age_s,
+        )
+
+    # Of states and acknowledgements
+
+    def _state(self) -> Message | None:
+        """Everything is empty, sealed or lost, in a life or a number above the true one."""
+        if not self._states:
+            return None
+        true = self._random.choice(self._states)
+        changes = self._random.choice(
+            (
+                {"incarnation": true.incarnation + self._leap_by()},
+                {"number": true.number + self._leap_by()},
+            )
+        )
+        untrue = self._random.choice(
+            (
+                {"sealed_through": FOREVER, "ended": True},
+                {"empty": ((-FOREVER, FOREVER),)},
+                {"declined": (Declined(-FOREVER, FOREVER, Reason.LOST),)},
+                {"counts": ()},
+                {"offset_s": true.number * 86_400.0},
+                {"alarms": (_alarm(true),)},
+            )
+        )
+        lie = msgspec.structs.replace(true, **changes, **untrue)
+        signed = (lie, self._signatures.sign_state(lie), msgspec.structs.replace(lie, proof=None))
+        return StatesMessage((self._random.choice(signed),))
+
+    def _old_state(self) -> Message | None:
+        return StatesMessage((self._random.choice(self._states),)) if self._states else None
+
+    def _ack(self) -> Message | None:
+        if not self._acks:
+            return None
+        true = self._random.choice(self._acks)
+        lie = msgspec.structs.replace(
+            true,
+            root_incarnation=true.root_incarnation + self._random.choice((0, self._leap_by())),
+            number=true.number + self._leap_by(),
+            done_through=self._random.choice((true.done_through, FOREVER)),
+            held=self._random.choice((true.held, ((-FOREVER, FOREVER),))),
+        )
+        return AckMessage(self._random.choice((lie, self._signatures.sign_ack(lie))))
+
+    def _old_ack(self) -> Message | None:
+        """True words, of an age that is not: it may make somebody repair, or wait."""
+        if not self._acks:
+            return None
+        age_s = self._random.choice((0.0, 3.0, 1_000.0))
+        return AckMessage(msgspec.structs.replace(self._random.choice(self._acks), age_s=age_s))
+
+    def _leaves(self) -> Message | None:
+        """To a head that its neighbours have."""
+        return AckMessage(self._tampered(self._acks[-1])) if self._acks else None
+
+    def hands_on(self, message: Message) -> Message:
+        """What it makes of what the rest of it sends."""
+        if not isinstance(message, AckMessage) or not self._is_others(message.ack):
+            return message
+        if not message.ack.filled or self._random.random() >= TAMPERED_SHARE:
+            return message
+        return AckMessage(self._tampered(message.ack))
+
+    def _tampered(self, true: Acknowledgement) -> Acknowledgement:
+        """The root's head, with leaves of others, changed ones, or fewer."""
+        leaves: Iterable[AckLeaf] = self._random.choice(
+            (
+                [leaf for leaf in true.leaves if self._random.random() < 0.5],
+                [self._changed(leaf, true) for leaf in true.leaves],
+                {leaf.number: leaf for ack in self._acks for leaf in ack.leaves}.values(),
+                [self._changed(AckLeaf(n // LEAF_SITES), true) for n in self._ordinals],
+            )
+        )
+        return msgspec.structs.replace(true, leaves=tuple(leaves))
+
+    def _changed(self, leaf: AckLeaf, head: Acknowledgement) -> AckLeaf:
+        """All is held, or a site of it has outlived itself."""
+        first = leaf.number * LEAF_SITES
+        ordinal = self._random.choice([n for n in self._ordinals if 0 <= n - first < LEAF_SITES])
+        panes = range(head.done_through, head.done_through + 20)
+        every = tuple(PaneHeld(pane, (1 << LEAF_SITES) - 1) for pane in panes)
+        life = max((one.incarnation for one in leaf.greetings), default=1)
+        extra = tuple(ExtraHeld(pane, ordinal, life, ((1, 9),)) for pane in panes)
+        hail = Greeting(ordinal, life + self._leap_by(), self._leap_by())
+        change = self._random.choice(
+            ({"panes": every}, {"panes": ()}, {"extra": extra}, {"greetings": (hail,)})
+        )
+        return msgspec.structs.replace(leaf, **change)
+
+    # Of panes of others: what has several sites in it is its carriers' word
+
+    def _empty(self) -> Message | None:
+        """Sites have closed a pane with nothing, be it that they have rows or have not come."""
+        return self._forged(lambda: ((), 0))
+
+    def _never_cut(self) -> Message | None:
+        def claim() -> tuple[tuple[tuple[int, int], ...], int]:
+            first = self._random.choice((1, 1, 2, 3))
+            last = first + self._random.choice((0, 0, 1))
+            return ((first, last),), last
+
+        return self._forged(claim)
+
+    def _never_closed(self) -> Message | None:
+        """A close without its updates, which others wait for in vain."""
+        return self._forged(lambda: ((), self._random.choice((1, 2, 5))))
+
+    def _forged(
+        self, claim: Callable[[], tuple[tuple[tuple[int, int], ...], int]]
+    ) -> Message | None:
+        """Of some sites of a query, in their true lives, as if it had merged it."""
+        live = [one for one in self._installs() if not one.query.holds_states]
+        install = self._random.choice(live) if live else None
+        query_id = "" if install is None else str(install.query.id)
+        lives = {site: life for (query, site), life in self._lives.items() if query == query_id}
+        panes = self._panes(query_id)
+        if install is None or len(lives) < 2 or not panes:
+            return None
+        chosen = self._random.sample(sorted(lives), min(len(lives), self._random.choice((2, 2, 3))))
+        parts = (SitePart(ordinal, lives[ordinal], *claim()) for ordinal in sorted(chosen))
+        return SummaryMessage(
+            Summary(
+                query_id,
+                self._random.choice(panes) + self._random.choice((0, 0, 0, 1)),
+                Coverage(parts=tuple(parts)),
+                lane=self._random.choice((Lane.LIVE, Lane.BACKLOG)),
+                roster_version=install.roster_version,
+                plan_version=install.plan_version,
+            )
+        )
+
+    def _panes(self, query_id: str) -> list[int]:
+        """Those that are spoken of at present."""
+        found = {one.pane for one in self._summaries if one.query == query_id}
+        for ack in self._acks:
+            if ack.query == query_id:
+                found.update(held.pane for held in ack.panes)
+                found.update(last + 1 for _, last in ack.held[-1:])
+        return sorted(found)[-8:]
+
+    def _left_out(self) -> Message | None:
+        """What was merged, without the rows."""
+        merged = [one for one in self._of_records() if one.coverage.sites.bit_count() > 1]
+        if not merged:
+            return None
+        return SummaryMessage(msgspec.structs.replace(self._random.choice(merged), rows=None))
+
+    def _of_records(self) -> list[Summary]:
+        """Summaries of queries that hold records, and not states."""
+        ids = {str(one.query.id) for one in self._installs() if not one.query.holds_states}
+        return [one for one in self._summaries if one.query in ids]
+
+    def _update(self) -> Message | None:
+        """One site's pane, in its own name, with another's proof, or signed by the wrong one."""
+        alone = [one for one in self._summaries if one.proof is not None]
+        if not alone:
+            return None
+        true = self._random.choice(alone)
+        lie = msgspec.structs.replace(
+            true,
+            **self._random.choice(
+                (
+                    {"pane": true.pane + 1},
+                    {"rows": None},
+                    {"coverage": Coverage.of_empty(true.coverage.sites.bit_length() - 1, 1)},
+                )
+            ),
+        )
+        signed = (lie, self._signatures.sign_update(lie), msgspec.structs.replace(lie, proof=None))
+        return SummaryMessage(self._random.choice(signed))
+
+    def _old_update(self) -> Message | None:
+        """A true one, again: it is held, and changes nothing."""
+        alone = [one for one in self._summaries if one.proof is not None]
+        if not alone:
+            return None
+        lane = self._random.choice((Lane.SPARE, Lane.BACKLOG))
+        return SummaryMessage(
+            msgspec.structs.replace(self._random.choice(alone), lane=lane, age_s=0.0)
+        )
+
+    # Of commands
+
+    def _count(self) -> Message | None:
+        """Nothing is live, and there is no number left."""
+        if not self._counts:
+            return None
+        true = self._random.choice(self._counts)
+        lie = msgspec.structs.replace(
+            true, number=true.number + self._leap_by(), revision=true.revision + self._leap_by(),
+            live=(),
+        )  # fmt: skip
+        signed = lie if true.installer == self.site else self._signatures.sign_count(lie)
+        unsigned = msgspec.structs.replace(lie, proof=None)
+        return CommandsKnown((self._random.choice((lie, signed, unsigned)),), ())
+
+    def _leap(self) -> Message:
+        """Its own word, which nobody else's streams hang on."""
+        by = self._random.choice(LEAPS[3:])
+        return CommandsKnown((self._signatures.sign_count(Count(self.site, by, by)),), ())
+
+    def _install(self) -> Message | None:
+        known = self._some_install()
+        if known is None:
+            return None
+        number = self._random.choice((7, 1 << 30))
+        query = msgspec.structs.replace(
+            known.query, id=QueryId(f"evil{number}", self.site, number), root=self.site
+        )
+        install = msgspec.structs.replace(known, query=query, operator=OPERATOR, plan_version=0)
+        signed = self._signatures.sign_plan(install)
+        if self._random.random() < 0.5:
+            forged = self._signatures.sign_command(signed)
+            assert isinstance(forged, Install)
+            signed = forged
+        count = self._signatures.sign_count(Count(self.site, number, 1, (str(query.id),)))
+        return CommandMessage(signed, count)
+
+    def _removal(self) -> Message | None:
+        """In its own count, which it may sign, with a removal, which it may not."""
+        known = self._some_install()
+        if known is None:
+            return None
+        removal = Remove(known.query.id, self.site, 1, operator=OPERATOR, proof=known.proof)
+        if self._random.random() < 0.5:
+            forged = self._signatures.sign_command(removal)
+            assert isinstance(forged, Remove)
+            removal = forged
+        count = self._signatures.sign_count(Count(self.site, 1, 1, (), (removal,)))
+        return CommandMessage(removal, count)
+
+    def _plan(self) -> Message | None:
+        known = self._some_install()
+        if known is None:
+            return None
+        lie = msgspec.structs.replace(known, plan_version=known.plan_version + self._leap_by())
+        return CommandMessage(self._random.choice((lie, self._signatures.sign_plan(lie))))
+
+    # What needs no proof, and proves nothing
+
+    def _hints(self) -> Message:
+        ids = tuple(f"none{n}@{self._random.choice(self._sites)}#{n}" for n in range(1, 9))
+        return CommandsKnown((), ids, dict.fromkeys(ids, 1 << 50))
+
+    def _questions(self) -> Message:
+        return AskInstall(tuple(f"none@{self.site}#{n}" for n in range(1, 65)))
+
+    def _places(self) -> Message:
+        far = Coordinate(x=1e4, y=-1e4, z=0.0, height=1.0, error=0.01)
+        return CoordinatesMessage(tuple(Placed(n, far) for n in self._ordinals))
+
+    def _some_install(self) -> Install | None:
+        live = [one for one in self._installs() if one.query.root != self.site]
+        return self._random.choice(live) if live else None
+
+    def _leap_by(self) -> int:
+        return self._random.choice(LEAPS)
+
+
+def _alarm(true: SiteState) -> Alarm:
+    """All that the site ever sent is somebody else's invention."""
+    panes, text = (-FOREVER, FOREVER), "the root holds what was never cut"
+    return Alarm.of(AlarmKind.NEVER_CUT, true.query, true.ordinal, panes, text)

@@ -1,0 +1,4 @@
+"""What a simulation measures, for people and programs.
+
+Open ``gauge`` first.
+"""

@@ -1,0 +1,1 @@
+"""Other ways that the papers describe, to compare with; no product runs them."""

@@ -1,0 +1,424 @@
+"""One life of a site's process: the real node, and the shell that does what it wants.
+
+The shell executes the node's effects in their order, each durably before the next, and tells the
+node what came of them, as an agent's does. When the life ends, everything in here is gone: the
+node, the batch that runs, and every effect that was not yet executed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
+
+from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
+from headwater.edge.report import BatchReport
+from headwater.node import effects as do
+from headwater.node.node import Node
+from headwater.overlay.messages import Message
+from headwater.plan.command import Install
+from headwater.plan.query import Query
+from headwater.root.outputs import WindowAnswered
+from headwater.sim.records.bag import Bag
+from headwater.sim.tuning import Pace
+from headwater.sim.world.disk import Disk, LedgerDisk
+from headwater.sim.world.event_queue import Clock, EventQueue
+from headwater.sim.world.inbox import Inbox
+from headwater.sim.world.network import Network
+from headwater.sim.world.spark import RETRY_S, SiteSpark
+
+TICK_S_MIN = 0.001
+"""No node is ticked more often, as no agent's loop would."""
+
+
+class Watcher(Protocol):
+    """Who looks on at one site: checkers, counters and the transcript. They change nothing."""
+
+    def executing(self, effect: Any) -> None:
+        """Called before each effect, in the state of the disk before it."""
+
+    def loaded(self, send: do.LoadAndSend, rows: Bag | None) -> None: ...
+
+    def published(self, answer: do.Answer, rows: dict[int, Bag]) -> None: ...
+
+
+class Surroundings:
+    """What all sites of a world share."""
+
+    def __init__(
+        self,
+        queue: EventQueue,
+        network: Network,
+        *,
+        pace: Pace,
+        random: Random,
+        is_finite: bool,
+    ) -> None:
+        self.queue = queue
+        self.network = network
+        self.pace = pace
+        self.random = random
+        self.is_finite = is_finite
+
+
+class ReadingBegins:
+    """The shell's own effect: all that was restored is in place."""
+
+
+class Life:
+    """Ends by ``end``; whatever of it is still in the queue of events then does nothing."""
+
+    __slots__ = (
+        "_actions", "_around", "_clock", "_effects", "_is_waiting", "_is_working", "_name",
+        "_tick_s", "_tick_waits", "_watcher", "crash", "crash_after", "disk", "inbox",
+        "is_behind", "is_over", "node", "spark",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: str, *, node: Node, disk: Disk, clock: Clock, around: Surroundings,
+        watcher: Watcher,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.disk = disk
+        self.spark: SiteSpark | None = None
+        self.is_over = False
+        self.is_behind = False
+        """What is executed now was wanted some time ago: something before it took its time."""
+        self.inbox: Inbox | None = None
+        """Where everything waits for its turn, while the machine is slow."""
+        self.crash_after: int | None = None
+        """Effects that are still executed; then ``crash`` is called."""
+        self.crash: Callable[[], None] = self.end
+        self._name = name
+        self._clock = clock
+        self._around = around
+        self._watcher = watcher
+        self._effects: deque[Any] = deque()
+        self._is_working = False
+        self._is_waiting = False
+        self._tick_s = float("inf")
+        self._tick_waits = False
+        """A tick stands in the line of a slow machine."""
+        cube, network = disk.cube, around.network
+        self._actions: dict[type, Callable[[Any], None]] = {
+            do.Transmit: self._transmit,
+            do.Dial: lambda effect: network.dial(name, effect.site),
+            do.Hangup: lambda effect: network.hang_up(name, effect.site),
+            do.Cut: self._cut,
+            do.Remember: lambda effect: cube.remember(effect.query, effect.record),
+            do.MarkSent: lambda effect: cube.mark_sent(effect.query, effect.updates),
+            do.MarkAcked: cube.mark_acked,
+            do.MarkUnacked: lambda effect: cube.mark_unacked(effect.query),
+            do.Expire: lambda effect: cube.expire(effect.query, effect.panes, effect.record),
+            do.Forget: lambda effect: cube.forget(effect.query),
+            do.LoadAndSend: self._load,
+            do.Keep: lambda effect: self._ledger(effect.query).keep(effect.kept),
+            do.KeepState: lambda effect: self._ledger(effect.query).keep_state(effect),
+            do.KeepAgreement: lambda effect: self._ledger(effect.query).keep_agreement(effect),
+            do.Replace: lambda effect: self._ledger(effect.query).replace(effect),
+            do.KeepAlarm: lambda effect: self._ledger(effect.query).keep_alarm(effect.standing),
+            do.Trim: self._trim,
+            do.Answer: self._answer,
+            do.KeepCommand: self._keep_command,
+            do.KeepCounts: self._keep_counts,
+            do.Installed: self._installed,
+            do.Withdrawn: self._withdrawn,
+            do.AnswersBegun: self._begin_ledger,
+            do.AnswersEnded: self._end_ledger,
+            do.AnswersSuspended: lambda effect: None,
+            do.LiveAnew: self._live_anew,
+            do.RiseAbove: self._rise_above,
+            do.Ended: lambda effect: None,
+            do.Notice: lambda effect: None,
+            ReadingBegins: self._begin_reading,
+        }
+
+    def begin(self) -> None:
+        """Do what follows from restoring, then read: a batch must have every installed query."""
+        self._effects.extend(self.node.take())
+        self._effects.append(ReadingBegins())
+        self.tick()
+
+    def end(self) -> None:
+        self.is_over = True
+        if self.inbox is not None:
+            self.inbox.is_closed = True
+        if self.spark is not None:
+            self.spark.is_dead = True
+
+    # ---- what the world tells the node
+
+    def slow_down(self, factor: float) -> None:
+        """Everything takes so many times as long from now on; 0: it takes no time again. What
+        waits then is handled at once, in its order."""
+        if self.inbox is not None:
+            self.inbox.factor = factor
+        elif factor:
+            self.inbox = Inbox(self._around.queue, factor)
+
+    def _take_turn(self, handle: Callable[..., None], *arguments: Any, sender: str = "") -> bool:
+        """On a slow machine it waits for its turn; else False, and it is to be done now."""
+        if self.inbox is None:
+            return False
+        if self.inbox.is_idle:
+            self.inbox = None
+            return False
+        self.inbox.put(handle, *arguments, sender=sender)
+        return True
+
+    def linked(self, peer: str) -> None:
+        if self.inbox is None or not self._take_turn(self._linked, peer, sender=peer):
+            self._linked(peer)
+
+    def unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
+        if self.inbox is None or not self._take_turn(self._unlinked, peer, unsent):
+            self._unlinked(peer, unsent)
+
+    def receive(self, sender: str, message: Message) -> None:
+        if self.inbox is None or not self._take_turn(self._receive, sender, message, sender=sender):
+            self._receive(sender, message)
+
+    def load(self, peer: str, queued_bytes: int) -> None:
+        if self.inbox is None or not self._take_turn(self._load_told, peer, queued_bytes):
+            self._load_told(peer, queued_bytes)
+
+    def batch_committed(self, report: BatchReport) -> None:
+        if self.inbox is None or not self._take_turn(self._batch_committed, report):
+            self._batch_committed(report)
+
+    def tick(self) -> None:
+        """Planned for a time; another one may have been planned for an earlier time since. A
+        process has one loop that ticks: while a tick waits for its turn, there is no second."""
+        if self.is_over or self._around.queue.now_s < self._tick_s < float("inf"):
+            return
+        self._tick_s = float("inf")
+        if self._tick_waits:
+            return
+        self._tick_waits = self.inbox is not None and self._take_turn(self._tick)
+        if not self._tick_waits:
+            self._tick()
+
+    def _linked(self, peer: str) -> None:
+        self.node.link_up(peer, now_s=self._clock.now_s())
+        self.work()
+
+    def _unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
+        self.node.link_down(peer, unsent=unsent, now_s=self._clock.now_s())
+        self.work()
+
+    def _receive(self, sender: str, message: Message) -> None:
+        self.node.receive(sender, message, now_s=self._clock.now_s())
+        self.work()
+
+    def _load_told(self, peer: str, queued_bytes: int) -> None:
+        self.node.link_load(peer, queued_bytes=queued_bytes, now_s=self._clock.now_s())
+        self.work()
+
+    def _batch_committed(self, report: BatchReport) -> None:
+        if not self.is_over:
+            self.node.batch_committed(report, now_s=self._clock.now_s())
+            self.work()
+
+    def offset_us(self, query: str) -> int:
+        """What a batch that begins now adds to the times of this query's records."""
+        edge = self.node.edge
+        return 0 if edge is None else edge.offset_us(query)
+
+    def _tick(self) -> None:
+        self._tick_waits = False
+        now_s, was_s = self._clock.now_s(), self.node.ahead_s
+        if self.node.wall_clock(self._clock.ahead_s(), now_s=now_s) and self.spark is not None:
+            self.spark.clock_was_set(was_s=was_s)
+        self.node.tick(now_s=now_s)
+        self.work()
+
+    # ---- effects, one after the other
+
+    def work(self) -> None:
+        """Execute what the node wants, in order, until it wants no more or something takes time."""
+        if self._is_working:
+            return
+        self._is_working = True
+        effects, disk = self._effects, self.disk
+        while not self.is_over and not self._is_waiting:
+            if not effects:
+                effects.extend(self.node.take())
+                if not effects:
+                    self.is_behind = False
+                    break
+            is_prompt = not (disk.is_full or disk.delay_s)
+            if is_prompt or type(effects[0]) not in DURABLE or not self._must_wait():
+                self._execute_next()
+        self._is_working = False
+        if not self.is_over:
+            self._plan_tick()
+
+    def _execute_next(self) -> None:
+        effect = self._effects.popleft()
+        if type(effect) is not ReadingBegins:
+            self._watcher.executing(effect)
+        self._actions[type(effect)](effect)
+        if self.crash_after is not None:
+            self.crash_after -= 1
+            if self.crash_after <= 0:
+                self.crash()
+
+    def _must_wait(self) -> bool:
+        """A full disk is tried again; a slow one takes its time, once for each effect."""
+        if self.disk.is_full:
+            self._is_waiting = self.is_behind = True
+            self._around.queue.after(RETRY_S, self._resume, False)
+        elif self.disk.delay_s:
+            self._is_waiting = self.is_behind = True
+            self._around.queue.after(self.disk.delay_s, self._resume, True)
+        return self._is_waiting
+
+    def _resume(self, is_done: bool) -> None:
+        if self.is_over:
+            return
+        self._is_waiting = False
+        if is_done:
+            self._execute_next()
+        self.work()
+
+    def _plan_tick(self) -> None:
+        queue = self._around.queue
+        due_s = self._clock.true_s(self.node.next_deadline_s())
+        due_s = max(due_s, queue.now_s + TICK_S_MIN)
+        if due_s < self._tick_s:
+            self._tick_s = due_s
+            queue.at(due_s, self.tick)
+
+    # ---- the network and the cube
+
+    def _transmit(self, effect: do.Transmit) -> None:
+        network = self._around.network
+        if not network.send(self._name, effect.to, effect.message, effect.lane_priority):
+            self._around.queue.after(0.0, self._return_unsent, effect)
+
+    def _return_unsent(self, effect: do.Transmit) -> None:
+        """The link closed while the effect waited behind a slow disk: surely not written."""
+        if not self.is_over and not self._around.network.is_linked(self._name, effect.to):
+            self.unlinked(effect.to, [effect.message])
+
+    def _cut(self, effect: do.Cut) -> None:
+        done = self.disk.cube.cut(effect, now_s=self._clock.now_s())
+        self.node.updates_cut(done, now_s=self._clock.now_s())
+
+    def _load(self, send: do.LoadAndSend) -> None:
+        rows = self.disk.cube.rows(send.query, send.pane, send.updates)
+        self._watcher.loaded(send, rows)
+        self.node.loaded(send, rows, now_s=self._clock.now_s())
+
+    def _installed(self, effect: do.Installed) -> None:
+        """A new query is in batches a moment later, and until then nothing else is done."""
+        self.disk.cube.states.begin(effect.query)
+        if effect.is_new:
+            self._is_waiting = self.is_behind = True
+            after_s = self._around.random.uniform(*self._around.pace.install_s)
+            self._around.queue.after(after_s, self._read_from, effect.query)
+        elif self.spark is not None:
+            self.spark.queries[str(effect.query.id)] = effect.query
+
+    def _read_from(self, query: Query) -> None:
+        if self.is_over or self.spark is None:
+            return
+        self._is_waiting = False
+        self.spark.queries[str(query.id)] = query
+        now_s = self._clock.now_s()
+        self.node.read_from(str(query.id), at_s=now_s, now_s=now_s)
+        self.work()
+
+    def _begin_reading(self, _: ReadingBegins) -> None:
+        if self.spark is not None:
+            self.spark.start()
+
+    def _withdrawn(self, effect: do.Withdrawn) -> None:
+        if self.spark is not None:
+            self.spark.queries.pop(effect.query, None)
+
+    # ---- the ledgers, the answers, the commands
+
+    def _ledger(self, query: str) -> LedgerDisk:
+        ledger = self.disk.ledgers.get(query)
+        if ledger is None:
+            ledger = self.disk.ledgers[query] = LedgerDisk(self.disk.cube.nothing)
+        return ledger
+
+    def _begin_ledger(self, effect: do.AnswersBegun) -> None:
+        self._ledger(str(effect.query.id))
+
+    def _end_ledger(self, effect: do.AnswersEnded) -> None:
+        self.disk.ledgers.pop(effect.query, None)
+
+    def _trim(self, effect: do.Trim) -> None:
+        query = self.disk.installs[effect.query].query
+        self._ledger(effect.query).trim(effect.done_through, query)
+
+    def _answer(self, effect: do.Answer) -> None:
+        takes_s = self._around.random.uniform(*self._around.pace.answer_s)
+        self._around.queue.after(takes_s, self._publish, effect)
+
+    def _publish(self, answer: do.Answer) -> None:
+        """Results and ledger in one step; until then a crash leaves nothing of the answer."""
+        if self.is_over or answer.query not in self.disk.ledgers:
+            return
+        if self.disk.is_full:
+            self._around.queue.after(RETRY_S, self._publish, answer)
+            return
+        failed = None
+        if self._around.random.random() < self._around.pace.answer_fails_share:
+            failed = "executor lost"
+        else:
+            self._store_answer(answer)
+        self.node.answered(answer, now_s=self._clock.now_s(), failed=failed)
+        self.work()
+
+    def _store_answer(self, answer: do.Answer) -> None:
+        ledger = self.disk.ledgers[answer.query]
+        rows = {
+            request.window: ledger.rows(request.panes, kept_through=answer.kept_through)
+            for request in answer.requests
+        }
+        self._watcher.published(answer, rows)
+        ledger.publish(
+            [
+                WindowAnswered(one.window, one.revision, answer.kept_through, one.envelope)
+                for one in answer.requests
+            ]
+        )
+
+    def _keep_command(self, effect: do.KeepCommand) -> None:
+        self.disk.counts.update((count.installer, count) for count in effect.counts)
+        if isinstance(effect.command, Install):
+            self.disk.installs[str(effect.command.query.id)] = effect.command
+        else:
+            self.disk.installs.pop(str(effect.command.id), None)
+
+    def _keep_counts(self, effect: do.KeepCounts) -> None:
+        self.disk.counts.update((count.installer, count) for count in effect.counts)
+
+    # ---- lives that were outlived
+
+    def _live_anew(self, effect: do.LiveAnew) -> None:
+        chance = self._around.random.getrandbits(CHANCE_BITS)
+        incarnation = incarnation_above(effect.above, chance=chance)
+        self.disk.cube.live_anew(incarnation, born_s=self._clock.wall_s())
+        self.disk.incarnation = incarnation
+        self.node.lives_anew(incarnation, now_s=self._clock.now_s())
+
+    def _rise_above(self, effect: do.RiseAbove) -> None:
+        chance = self._around.random.getrandbits(CHANCE_BITS)
+        self.disk.root_incarnation = incarnation_above(effect.above, chance=chance)
+        self.node.risen(self.disk.root_incarnation, now_s=self._clock.now_s())
+
+
+DURABLE = frozenset(
+    {
+        do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
+        do.Keep, do.KeepState, do.KeepAgreement, do.KeepAlarm, do.Replace, do.Trim,
+        do.KeepCommand, do.KeepCounts, do.AnswersBegun, do.AnswersEnded, do.LiveAnew, do.RiseAbove,
+    }
+)  # fmt: skip
+"""Effects that write to the disk."""

@@ -1,0 +1,5 @@
+"""Spark's own cluster under a site or a root: settings, what is refused before, whose failure it
+is.
+
+Open ``cluster`` first.
+"""

@@ -1,0 +1,4 @@
+"""Lines and files into typed records, in the JVM: the same for sites, the reference and tests.
+
+SQL texts over frames; no Python code runs for a record. Open ``parse`` first, then ``fields``.
+"""

@@ -1,0 +1,4 @@
+"""Published answers as frames of anybody's Spark: the data source ``headwater``.
+
+It runs in users' own Sparks and imports little of ours. Open ``results_source`` first.
+"""

@@ -1,0 +1,4 @@
+"""Batches at a site: one stream for each source, the site parts of all its queries on each batch.
+
+Open ``site_host`` first, then ``source_stream`` and ``batch``.
+"""

@@ -1,0 +1,439 @@
+"""One batch: the chunks of some sites through the site parts of all their queries.
+
+Lines are parsed once. Several queries, or several sites, share one job (``joint_run``). Where they
+can't, the typed columns that any of them uses are kept for the length of the batch, and every query
+runs over them, two at a time; with one query at one site nothing is kept, because keeping costs
+about as much as the query itself.
+
+Each query fails alone: Spark's message becomes its result, with the panes that the batch touches.
+If the lines themselves can't be read, a chunk is to blame, and ``Unreadable`` says which. Of what a
+cluster does neither is to blame (``cluster_trouble``): the batch fails, and comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.algebra.words.malformed import Malformed
+from headwater.edge.batches.batch_yield import BatchYield
+from headwater.errors import SparkFailed
+from headwater.plan.query import Query
+from headwater.reading.form import Form, form_of
+from headwater.spark.cluster.cluster import is_cluster
+from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.jvm.session import apply_settings
+from headwater.spark.lines.fields import LINE
+from headwater.spark.lines.lines import SITE, Linked, linked, read_lines, with_types
+from headwater.spark.lines.parse import Parser
+from headwater.spark.lines.readable import ChunkUnreadable
+from headwater.spark.rows.collect import Collector, largest
+from headwater.spark.rows.dealing import Rows
+from headwater.spark.site.fence import Fence, refused_sql
+from headwater.spark.site.inbox import Chunk, QueryResult
+from headwater.spark.site.joint_run import JointRun, Results
+from headwater.spark.site.query_group import QueryGroup, Settings, groups_of, need_of
+from headwater.spark.site.scan_counts import ScanCounter
+from headwater.spark.site.shift import Shift
+from headwater.spark.site.site_jobs import JOB_S_MAX, SiteJobs
+from headwater.spark.site.site_part import SharedRun, failure, over_records, result
+from headwater.spark.site.site_sql import HIGH, with_high_time
+from headwater.spark.site.tally import ReadFailed, SampleBudget, Tally, tallies
+from headwater.spark.spark_message import SPARK_ERRORS, message_of
+from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
+from headwater.spark.workers.worker_trouble import WorkersFailed, raise_if_of_workers
+
+LINES, TYPED = "__lines", "__typed"
+"""Views of the batch's sessions."""
+ALONE_MAX = 2
+"""Queries that read the lines for themselves; for more of them it pays to keep the lines."""
+JOBS_AT_ONCE = 2
+"""While one job runs the next one is planned, which takes the driver as long as a small batch."""
+
+
+class SiteBatch(msgspec.Struct, frozen=True):
+    """What one site has for this batch."""
+
+    site: str
+    chunks: tuple[Chunk, ...]
+    queries: tuple[Query, ...]
+    fence: Fence = Fence()
+    offsets_us: Mapping[str, int] = {}
+    """By query: what is added to the times of its records at this site."""
+
+
+class SiteOutcome(msgspec.Struct, frozen=True):
+    results: tuple[QueryResult, ...] = ()
+    records: int = 0
+    unparsed: int = 0
+    samples: tuple[Malformed, ...] = ()
+    """Why lines are malformed, where that was looked at."""
+    high_time_us: int | None = None
+    fenced: int = 0
+    refused: int = 0
+    lines: int = 0
+
+    @classmethod
+    def of(
+        cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[Malformed, ...]
+    ) -> SiteOutcome:
+        return cls(
+            tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us,
+            tally.fenced, tally.refused, tally.lines,
+        )  # fmt: skip
+
+
+class Unreadable(Exception):
+    """Some chunks can't be read at all."""
+
+    def __init__(self, chunks: Sequence[tuple[str, Chunk, str]]) -> None:
+        super().__init__(f"{len(chunks)} chunks can't be read; the first: {chunks[0][2]}")
+        self.chunks = chunks
+        """(site, chunk, Spark's message)."""
+
+
+class BatchRunner:
+    """Runs the batches of one source, one at a time, on one Spark."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        directory: Path,
+        learned: BatchYield | None = None,
+        *,
+        job_s_max: float = JOB_S_MAX,
+    ) -> None:
+        """``learned`` is told what each query gave; no query's job takes longer than
+        ``job_s_max``."""
+        self._session = session
+        self.jobs = SiteJobs(session, job_s_max=job_s_max)
+        self._directory = directory
+        self._sessions: dict[Settings, SparkSession] = {}
+        self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
+        self._samples = SampleBudget()
+        self._scans = ScanCounter()
+        self._collector = Collector(directory.parent / "rows", learned)
+        self._joint = JointRun(self._collector, self._pool)
+        self._workers = LineWorkers()
+
+    def close(self, *, wait: bool = True) -> None:
+        self._pool.shutdown(wait=wait, cancel_futures=True)
+
+    def clear(self) -> None:
+        """The last batch is committed, or is not to be: its files go."""
+        self._collector.clear()
+
+    def run(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
+        """What came of it, for each site in order; rows may be in files until ``clear``.
+
+        Raises ``Unreadable`` for chunks that must be left out, ``SparkFailed`` when it was neither
+        a query nor a chunk.
+        """
+        self.jobs.begin()
+        groups = groups_of(batch.queries for batch in batches)
+        self._drop_sessions({group.settings for group in groups})
+        self._joint.keep(str(query.id) for group in groups for query in group.queries)
+        outcomes: list[list[SiteOutcome]] = []
+        # As a rule all are of one form; a source that is replaced may have two for a while.
+        for form in dict.fromkeys(form_of(group.source) for group in groups):
+            own = [group for group in groups if form_of(group.source) == form]
+            try:
+                with self._linked([batch.chunks for batch in batches], form) as found:
+                    outcomes += [self._run_group(found, batches, group) for group in own]
+            except ReadFailed as error:
+                self._raise_unreadable(batches, form, error)
+            except ChunkUnreadable as error:
+                raise Unreadable([_at_its_site(error, batches)]) from error
+        if cut_off := _cut_off(batches):
+            raise Unreadable(cut_off)
+        if not outcomes:
+            return [SiteOutcome() for _ in batches]
+        return [joined(of_site) for of_site in zip(*outcomes, strict=True)]
+
+    def _linked(
+        self, chunks: Sequence[Sequence[Chunk]], form: Form
+    ) -> AbstractContextManager[Linked]:
+        is_shared = is_cluster(self._session.sparkContext.master)
+        return linked(self._directory, chunks, form=form, is_shared=is_shared)
+
+    def _drop_sessions(self, wanted: set[Settings]) -> None:
+        """Those of settings that no installed query has any more."""
+        self._sessions = {key: one for key, one in self._sessions.items() if key in wanted}
+
+    def _run_group(
+        self, found: Linked, batches: Sequence[SiteBatch], group: QueryGroup
+    ) -> list[SiteOutcome]:
+        if group.settings not in self._sessions:
+            self._sessions[group.settings] = apply_settings(self._session, dict(group.settings))
+        session = self._sessions[group.settings]
+        chunks = [chunk for batch in batches for chunk in batch.chunks]
+        byte_count = sum(chunk.bytes for chunk in chunks)
+        try:
+            lines = read_lines(session, found, byte_count=byte_count)
+        except SPARK_ERRORS as error:  # of files that have columns of their own
+            raise_if_of_the_cluster(error)
+            raise ReadFailed(message_of(error)) from error
+        lines.createOrReplaceTempView(LINES)
+        parser = with_types(group.parser(chunks, found.headers), found, lines)
+        by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
+        if by_workers is not None:
+            try:
+                return self._run_over(session, by_workers, group, batches, byte_count=byte_count)
+            except WorkersFailed as error:
+                self._workers.failed(str(error))
+        return self._run_over(session, parser, group, batches, byte_count=byte_count)
+
+    def _run_over(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        group: QueryGroup,
+        batches: Sequence[SiteBatch],
+        *,
+        byte_count: int,
+    ) -> list[SiteOutcome]:
+        """Over the lines as this parser has them. Raises ``WorkersFailed``, and nothing is used."""
+        if len(group.queries) == 1 and len(batches) == 1:
+            (query,), (batch,) = group.queries, batches
+            return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
+        return self._run_shared(session, parser, group, batches, bytes_in=byte_count)
+
+    def _run_direct(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        query: Query,
+        batch: SiteBatch,
+        *,
+        bytes_in: int,
+    ) -> SiteOutcome:
+        """One query at one site. Where a record lies beyond the fence, the lines are read again to
+        count, and the query runs again without what is refused: that is rare, and costs nothing
+        otherwise."""
+        fence, offset_us = batch.fence, batch.offsets_us.get(str(query.id), 0)
+        shift = Shift(query, [offset_us])
+        view = _view(parser)
+        typed = f"({parser.typed_sql(view, keep=[SITE])})"
+        records = parser.records_sql(f"({parser.typed_sql(view)})", 0, is_counted=True)
+        text = over_records(shift.over(records), with_high_time(query))
+        tally: Tally | None = None
+        try:
+            frame = session.sql(text)
+            rows = self._rows(frame, query, bytes_in=bytes_in)
+            high_us = shift.back(largest(rows, HIGH))
+            if high_us is not None and high_us > fence.tolerated_us:
+                (tally,) = self._tallies(session, parser, typed, [fence])
+                if high_us >= fence.refused_us:
+                    before = refused_sql([fence], site=SITE)
+                    kept = parser.records_sql(f"({parser.typed_sql(view)})", 0, before_us=before)
+                    again = session.sql(over_records(shift.over(kept), with_high_time(query)))
+                    rows = self._rows(again, query, bytes_in=bytes_in)
+        except SPARK_ERRORS as error:
+            raise_if_of_workers(error)
+            (tally,) = self._tallies(session, parser, typed, [fence])
+            found = failure(query, error, tally, offset_us=offset_us)
+        else:
+            found = result(query, rows)
+            counts = None if tally is not None else self._scans.counts(frame, text)
+            if counts is not None:
+                unparsed = counts.candidates - counts.records
+                tally = Tally(
+                    counts.records, unparsed, high_time_us=high_us, top_time_us=high_us,
+                    lines=counts.candidates, malformed=(unparsed,),
+                )  # fmt: skip
+            elif tally is None:
+                (tally,) = self._tallies(session, parser, typed, [fence])
+        (samples,) = self._why(session, parser, [query], [tally])
+        return SiteOutcome.of([_with_malformed(found, tally, 0)], tally, samples)
+
+    def _why(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        queries: Sequence[Query],
+        found: Sequence[Tally],
+    ) -> list[tuple[Malformed, ...]]:
+        """For each site: why lines are malformed. It may take as long as a query."""
+        if not any(tally.unparsed for tally in found):
+            return [() for _ in found]
+        is_due = any(query.ends for query in queries)
+        with self.jobs.limit(""):
+            return self._samples.take(session, parser, LINES, found, is_due=is_due)
+
+    def _rows(self, frame: DataFrame, query: Query, *, bytes_in: int) -> Rows:
+        with self.jobs.limit(str(query.id)):
+            return self._collector.rows(frame, str(query.id), bytes_in=bytes_in)
+
+    def _tallies(
+        self, session: SparkSession, parser: Parser, typed: str, fences: Sequence[Fence]
+    ) -> list[Tally]:
+        """The lines alone, by the source's own pattern, have as much time as a query."""
+        with self.jobs.limit(""):
+            return tallies(session, parser, typed, fences=fences)
+
+    def _run_shared(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        group: QueryGroup,
+        batches: Sequence[SiteBatch],
+        *,
+        bytes_in: int,
+    ) -> list[SiteOutcome]:
+        """Several queries or sites: together as far as can be, the others by themselves."""
+        offsets_us = [batch.offsets_us for batch in batches]
+        fences = [batch.fence for batch in batches]
+        together, alone = self._joint.divided(group)
+        lines = f"({parser.typed_sql(_view(parser), keep=[SITE])})"
+        found = None
+        if len(alone) <= ALONE_MAX and not any(us for one in offsets_us for us in one.values()):
+            found = self._joint.results(
+                session, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
+            )
+        if found is not None:
+            counted, by_query = found
+            shared = SharedRun(
+                session, parser, lines, counted, self._collector, bytes_in=bytes_in, jobs=self.jobs
+            )
+            by_query |= self._apart(shared, group, alone)
+        else:
+            counted, by_query = self._run_kept(
+                session, parser, group, fences, offsets_us, bytes_in=bytes_in
+            )
+        samples = self._why(session, parser, group.queries, counted)
+        results = [
+            (parser.needs.index(need_of(query)), by_query[str(query.id)]) for query in group.queries
+        ]
+        return [
+            SiteOutcome.of(
+                [_with_malformed(r[n], tally, need) for need, r in results if n in r],
+                tally,
+                samples[n],
+            )
+            for n, tally in enumerate(counted)
+        ]
+
+    def _run_kept(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        group: QueryGroup,
+        fences: Sequence[Fence],
+        offsets_us: Sequence[Mapping[str, int]],
+        *,
+        bytes_in: int,
+    ) -> tuple[list[Tally], Results]:
+        """All queries by themselves, over lines that are kept. The tallies come first: they fill
+        what is kept, and if they fail it is the lines that can't be read."""
+        typed = session.sql(parser.typed_sql(_view(parser), keep=[SITE]))
+        typed.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            typed.createOrReplaceTempView(TYPED)
+            counted = self._tallies(session, parser, TYPED, fences)
+            has_refused = any(one.refused for one in counted)
+            before_us = refused_sql(fences, site=SITE) if has_refused else None
+            shared = SharedRun(
+                session, parser, TYPED, counted, self._collector, bytes_in=bytes_in,
+                before_us=before_us, offsets_us=offsets_us, jobs=self.jobs,
+            )  # fmt: skip
+            return counted, self._apart(shared, group, group.queries)
+        finally:
+            typed.unpersist()
+
+    def _apart(self, shared: SharedRun, group: QueryGroup, queries: Sequence[Query]) -> Results:
+        found = list(self._pool.map(lambda query: shared.results(query, group), queries))
+        self._joint.note(found)
+        return {str(query.id): of_query for query, of_query in zip(queries, found, strict=True)}
+
+    def _raise_unreadable(
+        self, batches: Sequence[SiteBatch], form: Form, error: ReadFailed
+    ) -> NoReturn:
+        chunks = [(batch.site, chunk) for batch in batches for chunk in batch.chunks]
+        found = self._unreadable(chunks, form)
+        if found:
+            raise Unreadable(found) from error
+        raise SparkFailed(f"a batch failed though all its lines can be read: {error}") from error
+
+    def _unreadable(
+        self, chunks: list[tuple[str, Chunk]], form: Form
+    ) -> list[tuple[str, Chunk, str]]:
+        """Halve the chunks until those that can't be read stand alone."""
+        reason = self._read_fault([chunk for _, chunk in chunks], form)
+        if reason is None:
+            return []
+        if len(chunks) == 1:
+            return [(*chunks[0], reason)]
+        middle = len(chunks) // 2
+        return self._unreadable(chunks[:middle], form) + self._unreadable(chunks[middle:], form)
+
+    def _read_fault(self, chunks: Sequence[Chunk], form: Form) -> str | None:
+        # Cuts of different sites may have one number, so each chunk is linked in its own folder.
+        with self._linked([[chunk] for chunk in chunks], form) as found:
+            try:
+                lines = read_lines(self._session, found, byte_count=0)
+                length = F.length(LINE) if not found.columnar else F.hash(*lines.columns)
+                lines.agg(F.max(length)).toArrow()
+            except SPARK_ERRORS as error:
+                raise_if_of_the_cluster(error)
+                return message_of(error)
+        return None
+
+
+def _view(parser: Parser) -> str:
+    return WORKER_LINES if parser.by_workers else LINES
+
+
+def _at_its_site(error: ChunkUnreadable, batches: Sequence[SiteBatch]) -> tuple[str, Chunk, str]:
+    site = next(one.site for one in batches if any(error.chunk is chunk for chunk in one.chunks))
+    return site, error.chunk, error.reason
+
+
+def _cut_off(batches: Sequence[SiteBatch]) -> list[tuple[str, Chunk, str]]:
+    """Files of others that are shorter now than when the batch began: whoever read them took their
+    new end for the end, and nobody says how many lines are missing."""
+    found = []
+    for batch in batches:
+        for chunk in batch.chunks:
+            size = _size_of(chunk) if chunk.is_file else chunk.bytes
+            if size < chunk.bytes:
+                words = f"it had {chunk.bytes} bytes, and {size} when it had been read"
+                found.append((batch.site, chunk, words))
+    return found
+
+
+def _size_of(chunk: Chunk) -> int:
+    """One that is gone was read to its end, or Spark has said that it is not there."""
+    try:
+        return chunk.path.stat().st_size
+    except OSError:
+        return chunk.bytes
+
+
+def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
+    """One site's part from several groups. They read the same lines, so counts don't add up."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    times = [one.high_time_us for one in outcomes if one.high_time_us is not None]
+    return SiteOutcome(
+        tuple(result for one in outcomes for result in one.results),
+        max(one.records for one in outcomes),
+        max(one.unparsed for one in outcomes),
+        max((one.samples for one in outcomes), key=lambda kinds: sum(one.lines for one in kinds)),
+        max(times, default=None),
+        max(one.fenced for one in outcomes),
+        max(one.refused for one in outcomes),
+        max(one.lines for one in outcomes),
+    )
+
+
+def _with_malformed(found: QueryResult, tally: Tally, need: int) -> QueryResult:
+    """With the lines that this query can't use."""
+    return msgspec.structs.replace(found, malformed=tally.malformed[need])

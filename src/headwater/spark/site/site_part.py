@@ -1,0 +1,128 @@
+"""The site parts of several queries over typed lines that are kept for the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import structlog
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.algebra.rows.types import site_schema
+from headwater.plan.query import Query
+from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.lines.lines import SITE
+from headwater.spark.lines.parse import Parser
+from headwater.spark.rows.collect import Collector
+from headwater.spark.rows.dealing import Rows
+from headwater.spark.site.inbox import QueryResult
+from headwater.spark.site.query_group import QueryGroup, need_of
+from headwater.spark.site.shift import Shift
+from headwater.spark.site.site_jobs import JobCancelled, SiteJobs
+from headwater.spark.site.site_sql import with_site
+from headwater.spark.site.tally import Tally
+from headwater.spark.spark_message import SPARK_ERRORS, message_of, reduced
+from headwater.spark.workers.worker_trouble import raise_if_of_workers
+from headwater.sql.write.write_site_sql import RECORDS
+
+log = structlog.get_logger()
+
+
+def over_records(records_sql: str, sql: str) -> str:
+    """A part of a query with the view that it reads."""
+    return f"WITH {RECORDS} AS ({records_sql}) {sql}"
+
+
+def result(query: Query, rows: Rows) -> QueryResult:
+    """The rows in the types that the query declares."""
+    schema = site_schema(query)
+    if not rows.num_rows:
+        return QueryResult(str(query.id))
+    if isinstance(rows, pa.Table):
+        return QueryResult(str(query.id), rows.select(schema.names).cast(schema))
+    return QueryResult(str(query.id), pieces=rows.fitted(schema))
+
+
+def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
+    """Raises ``SparkFailed`` where it is none of the query's."""
+    raise_if_of_the_cluster(error)
+    raise_if_of_workers(error)
+    touched = tally.panes(query, offset_us=offset_us)
+    log.warning("query failed on a batch", query=str(query.id), words=message_of(error))
+    told = message_of(error) if isinstance(error, JobCancelled) else reduced(error)  # our own words
+    return QueryResult(str(query.id), failed=told, touched=touched)
+
+
+class SharedRun:
+    """Queries over the view ``typed``. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        parser: Parser,
+        typed: str,
+        found: Sequence[Tally],
+        collector: Collector,
+        *,
+        bytes_in: int,
+        before_us: str | None = None,
+        offsets_us: Sequence[Mapping[str, int]] = (),
+        jobs: SiteJobs,
+    ) -> None:
+        """``before_us`` leaves out what the fence refuses; ``offsets_us`` are by site and query."""
+        self._session = session
+        self._jobs = jobs
+        self._parser = parser
+        self._typed = typed
+        self._found = found
+        self._collector = collector
+        self._bytes_in = bytes_in
+        self._before_us = before_us
+        self._offsets_us = offsets_us or [{}] * len(found)
+
+    def results(self, query: Query, group: QueryGroup) -> dict[int, QueryResult]:
+        """One result for each site that runs the query, by the site's number."""
+        numbers = sorted(group.sites_of(query))
+        try:
+            frame = self._session.sql(self._sql(query, numbers))
+        except SPARK_ERRORS as error:
+            return {number: self._failure(query, error, number) for number in numbers}
+        try:
+            with self._jobs.limit(str(query.id)):
+                rows = self._collector.rows_by_site(
+                    frame, str(query.id), numbers, bytes_in=self._bytes_in
+                )
+        except SPARK_ERRORS as error:
+            raise_if_of_workers(error)
+            if len(numbers) == 1 or isinstance(error, JobCancelled):
+                return {number: self._failure(query, error, number) for number in numbers}
+            return {number: self._alone(query, number, frame) for number in numbers}
+        return {number: result(query, of_site) for number, of_site in rows.items()}
+
+    def _sql(self, query: Query, numbers: Sequence[int]) -> str:
+        need = self._parser.needs.index(need_of(query))
+        records = self._parser.records_sql(
+            self._typed, need, keep=[SITE], before_us=self._before_us
+        )
+        if len(numbers) < len(self._found):
+            records += f" AND {SITE} IN ({', '.join(map(str, numbers))})"
+        shift = Shift(query, [offsets.get(str(query.id), 0) for offsets in self._offsets_us])
+        return over_records(shift.over(records), with_site(query))
+
+    def _failure(self, query: Query, error: Exception, number: int) -> QueryResult:
+        offset_us = self._offsets_us[number].get(str(query.id), 0)
+        return failure(query, error, self._found[number], offset_us=offset_us)
+
+    def _alone(self, query: Query, number: int, frame: DataFrame) -> QueryResult:
+        """One site's records broke the query for all; the others shall not suffer.
+
+        The site is a key of the grouping, so Spark applies this filter before anything else.
+        """
+        own = frame.where(F.col(SITE) == number)
+        try:
+            with self._jobs.limit(str(query.id)):
+                rows = self._collector.rows(own, str(query.id), bytes_in=self._bytes_in)
+        except SPARK_ERRORS as error:
+            return self._failure(query, error, number)
+        return result(query, rows)

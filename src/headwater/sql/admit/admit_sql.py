@@ -1,0 +1,283 @@
+"""The two texts of a query, read again by whoever is to run them.
+
+Spark runs whatever it is given: ``reflect`` calls Java, a table named by a path reads any file. So
+a text from the wire is parsed here, and must be of the one shape that the compiler writes, over
+the one view it is for, with expressions that the compiler's own typing admits, in the types that
+the query declares. It must also be the canonical writing of what was parsed: then the tree that
+was checked is what Spark reads, and no difference between two parsers can hide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from headwater.algebra.aggregates import AGGREGATES
+from headwater.algebra.aggregates.aggregate import UnfitArguments
+from headwater.algebra.rows.columns import MergeRule, Partial
+from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
+from headwater.errors import QueryRefused
+from headwater.plan.query import Query
+from headwater.sql.read.objection import Objection
+from headwater.sql.read.sql_text import Unreadable, name_sql, parse, parse_expression, sql_of
+from headwater.sql.rules.order_answer import RANK
+from headwater.sql.types.call_types import name_of
+from headwater.sql.types.declared_types import value_type
+from headwater.sql.types.expression_types import type_of
+from headwater.sql.types.type_rules import named_type
+from headwater.sql.write.write_root_sql import PANES
+from headwater.sql.write.write_site_sql import RECORDS, pane_sql
+
+Relation = Mapping[str, str]
+"""The columns of a view or subquery, with their types."""
+
+MERGES = {
+    "count": MergeRule.SUM,
+    "count_if": MergeRule.SUM,
+    "sum": MergeRule.SUM,
+    "min": MergeRule.MIN,
+    "max": MergeRule.MAX,
+    "bool_and": MergeRule.MIN,
+    "bool_or": MergeRule.MAX,
+}
+"""What a site may compute, and how it then merges."""
+
+
+def check_site_sql(query: Query) -> None:
+    """Raises ``QueryRefused``."""
+    select = _parsed(query.site_sql, "site part")
+    _check_clauses(select, {"expressions", "from_", "where", "group"}, RECORDS)
+    records = {column.name: value_type(column.type) for column in query.source.columns}
+    names = [PANE_COLUMN, *(key.name for key in query.keys), *(p.name for p in query.partials)]
+    items = _named_items(select)
+    if [name for name, _ in items] != names:
+        raise QueryRefused(f"site part: wanted columns {names}, got {[n for n, _ in items]}")
+    expressions = [expression for _, expression in items]
+    pane = sql_of(parse_expression(pane_sql(query.window, query.source.time_column)))
+    if sql_of(expressions[0]) != pane:
+        raise QueryRefused(f"site part: wanted the pane {pane}, got {sql_of(expressions[0])}")
+    for key, expression in zip(query.keys, expressions[1:], strict=False):
+        _check_type(f"key {key.name}", _type(expression, records), key.type)
+    for partial, expression in zip(query.partials, expressions[1 + len(query.keys) :], strict=True):
+        _check_partial(partial, expression, records)
+    _check_where(select, query, records, keys=expressions[1 : 1 + len(query.keys)])
+    used = {column.name for column in select.find_all(exp.Column)}
+    if used != set(query.columns_used):
+        raise QueryRefused(
+            f"site part: declared to read {sorted(query.columns_used)}, but it reads {sorted(used)}"
+        )
+    groups = [sql_of(group) for group in _groups(select)]
+    if groups != [str(position) for position in range(1, len(query.keys) + 2)]:
+        raise QueryRefused(f"site part: wanted GROUP BY the pane and all keys, got {groups}")
+
+
+def check_root_sql(query: Query) -> None:
+    """Raises ``QueryRefused``."""
+    panes = {WINDOW_COLUMN: WINDOW_TYPE}
+    panes |= {key.name: key.type for key in query.keys}
+    panes |= {partial.name: partial.type for partial in query.partials}
+    found = _relation(_parsed(query.root_sql, "root part"), panes, depth=0)
+    wanted = {WINDOW_COLUMN: WINDOW_TYPE} | {column.name: column.type for column in query.output}
+    if list(found.items()) != list(wanted.items()):
+        raise QueryRefused(f"root part: wanted columns {wanted}, got {dict(found)}")
+
+
+def _parsed(text: str, what: str) -> exp.Select:
+    try:
+        tree = parse(text)
+    except Unreadable as error:
+        raise QueryRefused(f"{what}: {error.message}") from error
+    if not isinstance(tree, exp.Select):
+        raise QueryRefused(f"{what}: wanted one SELECT, got {type(tree).__name__}")
+    if sql_of(tree) != text:
+        raise QueryRefused(
+            f"{what}: this is not the canonical writing of what it says; wanted that one"
+        )
+    return tree
+
+
+def _check_clauses(select: exp.Select, admitted: set[str], view: str | None) -> None:
+    extra = sorted(name for name, value in select.args.items() if value and name not in admitted)
+    if extra:
+        raise QueryRefused(f"a clause is not admitted: {', '.join(extra)}")
+    origin = select.args.get("from_")
+    table = origin.this if origin is not None else None
+    if view is not None and (not isinstance(table, exp.Table) or sql_of(table) != view):
+        got = sql_of(table) if table is not None else "nothing"
+        raise QueryRefused(f"only the view {view} may be read, not {got[:100]}")
+
+
+def _named_items(select: exp.Select) -> list[tuple[str, exp.Expr]]:
+    """The SELECT list by name; a column stands for itself."""
+    items = []
+    for item in select.expressions:
+        if not isinstance(item, exp.Alias | exp.Column):
+            raise QueryRefused(f"a column without a name: {sql_of(item)[:100]}")
+        items.append((item.alias_or_name, item.unalias()))
+    return items
+
+
+def _groups(select: exp.Select) -> list[exp.Expr]:
+    group = select.args.get("group")
+    if group is None or any(value for name, value in group.args.items() if name != "expressions"):
+        came = "none" if group is None else sql_of(group)[:100]
+        raise QueryRefused(f"site or root part: wanted GROUP BY columns, got {came}")
+    return list(group.expressions)
+
+
+def _type(expression: exp.Expr, relation: Relation) -> str:
+    def column_type(node: exp.Column) -> str:
+        if node.table == WINDOW_COLUMN and WINDOW_COLUMN in relation:
+            if node.name in ("start", "end"):
+                return "timestamp"
+        elif not node.table and node.name in relation:
+            return relation[node.name]
+        columns = ", ".join(relation)[:200]
+        raise Objection(node, f"there is no column {sql_of(node)[:100]}; columns: {columns}")
+
+    try:
+        return type_of(expression, column_type)
+    except Objection as objection:
+        raise QueryRefused(f"{sql_of(expression)[:100]}: {objection.message}") from objection
+    except RecursionError as error:
+        raise QueryRefused("site or root part: an expression nests too deeply; split it") from error
+
+
+def _check_type(what: str, found: str, wanted: str) -> None:
+    if found != wanted:
+        raise QueryRefused(f"{what}: declared {wanted}, but it is {found}")
+
+
+def _check_partial(partial: Partial, expression: exp.Expr, records: Relation) -> None:
+    is_cast = isinstance(expression, exp.Cast) and _is_call(expression.this)
+    call = expression.this if is_cast else expression
+    if not _is_call(call):
+        raise QueryRefused(f"partial {partial.name}: wanted an aggregate, got {sql_of(call)[:100]}")
+    name, found = _aggregated(call, records)
+    if MERGES.get(name) != partial.merge:
+        raise QueryRefused(f"partial {partial.name}: {name} does not merge by {partial.merge}")
+    if is_cast:
+        found = named_type(sql_of(expression.args["to"])) or ""
+    _check_type(f"partial {partial.name}", found, partial.type)
+
+
+def _is_call(node: exp.Expr) -> bool:
+    call = node.this if isinstance(node, exp.Filter) else node
+    return isinstance(call, exp.Anonymous) and name_of(call) in MERGES
+
+
+def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, str]:
+    """Name and type of an aggregate call; its arguments and FILTER are checked on the way."""
+    call = node
+    if isinstance(node, exp.Filter):
+        call = node.this
+        _check_type("FILTER", _type(node.expression.this, relation), "boolean")
+    assert isinstance(call, exp.Anonymous)
+    arguments = call.expressions
+    name = name_of(call)
+    is_star = name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star)
+    types = () if is_star else tuple(_type(argument, relation) for argument in arguments)
+    try:
+        return name, AGGREGATES[name].split(types).type
+    except UnfitArguments as error:
+        raise QueryRefused(f"{sql_of(node)[:100]}: {error}") from error
+
+
+def _check_where(
+    select: exp.Select, query: Query, records: Relation, *, keys: list[exp.Expr]
+) -> None:
+    where = select.args.get("where")
+    condition = where.this if where is not None else exp.Null()
+    own = condition
+    if query.part is not None:
+        own = _without_part(condition, query.part.condition_sql([sql_of(key) for key in keys]))
+    first = own.left if isinstance(own, exp.And) else own
+    wanted = f"NOT {name_sql(query.source.time_column)} IS NULL"
+    if sql_of(first) != wanted:
+        raise QueryRefused(f"site part: wanted WHERE {wanted} first, got {sql_of(first)[:100]}")
+    _check_type("WHERE", _type(condition, records), "boolean")
+
+
+def _without_part(condition: exp.Expr, wanted: str) -> exp.Expr:
+    """What is before the last term, which has to be the part's own: no other division of the
+    groups gets in, for two parts could then have a group in common, or none have it."""
+    last = condition.right if isinstance(condition, exp.And) else condition
+    if not isinstance(condition, exp.And) or sql_of(last) != wanted:
+        raise QueryRefused(
+            f"site part: wanted WHERE … AND {wanted[:200]} last, got {sql_of(last)[:100]}"
+        )
+    return condition.left
+
+
+def _relation(select: exp.Select, panes: Relation, *, depth: int) -> dict[str, str]:
+    """The columns of the root part: one grouping of panes, within at most two that order it."""
+    origin = select.args.get("from_")
+    inner = origin.this if origin is not None else None
+    if not isinstance(inner, exp.Subquery):
+        return _grouping(select, panes)
+    if depth == 2 or not isinstance(inner.this, exp.Select) or inner.args.get("alias"):
+        raise QueryRefused(
+            f"root part: wanted a subquery only to order one grouping, got {sql_of(inner)[:100]}"
+        )
+    _check_clauses(select, {"expressions", "from_", "where", "order"}, None)
+    below = _relation(inner.this, panes, depth=depth + 1)
+    if isinstance(select.expressions[0], exp.Star):
+        return _ranking(select, below)
+    found = {name: _type(expression, below) for name, expression in _named_items(select)}
+    where, order = select.args.get("where"), select.args.get("order")
+    if where is not None:
+        _check_type("WHERE", _type(where.this, below), "boolean")
+    for ordered in order.expressions if order is not None else ():
+        _type(ordered.this, below)
+    return found
+
+
+def _ranking(select: exp.Select, below: Relation) -> dict[str, str]:
+    """``*`` and a rank within each window, exactly as the compiler writes it."""
+    _check_clauses(select, {"expressions", "from_"}, None)
+    rank = select.expressions[1] if len(select.expressions) == 2 else None
+    window = rank.this if isinstance(rank, exp.Alias) and rank.alias == RANK else None
+    if not isinstance(window, exp.Window):
+        came = ", ".join(map(sql_of, select.expressions))
+        raise QueryRefused(
+            f"root part: wanted *, ROW_NUMBER() OVER (…) AS {RANK}, got {came[:100]}"
+        )
+    order = window.args.get("order")
+    terms = order.expressions if order is not None else []
+    wanted = (
+        f"ROW_NUMBER() OVER (PARTITION BY {name_sql(WINDOW_COLUMN)} "
+        f"ORDER BY {', '.join(sql_of(term) for term in terms)})"
+    )
+    if sql_of(window) != wanted:
+        raise QueryRefused(f"root part: wanted {wanted[:200]}, got {sql_of(window)[:200]}")
+    for term in terms:
+        _type(term.this, below)
+    return {**below, RANK: "int"}
+
+
+def _grouping(select: exp.Select, panes: Relation) -> dict[str, str]:
+    _check_clauses(select, {"expressions", "from_", "group", "having"}, PANES)
+    merged: dict[str, str] = dict(panes)
+
+    def merge(node: exp.Expr) -> exp.Expr:
+        """Each merge becomes a column of its own, named by its text, so that typing knows it."""
+        if not _is_call(node):
+            return node
+        name, found = _aggregated(node, panes)
+        if name not in ("sum", "min", "max") or not isinstance(node, exp.Anonymous):
+            raise QueryRefused(f"root part: {sql_of(node)[:100]} does not merge partials")
+        merged[sql_of(node)] = found
+        return exp.Column(this=exp.Identifier(this=sql_of(node), quoted=True))
+
+    found = {
+        name: _type(expression.transform(merge), merged)
+        for name, expression in _named_items(select)
+    }
+    having = select.args.get("having")
+    if having is not None:
+        _check_type("HAVING", _type(having.this.transform(merge), merged), "boolean")
+    for group in _groups(select):
+        if not isinstance(group, exp.Column) or group.name not in panes or group.table:
+            raise QueryRefused(f"root part: wanted GROUP BY keys, got {sql_of(group)[:100]}")
+    return found

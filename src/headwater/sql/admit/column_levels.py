@@ -1,0 +1,98 @@
+"""What may leave a site of a column that the site's operator has put on a level.
+
+*denied*: nothing; no query reads it. *aggregated*: what counts and sums make of many records, and
+no value as it is. *free*: everything. Where an expression has several columns each must be free to
+go where the expression goes.
+
+Keys travel as they are, min and max are values of single records, and a condition decides which
+keys and values travel; all three need *free*. (A boolean's ``bool_and`` and ``bool_or`` are its min
+and max.) The one use that every query makes of the time column, to place a record in a pane, is
+open to *aggregated*.
+
+What is not here: a level does not ask how many records a group has, so the sum over a group of one
+is that record's value. Aggregates that let values leave in part (histograms, registers of distinct
+counts) find their place in ``MANY_TO_ONE`` when they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from sqlglot import exp
+
+from headwater.errors import QueryRefused
+from headwater.plan.query import Query
+from headwater.sql.read.sql_text import parse, sql_of
+from headwater.sql.read.time_of import time_inputs
+from headwater.sql.types.call_types import name_of
+
+MANY_TO_ONE = ("count", "count_if", "sum")
+"""Aggregates of a site part that make one number of many records. The average is a sum and a count
+there."""
+
+
+class Level(StrEnum):
+    DENIED = "denied"
+    AGGREGATED = "aggregated"
+    FREE = "free"
+
+
+ALLOWED = {
+    Level.DENIED: "no query may read it here",
+    Level.AGGREGATED: "only count, count_if, sum and avg may take it, as arguments",
+    Level.FREE: "all is allowed",
+}
+"""For people, by level."""
+
+
+def check_levels(query: Query, levels: Mapping[str, Level], *, of: str) -> None:
+    """Raises ``QueryRefused``. The query has passed ``check_site_sql``; ``levels`` has every column
+    of its source, ``of`` is how the site calls the source."""
+    select = parse(query.site_sql)
+    assert isinstance(select, exp.Select), "the site part is one SELECT"
+    for column in (*query.columns_used, *time_inputs(query.source)):
+        if levels[column] is Level.DENIED:
+            raise _refusal(column, Level.DENIED, of, "")
+    for use, node in _uses(select, query):
+        for column in sorted({found.name for found in node.find_all(exp.Column)}):
+            if levels[column] is not Level.FREE:
+                raise _refusal(column, levels[column], of, use)
+
+
+def _uses(select: exp.Select, query: Query) -> Iterator[tuple[str, exp.Expr]]:
+    """(what for, expression) of all that lets values leave. The first item is the pane."""
+    items = [item.unalias() for item in select.expressions[1:]]
+    for key in items[: len(query.keys)]:
+        yield "as a key", key
+    for partial in items[len(query.keys) :]:
+        yield from _uses_of_partial(partial)
+    yield from (("in WHERE", term) for term in _own_conditions(select, query))
+
+
+def _uses_of_partial(partial: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    call = partial.this if isinstance(partial, exp.Cast) else partial
+    if isinstance(call, exp.Filter):
+        yield "in FILTER", call.expression
+        call = call.this
+    if not isinstance(call, exp.Anonymous) or name_of(call) not in MANY_TO_ONE:
+        yield f"in {sql_of(call)[:60]}", call
+
+
+def _own_conditions(select: exp.Select, query: Query) -> Iterator[exp.Expr]:
+    """What the user's WHERE says: without the test of the time, which comes first, and without
+    that of the part, which comes last and is over keys."""
+    where = select.args.get("where")
+    assert where is not None, "every site part tests the time"
+    condition = where.this
+    if query.part is not None:
+        condition = condition.left
+    if isinstance(condition, exp.And):
+        yield condition.right
+
+
+def _refusal(column: str, level: Level, of: str, use: str) -> QueryRefused:
+    where = f", and the query has it {use}" if use else ""
+    return QueryRefused(
+        f"column {column!r} of source {of} has level {level} at this site: {ALLOWED[level]}{where}"
+    )

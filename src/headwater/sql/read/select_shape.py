@@ -1,0 +1,65 @@
+"""Which clauses a stream's SELECT may have, and what to say of the others."""
+
+from sqlglot import exp
+
+from headwater.sql.read.objection import Objection
+from headwater.sql.types.check_words import check_words
+
+_ADMITTED = ("expressions", "from_", "where", "group", "having", "order", "limit")
+
+_ADVICE = {
+    "joins": "joins are not available: a stream reads one source; put what you need into the "
+    "source's records, or join the answers",
+    "laterals": "LATERAL is not available: a stream reads one source",
+    "distinct": "SELECT DISTINCT is not available; GROUP BY the columns, and each combination is "
+    "one row of the answer",
+    "with_": "WITH … AS is not available; write the expressions themselves",
+    "offset": "OFFSET is not available; LIMIT keeps the first rows of each window's answer",
+    "qualify": "QUALIFY is not available; write HAVING, or ORDER BY … LIMIT for each window",
+    "sort": "SORT BY is not available; write ORDER BY, which holds for each window's answer",
+    "cluster": "CLUSTER BY is not available; write ORDER BY, which holds for each window's answer",
+    "distribute": "DISTRIBUTE BY is not available; sites group by themselves",
+    "sample": "TABLESAMPLE is not available: a sample would not be the same at two sites",
+}
+
+NOT_ONE_SELECT: dict[type[exp.Expr], str] = {
+    exp.Union: "UNION is not available; write one stream for each SELECT",
+    exp.Intersect: "INTERSECT is not available; write one stream for each SELECT",
+    exp.Except: "EXCEPT is not available; write one stream for each SELECT",
+}
+
+EXAMPLE = "SELECT domain, count(*) FROM access GROUP BY window(ts, '10 seconds'), domain"
+
+
+def check_shape(statement: exp.Expr) -> exp.Select:
+    """The SELECT, once it has only clauses that a stream can have. Raises ``Objection``."""
+    if not isinstance(statement, exp.Select):
+        raise Objection(None, NOT_ONE_SELECT.get(type(statement), f"wanted {EXAMPLE}"))
+    for name, value in statement.args.items():
+        if value and name not in _ADMITTED:
+            node = value[0] if isinstance(value, list) else value
+            message = _ADVICE.get(name, f"this clause is not available; wanted {EXAMPLE}")
+            raise Objection(node if isinstance(node, exp.Expr) else statement, message)
+    _check_from(statement)
+    check_words(statement)
+    return statement
+
+
+def _check_from(select: exp.Select) -> None:
+    source = select.args.get("from_")
+    if source is None:
+        raise Objection(select, f"FROM is missing; wanted {EXAMPLE}")
+    table = source.this
+    if not isinstance(table, exp.Table):
+        raise Objection(table, "a stream reads FROM a source by its name; no subqueries")
+    extra = [name for name, value in table.args.items() if value and name not in ("this", "alias")]
+    is_name = isinstance(table.this, exp.Identifier)
+    if extra == ["joins"]:
+        raise Objection(table.args["joins"][0], _ADVICE["joins"])
+    if extra == ["sample"]:
+        raise Objection(table, _ADVICE["sample"])
+    if extra or not is_name:
+        raise Objection(table, "a stream reads FROM a source by its name, nothing else")
+    alias = table.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise Objection(table, "columns can't be renamed in FROM; give them aliases in SELECT")

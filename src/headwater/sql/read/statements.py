@@ -1,0 +1,289 @@
+"""A file of statements, read up to the SELECT of each stream.
+
+::
+
+    CREATE SOURCE access (ts TIMESTAMP, domain STRING, bytes BIGINT)
+    WITH (format = 'csv', path = 'access/*.log', time = 'ts');
+
+    CREATE STREAM hits WITH (deadline = '10s') AS
+    SELECT domain, count(*) AS hits FROM access GROUP BY window(ts, '10 seconds'), domain;
+
+sqlglot has no such statements, so their heads are read here, token by token; every token knows
+its place in the text, and so does every refusal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from headwater.errors import QueryRefused
+from headwater.plan.query import COLUMNS_MAX
+from headwater.plan.sources.column_names import name_fault
+from headwater.sql.read.refusal import refusal
+from headwater.sql.read.sql_text import Unreadable, parse_tokens, tokens_of
+from headwater.sql.types.declared_types import AVAILABLE, declared_type
+
+STATEMENTS_MAX = 1000
+NAME_LENGTH_MAX = 100
+NAME_PATTERN = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_LENGTH_MAX - 1}}}"
+
+SHAPE = "CREATE SOURCE name (column type, …) WITH (…) or CREATE STREAM name WITH (…) AS SELECT …"
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One ``name = 'value'`` of a WITH list."""
+
+    name: str
+    value: str
+    offset: int
+    value_offset: int
+    written: str
+    """The value as it stands in the text, quotes and all."""
+
+
+class ColumnStatement(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+    offset: int
+    path: str | None = None
+    """Where in a record it is found, if not under its own name: PATH '…'."""
+    path_offset: int = 0
+
+
+class SourceStatement(msgspec.Struct, frozen=True):
+    name: str
+    columns: tuple[ColumnStatement, ...]
+    options: tuple[Option, ...]
+    offset: int
+    text: str
+    """The statement alone, as it was written."""
+
+
+class StreamStatement(msgspec.Struct, frozen=True):
+    name: str
+    options: tuple[Option, ...]
+    select: exp.Expr
+    offset: int
+    select_offset: int
+    text: str
+
+
+Statement = SourceStatement | StreamStatement
+
+
+def read_statements(text: str) -> list[Statement]:
+    """The statements in order. Raises ``QueryRefused``."""
+    try:
+        tokens = tokens_of(text)
+    except Unreadable as error:
+        raise refusal(text, error.offset, error.message) from error
+    statements = [_Reader(text, part).statement() for part in _parts(tokens) if part]
+    if not statements:
+        raise refusal(text, 0, f"there is no statement here; wanted {SHAPE}")
+    if len(statements) > STATEMENTS_MAX:
+        raise refusal(
+            text, statements[STATEMENTS_MAX].offset, f"more than {STATEMENTS_MAX} statements"
+        )
+    return statements
+
+
+def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+class _Reader:
+    """Walks over the tokens of one statement."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._next = 0
+
+    def statement(self) -> Statement:
+        if self._take_word("CREATE"):
+            if self._take_word("SOURCE"):
+                return self._source()
+            if self._take_word("STREAM"):
+                return self._stream()
+        raise self._refusal(f"wanted {SHAPE}")
+
+    def _source(self) -> SourceStatement:
+        name = self._name("the source's name")
+        columns = self._columns() if self._is_next("(") else []
+        options = self._options()
+        if not columns and not options:
+            self._sign("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
+        self._end()
+        self._check_columns(columns)
+        return SourceStatement(
+            name, tuple(columns), options, self._tokens[0].start, self._statement_text()
+        )
+
+    def _columns(self) -> list[ColumnStatement]:
+        """Of a source; a format with a name brings its own."""
+        self._take_sign("(")
+        columns = [self._column()]
+        while self._take_sign(","):
+            columns.append(self._column())
+        self._sign(")", "`,` and a further column, or `)`")
+        return columns
+
+    def _stream(self) -> StreamStatement:
+        name = self._name("the stream's name")
+        options = self._options()
+        if not self._take_word("AS"):
+            raise self._refusal("wanted AS SELECT …")
+        rest = self._tokens[self._next :]
+        if not rest:
+            raise self._refusal("wanted SELECT …")
+        try:
+            select = parse_tokens(rest, self._text)
+        except Unreadable as error:
+            raise refusal(self._text, error.offset, error.message) from error
+        return StreamStatement(
+            name, options, select, self._tokens[0].start, rest[0].start, self._statement_text()
+        )
+
+    def _column(self) -> ColumnStatement:
+        offset = self._offset()
+        name = self._column_name()
+        type_offset = self._offset()
+        words = self._type_words()
+        type_name = declared_type(" ".join(words))
+        if type_name is None:
+            raise refusal(
+                self._text,
+                type_offset,
+                f"column `{name}` has no type `{' '.join(words)}`; types: {AVAILABLE}",
+            )
+        if not self._take_word("PATH"):
+            return ColumnStatement(name, type_name, offset)
+        token = self._peek()
+        if token is None or token.token_type not in (TokenType.STRING, TokenType.RAW_STRING):
+            raise self._refusal("wanted a path in quotes, as in PATH 'geo.country'")
+        self._next += 1
+        return ColumnStatement(name, type_name, offset, token.text, token.start)
+
+    def _type_words(self) -> list[str]:
+        """Up to the next comma, bracket or PATH outside of the type's own brackets."""
+        words: list[str] = []
+        depth = 0
+        while (token := self._peek()) is not None:
+            is_name = token.token_type is TokenType.IDENTIFIER
+            is_end = not is_name and (token.text in (",", ")") or token.text.upper() == "PATH")
+            if not depth and (is_end or token.token_type in _VALUES):
+                break
+            if not is_name:
+                depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
+            words.append(f"`{token.text.replace('`', '``')}`" if is_name else token.text)
+            self._next += 1
+        return words
+
+    def _check_columns(self, columns: Sequence[ColumnStatement]) -> None:
+        seen: set[str] = set()
+        for column in columns:
+            if column.name.lower() in seen:
+                raise refusal(self._text, column.offset, f"column `{column.name}` occurs twice")
+            seen.add(column.name.lower())
+        if len(columns) > COLUMNS_MAX:
+            raise refusal(self._text, columns[-1].offset, f"more than {COLUMNS_MAX} columns")
+
+    def _options(self) -> tuple[Option, ...]:
+        if not self._take_word("WITH"):
+            return ()
+        self._sign("(", "options, as in WITH (deadline = '10s')")
+        options = [self._option()]
+        while self._take_sign(","):
+            options.append(self._option())
+        self._sign(")", "`,` and a further option, or `)`")
+        return tuple(options)
+
+    def _option(self) -> Option:
+        offset = self._offset()
+        name = self._name("an option's name").lower()
+        self._sign("=", f"`{name} = 'value'`")
+        token = self._peek()
+        is_value = token is not None and (
+            token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
+            or token.text.lower() in ("true", "false")
+        )
+        if token is None or not is_value:
+            raise self._refusal(f"wanted a value in quotes, as in {name} = '…'")
+        self._next += 1
+        written = self._text[token.start : token.end + 1]
+        return Option(name, token.text, offset, token.start, written)
+
+    def _name(self, what: str) -> str:
+        token = self._peek()
+        if token is None or token.token_type in _VALUES or not token.text[:1].isidentifier():
+            raise self._refusal(f"wanted {what}")
+        if re.fullmatch(NAME_PATTERN, token.text) is None:
+            raise self._refusal(
+                f"wanted {what} of letters a-z, digits and _, at most {NAME_LENGTH_MAX} of them"
+            )
+        self._next += 1
+        return token.text
+
+    def _column_name(self) -> str:
+        """A word, or anything in backticks."""
+        token = self._peek()
+        if token is None or token.token_type is not TokenType.IDENTIFIER:
+            return self._name("a column's name, in backticks if it is no word")
+        fault = name_fault(token.text)
+        if fault is not None:
+            raise self._refusal(fault)
+        self._next += 1
+        return token.text
+
+    def _end(self) -> None:
+        if self._peek() is not None:
+            raise self._refusal("wanted `;` or the end")
+
+    def _sign(self, sign: str, what: str) -> None:
+        if not self._take_sign(sign):
+            raise self._refusal(f"wanted `{sign}`: {what}" if sign == "(" else f"wanted {what}")
+
+    def _take_sign(self, sign: str) -> bool:
+        is_sign = self._is_next(sign)
+        self._next += is_sign
+        return is_sign
+
+    def _is_next(self, sign: str) -> bool:
+        token = self._peek()
+        return token is not None and token.token_type not in _NO_WORDS and token.text == sign
+
+    def _take_word(self, word: str) -> bool:
+        token = self._peek()
+        is_word = token is not None and token.token_type not in _NO_WORDS
+        is_word = is_word and token is not None and token.text.upper() == word
+        self._next += is_word
+        return is_word
+
+    def _peek(self) -> Token | None:
+        return self._tokens[self._next] if self._next < len(self._tokens) else None
+
+    def _offset(self) -> int:
+        token = self._peek()
+        return token.start if token is not None else self._tokens[-1].end + 1
+
+    def _statement_text(self) -> str:
+        return self._text[self._tokens[0].start : self._tokens[-1].end + 1]
+
+    def _refusal(self, message: str) -> QueryRefused:
+        return refusal(self._text, self._offset(), message)
+
+
+_VALUES = (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
+_NO_WORDS = (*_VALUES, TokenType.IDENTIFIER)
+"""What is in quotes or backticks is no word and no sign of ours."""

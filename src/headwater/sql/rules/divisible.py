@@ -1,0 +1,37 @@
+"""Which questions several roots can answer: those whose groups can be dealt out among them.
+
+Each root finishes its own groups and knows nothing of the others'. So there must be groups, and
+nothing may be asked of all groups of a window together. HAVING looks at one group at a time.
+"""
+
+from __future__ import annotations
+
+from headwater.sql.read.options import Options
+from headwater.sql.read.refusal import refusal
+from headwater.sql.read.sql_text import offset_of
+from headwater.sql.read.statements import StreamStatement
+from headwater.sql.resolve.resolve_select import Resolved
+
+
+def check_divisible(
+    resolved: Resolved, options: Options, stream: StreamStatement, text: str, *, part_count: int
+) -> None:
+    """Raises ``QueryRefused``."""
+    if part_count == 1:
+        return
+    if not resolved.question.keys:
+        raise options.refused(
+            "roots",
+            f"{part_count} roots deal out the groups of an answer among them, and this one has a "
+            "single row for each window; GROUP BY a column as well, or name one root",
+        )
+    for clause, name in (("order", "ORDER BY"), ("limit", "LIMIT")):
+        node = stream.select.args.get(clause)
+        if node is not None:
+            offset = offset_of(node)
+            raise refusal(
+                text,
+                stream.select_offset if offset is None else offset,
+                f"{name} with {part_count} roots: each sees its own groups alone; leave it out "
+                "and order what is read, or name one root",
+            )

@@ -1,0 +1,6 @@
+"""What Spark would make of an expression, known before anything runs: types, sizes of values, and
+which functions and kinds of SQL there are.
+
+One list of functions for the compiler and for every site. Open ``functions`` first, then
+``expression_types``.
+"""

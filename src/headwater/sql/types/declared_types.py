@@ -1,0 +1,128 @@
+"""Types of a source's columns, as CREATE SOURCE names them.
+
+Beside those that an answer may have there are types that are read and checked, and reached into by
+a path: ``array<…>``, ``map<…>``, ``struct<…>``; and ``varchar(n)`` and ``char(n)``, strings of at
+most so many characters.
+
+>>> declared_type("ARRAY < STRUCT < a : INT, `b c`: Decimal(10, 2) > >")
+'array<struct<a:int,`b c`:decimal(10,2)>>'
+>>> declared_type("interval day to second"), declared_type("varchar( 10 )"), declared_type("text")
+('interval day to second', 'varchar(10)', None)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from headwater.plan.sources.column_names import name_fault
+from headwater.sql.read.sql_text import name_sql
+from headwater.sql.types.type_rules import named_type
+
+LENGTH_MAX = 1_000_000
+DEPTH_MAX = 8
+FIELDS_MAX = 200
+AVAILABLE = (
+    "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, varchar(n), "
+    "char(n), binary, date, timestamp, timestamp_ntz, interval day to second, interval year to "
+    "month, array<…>, map<…>, struct<name: …>"
+)
+_WORDS = {
+    "timestamp_ntz": "timestamp_ntz",
+    "intervaldaytosecond": "interval day to second",
+    "intervalyeartomonth": "interval year to month",
+}
+_SIZED = re.compile(r"((?:var)?char|character)\((\d{1,7})\)")
+_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*:?\s*(.*)", re.DOTALL)
+
+
+def declared_type(text: str, *, depth: int = 0) -> str | None:
+    """The one name of a type; None where there is none."""
+    if depth > DEPTH_MAX:
+        return None
+    match = re.fullmatch(r"\s*(array|map|struct)\s*<(.*)>\s*", text, re.IGNORECASE | re.DOTALL)
+    if match is not None:
+        return _nested(match[1].lower(), list(_split(match[2])), depth + 1)
+    word = "".join(text.lower().split())
+    sized = _SIZED.fullmatch(word)
+    if sized is not None:
+        kind = "varchar" if sized[1] == "varchar" else "char"
+        return f"{kind}({int(sized[2])})" if 0 < int(sized[2]) <= LENGTH_MAX else None
+    return _WORDS.get(word) or named_type(text)
+
+
+def _nested(kind: str, parts: list[str], depth: int) -> str | None:
+    if kind == "struct":
+        return _struct(parts, depth)
+    types = [declared_type(part, depth=depth) for part in parts]
+    if None in types or len(types) != (1 if kind == "array" else 2):
+        return None
+    if kind == "map" and types[0] != "string":
+        return None
+    return f"{kind}<{','.join(filter(None, types))}>"
+
+
+def _struct(parts: list[str], depth: int) -> str | None:
+    fields: dict[str, str] = {}
+    for part in parts:
+        match = _FIELD.fullmatch(part)
+        name = (match[1] or "").replace("``", "`") or match[2] if match is not None else ""
+        type_ = declared_type(match[3], depth=depth) if match is not None else None
+        is_new = name.lower() not in {known.lower() for known in fields}
+        if type_ is None or not is_new or name_fault(name) is not None:
+            return None
+        fields[name] = type_
+    if not 0 < len(fields) <= FIELDS_MAX:
+        return None
+    return f"struct<{','.join(f'{name_sql(name)}:{type_}' for name, type_ in fields.items())}>"
+
+
+def _split(text: str) -> Iterator[str]:
+    """At the commas that stand in no brackets."""
+    depth, part, in_name = 0, "", False
+    for sign in text:
+        in_name ^= sign == "`"
+        if not in_name:
+            depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and not depth and not in_name:
+            yield part
+            part = ""
+        else:
+            part += sign
+    yield part
+
+
+def value_type(type_: str) -> str:
+    """The type of a column in expressions.
+
+    >>> value_type("varchar(10)"), value_type("int")
+    ('string', 'int')
+    """
+    return "string" if length_max(type_) is not None else type_
+
+
+def length_max(type_: str) -> int | None:
+    """Of ``varchar(n)`` and ``char(n)``, in characters."""
+    sized = _SIZED.fullmatch(type_)
+    return None if sized is None else int(sized[2])
+
+
+def is_nested(type_: str) -> bool:
+    return type_.startswith(("array<", "map<", "struct<"))
+
+
+def element_type(type_: str) -> str | None:
+    """Of an array's elements or a map's values."""
+    match = re.fullmatch(r"(array|map)<(.*)>", type_)
+    return None if match is None else list(_split(match[2]))[-1]
+
+
+def field_types(type_: str) -> dict[str, str]:
+    """Of a struct, by name."""
+    match = re.fullmatch(r"struct<(.*)>", type_)
+    found = {}
+    for part in _split(match[1]) if match is not None else ():
+        field = _FIELD.fullmatch(part)
+        assert field is not None, "it is written here"
+        found[(field[1] or "").replace("``", "`") or field[2]] = field[3]
+    return found

@@ -1,0 +1,346 @@
+"""The type of an expression, from the types of its columns; what has none is not admitted.
+
+One walk does both: it knows every kind of node that may occur in a query, so a node it does not
+know, a function that is not listed, or arguments that Spark would have to guess about end in an
+``Objection`` that says what to write instead. Only what passes here is ever run.
+"""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, INTEGERS, decimal_digits, decimal_type
+from headwater.sql.read.objection import Objection
+from headwater.sql.read.refusal import choices
+from headwater.sql.read.sql_text import sql_of
+from headwater.sql.types.call_types import call_type, is_integer_literal, name_of
+from headwater.sql.types.declared_types import element_type, field_types, is_nested, value_type
+from headwater.sql.types.literal_checks import check_literals
+from headwater.sql.types.refused_nodes import brief, unknown_node
+from headwater.sql.types.type_rules import (
+    VOID,
+    arithmetic_type,
+    can_cast,
+    can_compare,
+    common_type,
+    is_number,
+    named_type,
+)
+from headwater.sql.types.value_sizes import check_sizes
+
+ColumnTypes = Callable[[exp.Column], str]
+"""The type of a column, or an ``Objection`` if there is no such column."""
+
+INT_MAX = (1 << 31) - 1
+BIGINT_MAX = (1 << 63) - 1
+
+TAKE_NESTED = ("isnull", "isnotnull")
+"""Functions to which a nested value may be given as a whole."""
+ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "DIV",
+}
+COMPARISONS = (
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+)
+PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
+BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
+
+
+def type_of(node: exp.Expr, columns: ColumnTypes) -> str:
+    """The Spark type of this expression. Raises ``Objection``, also for one whose value may become
+    too large, or whose literals Spark would refuse when it runs."""
+    found = _Typing(columns).of(node)
+    check_sizes(node)
+    check_literals(node)
+    return found
+
+
+class _Typing:
+    def __init__(self, columns: ColumnTypes) -> None:
+        self._found: dict[int, str] = {}
+        """By the identity of the node; the tree outlives this walk."""
+        self._rules: dict[type[exp.Expr], Callable[..., str]] = {
+            exp.Column: columns,
+            exp.Literal: literal_type,
+            exp.Boolean: lambda _: "boolean",
+            exp.Null: lambda _: VOID,
+            exp.Paren: lambda node: self.of(node.this),
+            exp.Neg: self._negated,
+            exp.BitwiseNot: self._bits,
+            exp.DPipe: self._joined,
+            exp.And: self._logic,
+            exp.Or: self._logic,
+            exp.Not: self._logic,
+            exp.In: self._member,
+            exp.Between: self._between,
+            exp.Is: self._is,
+            exp.Escape: self._escape,
+            exp.Case: self._case,
+            exp.Cast: self._cast,
+            exp.TryCast: self._cast,
+            exp.Anonymous: self._call,
+            exp.Bracket: self._reached,
+            **dict.fromkeys(ARITHMETIC, self._arithmetic),
+            **dict.fromkeys(COMPARISONS, self._compared),
+            **dict.fromkeys(PATTERNS, self._pattern),
+            **dict.fromkeys(BITWISE, self._bits),
+        }
+
+    def of(self, node: exp.Expr) -> str:
+        """Worked out once for each node: operators ask for the types of their operands more than
+        once, and a tower of them would double the work with every floor."""
+        found = self._found.get(id(node))
+        if found is None:
+            rule = self._rules.get(type(node))
+            if rule is None:
+                raise Objection(node, unknown_node(node))
+            found = self._found[id(node)] = rule(node)
+        return found
+
+    def _wants(self, node: exp.Expr, wanted: str, what: str) -> None:
+        found = self.of(node)
+        if found not in (wanted, VOID):
+            raise Objection(
+                node, f"{what} takes {wanted}, and `{brief(node)}` is {found}; write a CAST"
+            )
+
+    def _negated(self, node: exp.Neg) -> str:
+        found = self.of(node.this)
+        if not is_number(found):
+            raise Objection(node, f"a minus takes a number, and `{brief(node.this)}` is {found}")
+        return found
+
+    def _arithmetic(self, node: exp.Binary) -> str:
+        operator = ARITHMETIC[type(node)]
+        if isinstance(node.right, exp.Interval):
+            return self._moved(node, node.left)
+        left, right = self._operand(node.left, node.right), self._operand(node.right, node.left)
+        found = arithmetic_type(operator, left, right)
+        if found is None:
+            raise Objection(node, _no_arithmetic(operator, left, right))
+        return found
+
+    def _operand(self, node: exp.Expr, other: exp.Expr) -> str:
+        """An integer literal beside a decimal has as many digits as it is written with."""
+        found = self.of(node)
+        digits = (sql_of(node).lstrip("-( ").lstrip("0") or "0") if is_integer_literal(node) else ""
+        if digits and decimal_digits(self.of(other)) is not None:
+            return decimal_type(min(len(digits), DECIMAL_DIGITS_MAX), 0)
+        return found
+
+    def _moved(self, node: exp.Binary, moment: exp.Expr) -> str:
+        """timestamp ± INTERVAL; a date becomes a timestamp or not by the unit, so it is refused."""
+        is_move = isinstance(node, exp.Add | exp.Sub) and self.of(moment) == "timestamp"
+        amount, unit = node.right.this, node.right.args.get("unit")
+        is_literal = isinstance(amount, exp.Literal) and type(unit) is exp.Var
+        if not (is_move and is_literal and amount.name.isdecimal()):
+            raise Objection(
+                node,
+                "an INTERVAL is added to or taken from a timestamp, as in ts + INTERVAL '1' HOUR; "
+                "for dates write date_add(d, 1) or add_months(d, 1)",
+            )
+        return "timestamp"
+
+    def _bits(self, node: exp.Expr) -> str:
+        operands = _operands(node)
+        for operand in operands:
+            _require_brackets(node, operand)
+        types = [self.of(operand) for operand in operands]
+        if not all(found in INTEGERS for found in types):
+            raise Objection(node, f"bit operators take integers, got {' and '.join(types)}")
+        return max(types, key=INTEGERS.index)
+
+    def _joined(self, node: exp.DPipe) -> str:
+        for operand in (node.left, node.right):
+            if not isinstance(operand, exp.DPipe):
+                _require_brackets(node, operand)
+            self._wants(operand, "string", "||")
+        return "string"
+
+    def _logic(self, node: exp.Expr) -> str:
+        for operand in _operands(node):
+            self._wants(operand, "boolean", type(node).__name__.upper())
+        return "boolean"
+
+    def _compared(self, node: exp.Binary) -> str:
+        self._check_comparable(node, node.left, node.right)
+        return "boolean"
+
+    def _check_comparable(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
+        types = self.of(left), self.of(right)
+        for operand, found in zip((left, right), types, strict=True):
+            if is_nested(found):
+                raise Objection(operand, _take_out(operand, found))
+        if not can_compare(*types):
+            raise Objection(
+                node,
+                f"`{brief(left)}` is {types[0]} and `{brief(right)}` is {types[1]}, "
+                "which can't be compared; write a CAST",
+            )
+
+    def _member(self, node: exp.In) -> str:
+        if node.args.get("query") is not None or not node.expressions:
+            raise Objection(node, "IN takes a list of values, as in x IN ('a', 'b'); no subqueries")
+        for value in node.expressions:
+            self._check_comparable(node, node.this, value)
+        return "boolean"
+
+    def _between(self, node: exp.Between) -> str:
+        if node.args.get("symmetric"):
+            raise Objection(node, "BETWEEN SYMMETRIC is not available; write the lower bound first")
+        for bound in (node.args["low"], node.args["high"]):
+            self._check_comparable(node, node.this, bound)
+        return "boolean"
+
+    def _is(self, node: exp.Is) -> str:
+        if isinstance(node.expression, exp.Boolean):
+            self._wants(node.this, "boolean", "IS TRUE")
+        elif not isinstance(node.expression, exp.Null):
+            raise Objection(node, "IS takes NULL, TRUE or FALSE")
+        else:
+            self.of(node.this)
+        return "boolean"
+
+    def _pattern(self, node: exp.Binary) -> str:
+        self._wants(node.left, "string", "a pattern match")
+        self._wants(node.right, "string", "a pattern match")
+        return "boolean"
+
+    def _escape(self, node: exp.Escape) -> str:
+        sign = node.expression
+        if not (isinstance(sign, exp.Literal) and sign.is_string and len(sign.name) == 1):
+            raise Objection(node, "ESCAPE takes one character, as in x LIKE 'a/%' ESCAPE '/'")
+        return self.of(node.this)
+
+    def _case(self, node: exp.Case) -> str:
+        branches = node.args["ifs"]
+        for branch in branches:
+            if node.this is None:
+                self._wants(branch.this, "boolean", "WHEN")
+            else:
+                self._check_comparable(node, node.this, branch.this)
+        values = [branch.args["true"] for branch in branches]
+        default = node.args.get("default")
+        return self._common(node, values + ([default] if default is not None else []))
+
+    def _common(self, node: exp.Expr, values: list[exp.Expr]) -> str:
+        found = VOID
+        for value in values:
+            both = common_type(found, self.of(value))
+            if both is None:
+                raise Objection(
+                    node, f"values of types {found} and {self.of(value)} meet here; write a CAST"
+                )
+            found = both
+        return found
+
+    def _cast(self, node: exp.Cast | exp.TryCast) -> str:
+        extra = [name for name in ("format", "action", "default") if node.args.get(name)]
+        wanted = None if extra else named_type(sql_of(node.args["to"]))
+        if wanted is None:
+            raise Objection(
+                node, f"no CAST to {sql_of(node.args['to'])}; types: {available_types()}"
+            )
+        found = self.of(node.this)
+        if not can_cast(found, wanted):
+            raise Objection(node, f"Spark has no CAST from {found} to {wanted}")
+        return wanted
+
+    def _call(self, node: exp.Anonymous) -> str:
+        types = [self.of(argument) for argument in node.expressions]
+        for argument, found in zip(node.expressions, types, strict=True):
+            if is_nested(found) and name_of(node) not in TAKE_NESTED:
+                raise Objection(argument, _take_out(argument, found))
+        return call_type(node, types)
+
+    def _reached(self, node: exp.Bracket) -> str:
+        """A value within another: an array's by its index, a map's by its key, a struct's by its
+        name."""
+        found = self.of(node.this)
+        within = node.expressions[0] if len(node.expressions) == 1 else None
+        is_text = isinstance(within, exp.Literal) and within.is_string
+        if within is None or not is_nested(found):
+            raise Objection(
+                node,
+                f"`{brief(node.this)}` is {found}, with nothing in it to reach by […]; of JSON in "
+                "a string write get_json_object(x, '$.a[0]')",
+            )
+        fields = field_types(found)
+        if fields:
+            name = within.name if is_text else ""
+            if name not in fields:
+                raise Objection(node, f"no `{name}` in it{choices('fields', fields, near=name)}")
+            return value_type(fields[name])
+        if found.startswith("map<") and not is_text:
+            raise Objection(node, "a map takes a key in quotes, as in m['key']")
+        if found.startswith("array<") and self.of(within) not in INTEGERS:
+            raise Objection(node, "an array takes an index, as in tags[0]")
+        return value_type(element_type(found) or "")
+
+
+def _take_out(node: exp.Expr, found: str) -> str:
+    return (
+        f"`{brief(node)}` is {found}; take a value out of it, as in a.b, tags[0] or m['key']: "
+        "of nested values as a whole there is count and IS NULL"
+    )
+
+
+def literal_type(node: exp.Literal) -> str:
+    """
+    >>> [literal_type(exp.Literal.number(n)) for n in ("7", "3000000000", "0.05", "1e3")]
+    ['int', 'bigint', 'decimal(2,2)', 'double']
+    """
+    if node.is_string:
+        return "string"
+    text = node.name.lower()
+    if "e" in text:
+        return "double"
+    whole, _, fraction = text.partition(".")
+    if not (whole + fraction).isdecimal():
+        raise Objection(node, f"`{node.name[:40]}` is not a number")
+    if "." not in text and len(whole.lstrip("0")) <= len(str(BIGINT_MAX)):
+        number = int(whole.lstrip("0") or "0")  # Python refuses to read thousands of digits
+        if number <= BIGINT_MAX:
+            return "int" if number <= INT_MAX else "bigint"
+    precision = max(len((whole + fraction).lstrip("0")), len(fraction), 1)
+    if precision > DECIMAL_DIGITS_MAX:
+        raise Objection(node, f"a number has at most {DECIMAL_DIGITS_MAX} digits")
+    return decimal_type(precision, len(fraction))
+
+
+def available_types() -> str:
+    return "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, …"
+
+
+def _no_arithmetic(operator: str, left: str, right: str) -> str:
+    if left == right == "timestamp":
+        return "for the time between two timestamps write unix_micros(a) - unix_micros(b)"
+    if "date" in (left, right):
+        return "for dates write date_add(d, 1), date_sub(d, 1) or datediff(a, b)"
+    if operator == "+" and "string" in (left, right):
+        return f"`+` adds numbers, got {left} and {right}; write || to join strings, or a CAST"
+    return f"`{operator}` takes numbers, got {left} and {right}; write a CAST"
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    return [node.left, node.right] if isinstance(node, exp.Binary) else [node.this]
+
+
+def _require_brackets(node: exp.Expr, operand: exp.Expr) -> None:
+    """Parsers differ in how tightly | & ^ ~ || bind; with brackets nobody has to know."""
+    if isinstance(operand, exp.Binary | exp.Not | exp.Is | exp.In | exp.Between | exp.Escape):
+        raise Objection(
+            operand, f"write brackets: ({brief(operand)}) beside the operator in `{brief(node)}`"
+        )

@@ -1,0 +1,42 @@
+"""Kinds of SQL that no query may contain, with what to write instead."""
+
+from sqlglot import exp
+
+from headwater.sql.read.sql_text import sql_of
+
+_ELSEWHERE: dict[type[exp.Expr], str] = {
+    exp.Star: "* stands only in count(*); name the columns",
+    exp.Filter: "FILTER belongs to an aggregate, as in count(*) FILTER (WHERE x > 1)",
+    exp.Distinct: "DISTINCT needs all values in one place; GROUP BY the column, "
+    "and each value is a row of the answer",
+    exp.Interval: "an INTERVAL stands only beside a timestamp, as in ts + INTERVAL '1' HOUR",
+}
+BRIEF_MAX = 60
+"""Characters of the user's SQL that a message quotes."""
+
+_NO_SUBQUERY = "subqueries are not available; write the condition or expression itself"
+_ADVICE: dict[type[exp.Expr], str] = {
+    exp.Window: "window functions (OVER) need all records in one place; aggregate with GROUP BY, "
+    "and rank each window's answer with ORDER BY … LIMIT",
+    exp.Subquery: _NO_SUBQUERY,
+    exp.Select: _NO_SUBQUERY,
+    exp.Exists: _NO_SUBQUERY,
+    exp.WithinGroup: "WITHIN GROUP needs all values in one place; take min, max and avg, or "
+    "GROUP BY a bucket such as floor(x / 10) and count(*)",
+}
+
+
+def unknown_node(node: exp.Expr) -> str:
+    """What to say of a kind of node that no query may have."""
+    general = f"`{brief(node)}` is not available in a query"
+    return _ADVICE.get(type(node)) or _ELSEWHERE.get(type(node)) or general
+
+
+def is_refused(node: exp.Expr) -> bool:
+    """True for kinds of nodes that no query may have anywhere."""
+    return type(node) in _ADVICE
+
+
+def brief(node: exp.Expr) -> str:
+    text = sql_of(node)
+    return text if len(text) <= BRIEF_MAX else f"{text[: BRIEF_MAX - 1]}…"

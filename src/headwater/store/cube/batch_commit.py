@@ -1,0 +1,255 @@
+"""Committing a batch: the rows of all its queries and the committed cut, or nothing.
+
+Spark delivers a batch again when a crash hid its success, so a batch is recognised by (source,
+epoch, batch id, query) and stored once. A new checkpoint counts its batches from 0 again, which is
+what epochs are for: a commit of an older epoch is refused, since its cuts may have been given to
+the new one.
+
+Where the batch holds lines that may have been read before, the panes that its rows are in are
+damaged, in the records of their queries and in the same transaction.
+
+Where a query failed on the batch, its records are passed over for good. That is written in the
+same transaction, and stays until the query's record has declined the panes: a crash in between must
+not leave panes that look as if they had been read wholly.
+
+What decides is judged inside the transaction: whether the batch is known, whose epoch it is, which
+queries there are and which panes take rows. What was looked at before only saves work. A query that
+was removed meanwhile leaves its rows behind, as it should. A query that no record knows *yet* (its
+record is on its way to the disk) does not: the whole batch is refused and comes again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra.words.site_state import FOREVER
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.errors import QueryUnknown, StoreError
+from headwater.store.cube.batch_rows import (
+    PaneRun,
+    QueryResult,
+    WrittenRows,
+    by_pane,
+    has_rows,
+    tables_of,
+)
+from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.source_state import SourceState
+from headwater.store.input.cuts import CutLog
+from headwater.store.manifest import Manifest
+from headwater.store.pane_segments import PaneSegments
+from headwater.store.segments import Segment
+
+BATCHES_KEPT = 16
+"""Spark repeats its newest batch only; a few more are kept for people to look at."""
+MESSAGE_CHARS_MAX = 500
+"""Of Spark's message on a failed batch, as much as a site tells."""
+WHOLE_BATCH = ""
+"""Stands for the batch itself where query ids stand."""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    report: BatchReport
+    queries: tuple[QueryBatch, ...]
+    is_repeated: bool
+
+
+class BatchCommitter:
+    def __init__(
+        self, manifest: Manifest, cuts: CutLog, queries: CubeQueries, rows: PaneSegments
+    ) -> None:
+        self._manifest = manifest
+        self._cuts = cuts
+        self._queries = queries
+        self._rows = rows
+
+    def commit(
+        self,
+        *,
+        source: str,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+        now_s: float,
+        told: Callable[[Stored], None],
+    ) -> None:
+        """``told`` is called in the hold of the lock in which it became durable: a poll that finds
+        all committed after that can't be heard before it."""
+        state = self._cuts.state(source)
+        known = self._judge(state, epoch, batch_id, through_cut, results)
+        written = self._written([result for result in results if result.query not in known])
+        unnamed = {one.segment.name for one in written if one.segment is not None}
+        with self._undone_if_failed(list(unnamed)), self._manifest.transaction():
+            self._cuts.refuse_forgotten(state)
+            known = self._judge(state, epoch, batch_id, through_cut, results)
+            new = [result for result in results if result.query not in known]
+            self._remember(state, epoch, batch_id, new)
+            twice_bytes = self._cuts.doubtful_bytes(state, through=through_cut)
+            queries = tuple(
+                self._doubted(self._store(result, written, unnamed, now_s=now_s), twice_bytes)
+                for result in new
+                if self._queries.number(result.query) is not None
+            )
+            if not known:
+                self._cuts.commit_cut(state, max(through_cut, state.committed_cut))
+            self._manifest.after_commit(lambda: told(Stored(state.report(), queries, bool(known))))
+        self._rows.store.remove(unnamed)
+
+    def _judge(
+        self,
+        state: SourceState,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+    ) -> set[str]:
+        """The queries whose part of this batch is stored already. Raises if it is not to be."""
+        known = self._known(state, epoch, batch_id)
+        new = [result for result in results if result.query not in known]
+        is_news = not known and any(has_rows(result) for result in new)
+        self._check(state, epoch, batch_id, through_cut, is_news=is_news)
+        self._refuse_unknown(state, batch_id, new)
+        return known
+
+    def _refuse_unknown(
+        self, state: SourceState, batch_id: int, results: Sequence[QueryResult]
+    ) -> None:
+        for result in results:
+            name = result.query
+            if self._queries.number(name) is None and not self._queries.is_forgotten(name):
+                raise QueryUnknown(
+                    f"source {state.name}, batch {batch_id}: results of {name}, of which nothing "
+                    "is recorded here yet; the batch is tried again"
+                )
+
+    def _known(self, state: SourceState, epoch: int, batch_id: int) -> set[str]:
+        rows = self._manifest.all(
+            "SELECT query FROM batches WHERE source = ? AND epoch = ? AND batch = ?",
+            (state.id, epoch, batch_id),
+        )
+        return {query for (query,) in rows}
+
+    def _check(
+        self, state: SourceState, epoch: int, batch_id: int, through_cut: int, *, is_news: bool
+    ) -> None:
+        where = f"source {state.name}, epoch {epoch}, batch {batch_id}"
+        state.refuse_other_epoch(epoch, f"batch {batch_id}")
+        if through_cut > state.last_cut:
+            raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {through_cut}")
+        if is_news and through_cut <= state.committed_cut:
+            raise StoreError(
+                f"{where}: cut {through_cut} is committed already (up to {state.committed_cut}); "
+                "begin a new epoch there"
+            )
+
+    def _written(self, results: Sequence[QueryResult]) -> list[WrittenRows]:
+        """The rows that there are on the disk, in the order of panes, without those of panes that
+        take none; they never will again, so the transaction can only find more of them."""
+        found: list[WrittenRows] = []
+
+        def labelled() -> Iterator[tuple[str, pa.Table]]:
+            for result in results:
+                for table in tables_of(result):
+                    rows = by_pane(table, self._queries.takes(result.query))
+                    found.append(WrittenRows(result.query, rows.runs, rows.refused))
+                    if rows.runs:
+                        yield result.query, rows.table
+
+        segments = iter(self._rows.store.write(labelled()))
+        for one in found:
+            one.segment = next(segments) if one.runs else None
+        return found
+
+    def _remember(
+        self, state: SourceState, epoch: int, batch_id: int, results: Sequence[QueryResult]
+    ) -> None:
+        names = [WHOLE_BATCH, *(result.query for result in results)]
+        self._manifest.run_many(
+            "INSERT OR IGNORE INTO batches VALUES (?, ?, ?, ?)",
+            ((state.id, epoch, batch_id, name) for name in names),
+        )
+        if batch_id >= BATCHES_KEPT:  # those of other epochs went when this one began
+            self._manifest.run(
+                "DELETE FROM batches WHERE source = ? AND batch <= ?",
+                (state.id, batch_id - BATCHES_KEPT),
+            )
+
+    def _store(
+        self,
+        result: QueryResult,
+        written: Sequence[WrittenRows],
+        unnamed: set[str],
+        *,
+        now_s: float,
+    ) -> QueryBatch:
+        """Name the stretches of one query, and take its files out of ``unnamed`` when they are
+        named; what was sealed in between is counted as too late."""
+        if result.failed is not None:
+            return self._store_failure(result, result.failed)
+        query = self._queries.number(result.query)
+        assert query is not None, "only known queries are stored"
+        first = self._queries.first_pane(result.query)
+        takes = self._queries.takes(result.query)
+        stored: Counter[int] = Counter()
+        early = too_late = 0
+        for rows in (one for one in written if one.query == result.query):
+            early += rows.refused_rows(below=first)
+            too_late += rows.refused_rows(at_least=first, below=FOREVER)
+            runs = [run for run in rows.runs if takes(run.pane)]
+            too_late += sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
+            if runs and rows.segment is not None:
+                unnamed.discard(rows.segment.name)
+                self._name(query, rows.segment, runs, now_s=now_s)
+            for run in runs:
+                stored[run.pane] += run.rows
+        return QueryBatch(
+            result.query,
+            panes=tuple(sorted(stored.items())),
+            too_late=too_late,
+            before_begin=early,
+            malformed=result.malformed,
+        )
+
+    def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:
+        """Headers and comments have no rows: then nothing is in doubt."""
+        if not twice_bytes or not batch.panes:
+            return batch
+        self._queries.damage(batch.query, [pane for pane, _ in batch.panes])
+        return msgspec.structs.replace(batch, twice_bytes=twice_bytes)
+
+    def _name(self, query: int, segment: Segment, runs: Sequence[PaneRun], *, now_s: float) -> None:
+        number = self._rows.add(query, segment)
+        self._manifest.run_many(
+            "INSERT INTO panes (query, pane, written_s) VALUES (?, ?, ?) ON CONFLICT DO "
+            "UPDATE SET written_s = excluded.written_s, is_dropped = 0",
+            ((query, run.pane, now_s) for run in runs),
+        )
+        self._manifest.run_many(
+            "INSERT INTO parts VALUES (?, ?, ?, ?, ?)",
+            ((query, run.pane, number, run.first_row, run.rows) for run in runs),
+        )
+
+    def _store_failure(self, result: QueryResult, message: str) -> QueryBatch:
+        """The cut moves on without these records: that must be as durable as the cut is."""
+        message, touched = message[:MESSAGE_CHARS_MAX], result.touched
+        number = self._queries.add_failure(result.query, message, touched)
+        return QueryBatch(
+            result.query, failed=message, touched=touched, failure=number,
+            malformed=result.malformed,
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def _undone_if_failed(self, names: Sequence[str]) -> Iterator[None]:
+        """Files of a batch that was not committed go, unless that isn't sure."""
+        try:
+            yield
+        except BaseException:
+            if not self._manifest.is_broken:
+                self._rows.store.remove(names)
+            raise

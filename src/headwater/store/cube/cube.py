@@ -1,0 +1,369 @@
+"""A site's store of panes: partial rows from Spark in, numbered updates for the root out.
+
+::
+
+    chunks ──Spark──► commit_batch ──► parts ──write(Cut)──► updates ──rows──► the overlay
+                         │ one transaction: rows of all queries, and the committed cut
+                         └ a batch that comes again changes nothing
+
+Everything durable of a site but its commands and its root's ledger is here: cuts of input,
+segments, marks, and the edge's records. A cube has an *incarnation*, a number made with it that
+rises from life to life, so that the root can tell this life of a site from one whose disk was lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
+from headwater.algebra.sets import ranges
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.summary import Merger
+from headwater.edge.outputs import Cut, CutDone
+from headwater.edge.record import QueryKept
+from headwater.edge.report import BatchReport
+from headwater.errors import RowsGone, StoreError
+from headwater.store.cube.batch_commit import BatchCommitter, Stored
+from headwater.store.cube.batch_rows import QueryResult
+from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.cube_restore import kept_of
+from headwater.store.cube.cube_schema import CUBE_SCHEMA
+from headwater.store.cube.cube_writes import CubeWrite, CubeWriter
+from headwater.store.cube.retention import Retained, Retention, RetentionConfig
+from headwater.store.cube.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter, consumed
+from headwater.store.disk import Disk, explained
+from headwater.store.held_segments import HeldSegments
+from headwater.store.image_packer import ImagePacker
+from headwater.store.input.cuts import CutLog
+from headwater.store.input.spool import SPOOL_BYTES_MAX, Spool
+from headwater.store.lock import DirectoryLock
+from headwater.store.manifest import Manifest
+from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch
+from headwater.store.segments import CACHE_BYTES_MAX, SegmentStore
+
+
+class CubeStatus(msgspec.Struct, frozen=True):
+    """For people."""
+
+    queries: int
+    panes: int
+    unacked_panes: int
+    waiting_rows: int
+    """In no update yet."""
+    segments: int
+    segment_bytes: int
+    damaged_segments: int
+    spool_bytes: int
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Whose a cube is, as it is told from its former lives."""
+
+    incarnation: int
+    born_s: float
+    is_new: bool
+    """It was made by this process."""
+
+
+class Cube:
+    """Made by ``open``. All methods may be called from any thread; each is one transaction.
+
+    A call that raises has changed nothing, on the disk or in memory, but for ``StoreBroken``:
+    whether that one happened only a new start can tell.
+    """
+
+    def __init__(
+        self,
+        *,
+        lock: DirectoryLock | None,
+        manifest: Manifest,
+        segments: AnySegments,
+        spool: Spool,
+        disk: Disk,
+        merger_of: Callable[[str], Merger],
+        retention: RetentionConfig,
+        summary_bytes_max: int,
+        clock: Callable[[], float],
+        claim: Claim,
+    ) -> None:
+        self.made_s = claim.born_s if claim.is_new else None
+        """Steady time at which this process made it; None: it was there before."""
+        self._lock = lock
+        self.manifest = manifest
+        self._merger_of = merger_of
+        self._retention = retention
+        self._clock = clock
+        self._queries = CubeQueries(manifest)
+        self._rows = PaneSegments(manifest, segments)
+        self._cutter = UpdateCutter(
+            manifest,
+            self._queries,
+            self._rows,
+            merger_of=merger_of,
+            summary_bytes_max=summary_bytes_max,
+        )
+        self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
+        self._committer = BatchCommitter(manifest, self.cuts, self._queries, self._rows)
+        self._turn = threading.Lock()
+        """Those who free segments, or read what may be freed, take turns."""
+        self.incarnation = claim.incarnation
+        self.born_s = claim.born_s
+        """What the wall clock showed when this cube was made: what was before is lost to it, not
+        merely not installed."""
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        site: str,
+        merger_of: Callable[[str], Merger],
+        retention: RetentionConfig | None = None,
+        spool_bytes_max: int = SPOOL_BYTES_MAX,
+        summary_bytes_max: int = SUMMARY_BYTES_MAX,
+        clock: Callable[[], float] = time.time,
+        disk: Disk | None = None,
+        cache_bytes_max: int = CACHE_BYTES_MAX,
+        spool_directory: Path | None = None,
+    ) -> Cube:
+        """Open or make the cube of ``site``, alone: with a lock, unless the directory is this run's
+        own. ``clock`` is the process's steady one. Cubes of one run whose inputs are finite may
+        have their spools in one ``spool_directory``.
+
+        Raises ``AlreadyRunning``, or ``StoreError`` if it is another site's or damaged.
+        """
+        disk = disk or Disk()
+        lock = DirectoryLock.take(directory) if disk.is_kept else None
+        try:
+            with explained(f"opening {directory}"):
+                segments = _segments(directory / "segments", disk, cache_bytes_max)
+                place = spool_directory or directory / "spool"
+                spool = Spool(place, disk=disk, bytes_max=spool_bytes_max)
+                disk.sync_directory(directory)
+                disk.sync_directory(directory.parent)
+            manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA, disk=disk)
+            claim = _claim(manifest, site=site, born_s=clock())
+            if isinstance(segments, SegmentStore):
+                _rebase(manifest, now_s=clock())
+                known = manifest.all("SELECT name FROM segments")
+                segments.sweep({name for (name,) in known})
+            return cls(
+                lock=lock,
+                manifest=manifest,
+                segments=segments,
+                spool=spool,
+                disk=disk,
+                merger_of=merger_of,
+                retention=retention or RetentionConfig(),
+                summary_bytes_max=summary_bytes_max,
+                clock=clock,
+                claim=claim,
+            )
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+
+    def close(self) -> None:
+        self.manifest.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def refuse_if_broken(self) -> None:
+        """Raises ``StoreBroken`` where only opening it anew helps."""
+        self.manifest.refuse_if_broken()
+
+    def commit_batch(
+        self,
+        *,
+        source: str,
+        epoch: int,
+        batch_id: int,
+        through_cut: int,
+        results: Sequence[QueryResult],
+        high_time_us: int | None = None,
+        unparsed: int = 0,
+        fenced: int = 0,
+        refused: int = 0,
+        told: Callable[[BatchReport], None] = lambda report: None,
+    ) -> BatchReport:
+        """Store what Spark made of all cuts up to ``through_cut`` for every query, and move the
+        committed cut, in one transaction. A batch that comes again adds nothing. ``told`` gets the
+        report before any poll can find that nothing waits any more.
+
+        Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed; ``QueryUnknown`` while a query
+        has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
+        older epoch, of a source that is not here any more, or of cuts that are committed already.
+        """
+        reports: list[BatchReport] = []
+
+        def tell(stored: Stored) -> None:
+            report = stored.report
+            report = msgspec.structs.replace(
+                report,
+                queries=stored.queries,
+                high_time_us=high_time_us,
+                unparsed=report.unparsed + (0 if stored.is_repeated else unparsed),
+                fenced=0 if stored.is_repeated else fenced,
+                refused=0 if stored.is_repeated else refused,
+            )
+            reports.append(report)
+            told(report)
+
+        self._committer.commit(
+            source=source,
+            epoch=epoch,
+            batch_id=batch_id,
+            through_cut=through_cut,
+            results=results,
+            now_s=self._clock(),
+            told=tell,
+        )
+        return reports[0]
+
+    def write(self, writes: Sequence[CubeWrite]) -> list[CutDone]:
+        """Do what the edge asked for, in order, in one transaction.
+
+        Returns a ``CutDone`` for each pane of each ``Cut``. Raises ``DiskFull`` with nothing
+        changed.
+        """
+        packer = ImagePacker(self._rows.store)
+        with self._turn, self._without_files_if_failed(packer.names):
+            plans = [self._cutter.plan(w, packer) if isinstance(w, Cut) else None for w in writes]
+            packer.flush()
+            writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=self._clock())
+            cuts = [plan for plan in plans if plan is not None]
+            with self.manifest.transaction():
+                for write, plan in zip(writes, plans, strict=True):
+                    writer.apply(write, plan)
+                writer.removed += self._rows.free(writer.loosened | consumed(cuts))
+        self._rows.store.remove(writer.removed)
+        return writer.done
+
+    @contextlib.contextmanager
+    def _without_files_if_failed(self, names: Sequence[str]) -> Iterator[None]:
+        """Files of writes that were not committed go, unless that isn't sure."""
+        try:
+            yield
+        except BaseException:
+            if not self.manifest.is_broken:
+                self._rows.store.remove(names)
+            raise
+
+    def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
+        """The rows of these updates as one table.
+
+        Raises ``SegmentDamaged``, or ``RowsGone`` when retention has taken them: they never come
+        back. Any other ``StoreError`` is worth another try.
+        """
+        with self._turn:
+            return self._rows_of(query, pane, updates)
+
+    def _rows_of(self, query: str, pane: int, updates: Ranges) -> pa.Table:
+        wanted = ranges.normal(updates)
+        found = self.manifest.all(
+            "SELECT number, segment, first_row, rows FROM updates WHERE query = ? AND pane = ?",
+            (self._queries.number(query), pane),
+        )
+        stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
+        if len(stretches) != ranges.count(wanted):
+            raise RowsGone(
+                f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
+                f"{sorted(n for n, *_ in found)}; retention has taken the others"
+            )
+        tables = [self._rows.load(stretch) for stretch in stretches]
+        return tables[0] if len(tables) == 1 else self._merger_of(query).merge(tables)
+
+    def live_anew(self, former: int) -> int:
+        """A root knows a higher incarnation of this site, whose disk was lost: take one above it.
+        What was acknowledged was acknowledged to another; all of it is in doubt."""
+        chance = secrets.randbits(CHANCE_BITS)
+        with self.manifest.transaction():
+            incarnation = incarnation_above(max(former, self.incarnation), chance=chance)
+            self.manifest.run(
+                "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
+            )
+            self.manifest.run("UPDATE panes SET is_acked = 0")
+            self.manifest.after_commit(lambda: self._lives(incarnation))
+        return incarnation
+
+    def _lives(self, incarnation: int) -> None:
+        self.incarnation = incarnation
+
+    def restore(self) -> list[QueryKept]:
+        """All that an edge needs to take up where it ended."""
+        with self.manifest.lock:
+            return [kept_of(self.manifest, self._queries, query) for query in self._queries.names()]
+
+    def unread(self) -> dict[str, str]:
+        """Queries of which the record can't be read, and why: they are not among what is restored,
+        and what the cube has of them stays until they are removed."""
+        return self._queries.unread()
+
+    def retention(self, *, now_s: float) -> Retained:
+        """Let go of what is too old or too much. Call it now and then; tell the edge."""
+        with self._turn:
+            with self.manifest.transaction():
+                writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=now_s)
+                run = Retention(self.manifest, self._queries, writer, self._retention)
+                retained = run.run(now_s=now_s)
+            self._rows.store.remove(writer.removed)
+        return retained
+
+    def status(self) -> CubeStatus:
+        def count(sql: str) -> int:
+            return int(self.manifest.one(sql)[0])
+
+        return CubeStatus(
+            queries=len(self._queries.names()),
+            panes=count("SELECT count(*) FROM panes"),
+            unacked_panes=count("SELECT count(*) FROM panes WHERE is_acked = 0"),
+            waiting_rows=count("SELECT coalesce(sum(rows), 0) FROM parts"),
+            segments=count("SELECT count(*) FROM segments"),
+            segment_bytes=count("SELECT coalesce(sum(bytes), 0) FROM segments"),
+            damaged_segments=count("SELECT count(*) FROM segments WHERE is_damaged = 1"),
+            spool_bytes=self.cuts.spool.bytes_used,
+        )
+
+
+def _segments(directory: Path, disk: Disk, bytes_max: int) -> AnySegments:
+    if disk.is_kept:
+        return SegmentStore(directory, disk=disk, cache_bytes_max=bytes_max)
+    return HeldSegments(directory, disk=disk, bytes_max=bytes_max)
+
+
+def _rebase(manifest: Manifest, *, now_s: float) -> None:
+    """Times of writing are those of a former process's clock. How long ago they are nobody knows,
+    so what was written last counts as written now, and all else as long before it as it was: a
+    clock that is set between two lives makes nothing expire."""
+    with manifest.transaction():
+        (newest_s,) = manifest.one("SELECT max(written_s) FROM panes")
+        if newest_s is not None:
+            manifest.run("UPDATE panes SET written_s = written_s + ?", (now_s - newest_s,))
+
+
+def _claim(manifest: Manifest, *, site: str, born_s: float) -> Claim:
+    """Name a new cube, or check that an old one is this site's."""
+    incarnation = new_incarnation(now_s=born_s, chance=secrets.randbits(CHANCE_BITS))
+    new = Claim(incarnation, born_s, is_new=True)
+    if manifest.is_untouched:
+        return new
+    with manifest.transaction():
+        meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
+        if not meta:
+            values = {"site": site, "incarnation": str(incarnation), "born_s": repr(born_s)}
+            manifest.run_many("INSERT INTO meta VALUES (?, ?)", values.items())
+            return new
+    if meta["site"] != site:
+        raise StoreError(
+            f"{manifest.path}: wanted the cube of site {site!r}, found that of {meta['site']!r}"
+        )
+    return Claim(int(meta["incarnation"]), float(meta["born_s"]), is_new=False)

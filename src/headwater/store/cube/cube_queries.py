@@ -1,0 +1,252 @@
+"""The queries of a cube: their short numbers, their records, and which panes still take rows.
+
+All of it is on the disk, and mirrored here decoded; see ``Mirror``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headwater.algebra.sets import ranges
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason
+from headwater.edge.record import RUNNING, EdgeRecord
+from headwater.edge.report import QueryBatch
+from headwater.errors import UnreadableRow
+from headwater.store.manifest import Manifest
+from headwater.store.mirror import Mirror
+from headwater.store.row_value import row_value
+
+RESUME = "; headwater resume begins the stream anew"
+FORGOTTEN_MAX = 1_000
+"""Removed queries that are remembered until the process ends: a batch that was under way when its
+query was removed may still bring rows of it. Batches last minutes at most."""
+
+
+@dataclass
+class _Known:
+    """What the manifest has, decoded. Changed only while it is one transaction's own copy."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    records: dict[str, EdgeRecord] = field(default_factory=dict)
+    over: dict[str, dict[int, Reason]] = field(default_factory=dict)
+    """Panes that are declined for good, though the record may not say so yet."""
+    forgotten: dict[str, None] = field(default_factory=dict)
+    """Queries that this process saw removed, oldest first."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Queries whose record can't be read, and why; nothing else is known of them here."""
+    own_over: set[str] = field(default_factory=set)
+    """Queries whose ``over`` is this copy's own already; those of others are shared."""
+
+    def copied(self) -> _Known:
+        return _Known(
+            dict(self.numbers), dict(self.records), dict(self.over), dict(self.forgotten),
+            dict(self.unread),
+        )  # fmt: skip
+
+    def over_to_change(self, query: str) -> dict[int, Reason]:
+        if query not in self.own_over:
+            self.own_over.add(query)
+            self.over[query] = dict(self.over[query])
+        return self.over[query]
+
+
+class CubeQueries:
+    """What changes it is called inside a transaction, and counts when that is committed."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._mirror = Mirror(manifest, self._read(), _Known.copied)
+
+    def _read(self) -> _Known:
+        known = _Known()
+        if self._manifest.is_untouched:
+            return known
+        path = self._manifest.path
+        for number, name, record in self._manifest.all("SELECT id, name, record FROM queries"):
+            try:
+                known.records[name] = row_value(
+                    record, EdgeRecord, where=f"its record in {path}", hint=RESUME
+                )
+            except UnreadableRow as error:
+                known.unread[name] = str(error)
+                continue
+            known.numbers[name] = number
+            known.over[name] = {}
+        names = {number: name for name, number in known.numbers.items()}
+        for number, pane, reason in self._manifest.all("SELECT query, pane, reason FROM expired"):
+            if number in names:
+                known.over[names[number]][pane] = _reason(reason)
+        return known
+
+    @property
+    def _known(self) -> _Known:
+        return self._mirror.value
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._known.numbers)
+
+    def number(self, query: str) -> int | None:
+        return self._known.numbers.get(query)
+
+    def name(self, number: int) -> str | None:
+        """None: its record can't be read."""
+        return next((name for name, known in self._known.numbers.items() if known == number), None)
+
+    def unread(self) -> dict[str, str]:
+        """Queries whose record can't be read, and why. What the cube has of them stays as it is
+        until they are removed."""
+        return dict(self._known.unread)
+
+    def is_forgotten(self, query: str) -> bool:
+        """It was removed in this life: rows that a batch still brings are nobody's."""
+        return query in self._known.forgotten
+
+    def record(self, query: str) -> EdgeRecord:
+        """As it is to be restored: with all that is over, whatever the edge wrote last."""
+        known = self._known
+        record = known.records[query]
+        told = {(d.first, d.last) for d in record.declined}
+        untold = tuple(
+            Declined(pane, pane, reason)
+            for pane, reason in sorted(known.over[query].items())
+            if not any(first <= pane <= last for first, last in told)
+        )
+        return msgspec.structs.replace(record, declined=record.declined + untold)
+
+    def done_through(self, query: str) -> int:
+        return self._known.records[query].done_through
+
+    def first_pane(self, query: str) -> int:
+        """The first that it answers for; ``FOREVER``: none."""
+        record = self._known.records.get(query)
+        return FOREVER if record is None or record.first_pane is None else record.first_pane
+
+    def takes(self, query: str) -> Callable[[int], bool]:
+        """Whether rows of a pane are stored: not below the first, not sealed, not given up.
+
+        A pane that takes no rows never takes any again.
+        """
+        known = self._known
+        record = known.records.get(query)
+        if record is None or record.first_pane is None:
+            return lambda pane: False
+        floor = max(record.first_pane, record.sealed_through, record.done_through)
+        over = known.over[query]
+        return lambda pane: pane >= floor and pane not in over
+
+    def write_record(self, query: str, record: EdgeRecord) -> int:
+        """Inside a transaction. Returns the query's number; a new query gets one.
+
+        Failures that the record knows of are done with, in this same transaction. What a batch has
+        damaged stays so, whether or not the edge has heard of it yet.
+        """
+        record = self._with_former_damage(query, record)
+        (number,) = self._manifest.one(
+            "INSERT INTO queries (name, record) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
+            (query, msgspec.msgpack.encode(record)),
+        )
+        known = self._mirror.change()
+        former = known.records.get(query)
+        if record.failure_heard > (0 if former is None else former.failure_heard):
+            heard = (number, record.failure_heard)
+            self._manifest.run("DELETE FROM failures WHERE query = ? AND id <= ?", heard)
+        known.numbers[query] = number
+        known.records[query] = record
+        known.over.setdefault(query, {})
+        known.forgotten.pop(query, None)
+        return int(number)
+
+    def _with_former_damage(self, query: str, record: EdgeRecord) -> EdgeRecord:
+        former = self._known.records.get(query)
+        if former is None or former.damaged == record.damaged:
+            return record
+        damaged = IntervalSet(ranges.union(former.damaged, record.damaged))
+        damaged.remove(-FOREVER, record.done_through - 1)
+        return msgspec.structs.replace(record, damaged=damaged.ranges())
+
+    def damage(self, query: str, panes: Iterable[int]) -> None:
+        """Inside a transaction: these panes can't be exact, and its record says so."""
+        record = self._known.records[query]
+        damaged = ranges.normal([*record.damaged, *((pane, pane) for pane in panes)])
+        if damaged != record.damaged:
+            self.write_record(query, msgspec.structs.replace(record, damaged=damaged))
+
+    def add_failure(self, query: str, message: str, touched: tuple[int, int] | None) -> int:
+        """Inside a transaction: the query failed on a batch. Returns the failure's number."""
+        first, last = touched or (None, None)
+        (number,) = self._manifest.one(
+            "INSERT INTO failures (query, first_pane, last_pane, message) VALUES (?, ?, ?, ?) "
+            "RETURNING id",
+            (self._known.numbers[query], first, last, message),
+        )
+        return int(number)
+
+    def failures(self, query: str) -> tuple[QueryBatch, ...]:
+        """Those that the query's record does not know of yet."""
+        rows = self._manifest.all(
+            "SELECT id, first_pane, last_pane, message FROM failures WHERE query = ? ORDER BY id",
+            (self._known.numbers[query],),
+        )
+        return tuple(
+            QueryBatch(
+                query,
+                failed=message,
+                touched=None if first is None else (first, last),
+                failure=number,
+            )
+            for number, first, last, message in rows
+        )
+
+    def loss_heard(self, source: str) -> int | None:
+        """Up to which loss of the source all its running queries' records know; None: none runs."""
+        heard = [
+            record.loss_heard
+            for record in self._known.records.values()
+            if record.source == source and record.status == RUNNING
+        ]
+        return min(heard, default=None)
+
+    def end_pane(self, query: str, pane: int, reason: Reason) -> None:
+        """Inside a transaction: nothing more is taken for this pane, ever."""
+        known = self._mirror.change()
+        self._manifest.run(
+            "INSERT OR REPLACE INTO expired VALUES (?, ?, ?)",
+            (known.numbers[query], pane, reason.value),
+        )
+        known.over_to_change(query)[pane] = reason
+
+    def forget_over(self, query: str, *, below: int) -> None:
+        """Inside a transaction: what is done needs no mark."""
+        known = self._mirror.change()
+        self._manifest.run(
+            "DELETE FROM expired WHERE query = ? AND pane < ?", (known.numbers[query], below)
+        )
+        known.over[query] = {p: r for p, r in known.over[query].items() if p >= below}
+        known.own_over.add(query)
+
+    def forget(self, query: str) -> None:
+        """Inside a transaction: the query and all that hangs on it."""
+        known = self._mirror.change()
+        number = known.numbers.pop(query, None)
+        if number is not None:
+            self._manifest.run("DELETE FROM queries WHERE id = ?", (number,))
+            del known.records[query], known.over[query]
+        if known.unread.pop(query, None) is not None:
+            self._manifest.run("DELETE FROM queries WHERE name = ?", (query,))
+        known.own_over.discard(query)
+        known.forgotten[query] = None
+        if len(known.forgotten) > FORGOTTEN_MAX:
+            del known.forgotten[next(iter(known.forgotten))]
+
+
+def _reason(text: str) -> Reason:
+    """One that only a newer version knows is the most general one; the pane is over in any case."""
+    try:
+        return Reason(text)
+    except ValueError:
+        return Reason.FAILED

@@ -1,0 +1,260 @@
+"""Making updates out of the waiting rows of panes.
+
+A pane's rows come from several batches; its update is their merge, in a segment of its own. Where
+there is nothing to merge the batch's segment serves as it is, and nothing is written again. What
+is larger than ``summary_bytes_max`` becomes several updates.
+
+A pane of more than ``MERGE_BYTES_MAX`` is merged in portions of that size, so that no number of
+groups fills the memory: a key may then be in several of its updates. They are merged on the way, or
+at the root.
+
+The parts are read and merged before the transaction, since that takes time; the transaction then
+consumes exactly the parts that were read, and rows that came in between wait for the next cut.
+
+A part whose bytes are wrong is left out, and the pane's rest is declined (lost) with the cut. A
+disk that refuses to read a part holds the cut up, for it may think better of it. A part that it
+refuses ``UNREADABLE_TRIES_MAX`` times in a row with an I/O error is set aside and left out too, if
+the disk takes that: one bad sector must not stop a site.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra.summary import Merger
+from headwater.algebra.words.site_state import Reason
+from headwater.edge.outputs import Cut, CutDone
+from headwater.errors import DiskTrouble, SegmentDamaged
+from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.image_packer import Image, ImagePacker
+from headwater.store.manifest import Manifest
+from headwater.store.pane_segments import PaneSegments, Stretch
+
+SUMMARY_BYTES_MAX = 4 << 20
+UNREADABLE_TRIES_MAX = 5
+MERGE_BYTES_MAX = 64 << 20
+"""Rows of one pane that are merged at once, as Arrow holds them."""
+
+
+LISTED = "(SELECT value FROM json_each(?))"
+"""Panes, as a list in JSON: one statement whatever their number."""
+
+Piece = tuple[Image, int, int]
+"""An update in the making: the image that it is in, its first row there, and its rows."""
+
+
+class PlannedPane(msgspec.Struct):
+    """What will become of one pane."""
+
+    pane: int
+    parts: list[Stretch]
+    """What is consumed."""
+    pieces: list[Piece] = []
+    """One for each update that has to be written."""
+    stretches: list[Stretch] = []
+    """One for each update: at first those that need no writing, later those of ``pieces``."""
+    row_bytes: int = 0
+    is_damaged: bool = False
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Of a pane, before a cut is written."""
+
+    updates: int
+    has_parts: bool
+
+
+NONE = Counts(0, has_parts=False)
+
+
+class PlannedCut(msgspec.Struct):
+    cut: Cut
+    panes: list[PlannedPane]
+
+
+class UpdateCutter:
+    def __init__(
+        self,
+        manifest: Manifest,
+        queries: CubeQueries,
+        rows: PaneSegments,
+        *,
+        merger_of: Callable[[str], Merger],
+        summary_bytes_max: int = SUMMARY_BYTES_MAX,
+    ) -> None:
+        self._manifest = manifest
+        self._queries = queries
+        self._rows = rows
+        self._merger_of = merger_of
+        self._summary_bytes_max = summary_bytes_max
+        self._unreadable: dict[int, int] = {}
+        """By segment: how often in a row the disk refused to read it."""
+
+    def plan(self, cut: Cut, packer: ImagePacker) -> PlannedCut:
+        """Read and merge what waits, into images; nothing is changed."""
+        number = self._queries.number(cut.query)
+        planned = PlannedCut(cut, [])
+        if number is None:
+            return planned
+        merger = self._merger_of(cut.query)
+        rows = self._manifest.all(
+            "SELECT pane, segment, first_row, rows FROM parts "
+            f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
+            (number, _list(cut.panes)),
+        )
+        for pane, of_pane in groupby(rows, key=itemgetter(0)):
+            parts = [Stretch(*row) for _, *row in of_pane]
+            planned.panes.append(self._planned(cut.query, pane, parts, merger, packer))
+        return planned
+
+    def _planned(
+        self, query: str, pane: int, parts: list[Stretch], merger: Merger, packer: ImagePacker
+    ) -> PlannedPane:
+        planned = PlannedPane(pane, parts)
+        intact: list[Stretch] = []
+        for tables in self._portions(parts, intact):
+            merged = merger.merge(tables) if len(tables) != 1 else tables[0]
+            sized = _split(merged, merger, self._summary_bytes_max)
+            planned.row_bytes = max(planned.row_bytes, *(size_bytes for _, size_bytes in sized))
+            pieces = [piece for piece, _ in sized]
+            if len(pieces) == len(parts) == len(intact) == 1:
+                planned.stretches = intact
+                break
+            for piece in pieces:
+                image, first_row = packer.add(query, pane, piece)
+                planned.pieces.append((image, first_row, piece.num_rows))
+        planned.is_damaged = len(intact) < len(parts)
+        return planned
+
+    def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
+        """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
+        the parts themselves into ``intact``. There is at least one portion, if an empty one."""
+        tables: list[pa.Table] = []
+        for part in parts:
+            table = self._read(part)
+            if table is None:
+                continue
+            if tables and sum(one.nbytes for one in tables) + table.nbytes > MERGE_BYTES_MAX:
+                yield tables
+                tables = []
+            tables.append(table)
+            intact.append(part)
+        yield tables
+
+    def _read(self, part: Stretch) -> pa.Table | None:
+        """None: its rows are lost. Raises ``DiskTrouble`` where that is too early to say."""
+        try:
+            table = self._rows.load(part)
+        except SegmentDamaged:
+            return None
+        except DiskTrouble as error:
+            if getattr(error.__cause__, "errno", None) != errno.EIO:
+                raise
+            tries = self._unreadable[part.segment] = self._unreadable.get(part.segment, 0) + 1
+            if tries < UNREADABLE_TRIES_MAX:
+                raise
+            self._rows.give_up(part.segment)
+            del self._unreadable[part.segment]
+            return None
+        self._unreadable.pop(part.segment, None)
+        return table
+
+    def write(self, planned: PlannedCut, *, now_s: float) -> list[CutDone]:
+        """Inside a transaction, when the images are on the disk: number updates."""
+        number = self._queries.write_record(planned.cut.query, planned.cut.record)
+        counts = self._counts(number, planned.cut.panes)
+        files: dict[str, int] = {}
+        for pane in planned.panes:
+            pane.stretches += [self._named(number, piece, files) for piece in pane.pieces]
+        there = [pane for pane in planned.panes if counts.get(pane.pane, NONE).has_parts]
+        self._number(number, planned.cut, there, counts, now_s=now_s)
+        done = {pane.pane: _done(planned.cut.query, pane, counts[pane.pane]) for pane in there}
+        return [
+            done.get(pane) or _nothing(planned.cut.query, pane, counts.get(pane, NONE))
+            for pane in planned.cut.panes
+        ]
+
+    def _counts(self, number: int, panes: Sequence[int]) -> dict[int, Counts]:
+        """As they are now: retention may have taken a pane since the cut was planned."""
+        rows = self._manifest.all(
+            "SELECT pane, updates, EXISTS (SELECT 1 FROM parts WHERE parts.query = panes.query "
+            "AND parts.pane = panes.pane) FROM panes "
+            f"WHERE query = ? AND pane IN {LISTED}",
+            (number, _list(panes)),
+        )
+        return {pane: Counts(updates, bool(has_parts)) for pane, updates, has_parts in rows}
+
+    def _named(self, query: int, piece: Piece, files: dict[str, int]) -> Stretch:
+        image, first_row, rows = piece
+        assert image.segment is not None, "what is numbered is on the disk"
+        if image.segment.name not in files:
+            files[image.segment.name] = self._rows.add(query, image.segment)
+        return Stretch(files[image.segment.name], first_row, rows)
+
+    def _number(
+        self,
+        number: int,
+        cut: Cut,
+        panes: Sequence[PlannedPane],
+        counts: Mapping[int, Counts],
+        *,
+        now_s: float,
+    ) -> None:
+        """Each statement once for all panes: a thousand sites cut a few panes each."""
+        self._manifest.run_many(
+            "DELETE FROM parts WHERE query = ? AND pane = ? AND segment = ? AND first_row = ?",
+            ((number, one.pane, p.segment, p.first_row) for one in panes for p in one.parts),
+        )
+        self._manifest.run_many(
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (number, one.pane, update, s.segment, s.first_row, s.rows, cut.sent)
+                for one in panes
+                for update, s in enumerate(one.stretches, start=counts[one.pane].updates + 1)
+            ),
+        )
+        self._manifest.run_many(
+            "UPDATE panes SET updates = updates + ?, row_bytes = max(row_bytes, ?), is_acked = 0, "
+            "written_s = ? WHERE query = ? AND pane = ?",
+            ((len(one.stretches), one.row_bytes, now_s, number, one.pane) for one in panes),
+        )
+        for one in panes:
+            if one.is_damaged:
+                self._queries.end_pane(cut.query, one.pane, Reason.LOST)
+
+
+def _done(query: str, pane: PlannedPane, counts: Counts) -> CutDone:
+    last = counts.updates + len(pane.stretches)
+    is_whole = not pane.is_damaged
+    first = counts.updates + 1
+    return CutDone(query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole)
+
+
+def _nothing(query: str, pane: int, counts: Counts) -> CutDone:
+    return CutDone(query, pane, counts.updates + 1, counts.updates)
+
+
+def _list(panes: Sequence[int]) -> str:
+    return msgspec.json.encode(panes).decode()
+
+
+def consumed(planned: Iterable[PlannedCut]) -> set[int]:
+    """The segments that may be free once these cuts are written."""
+    return {part.segment for cut in planned for pane in cut.panes for part in pane.parts}
+
+
+def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[tuple[pa.Table, int]]:
+    """In halves until each fits, with their sizes; a single row is let through whatever its own."""
+    size_bytes = merger.size_bytes(rows)
+    if rows.num_rows <= 1 or size_bytes <= bytes_max:
+        return [(rows, size_bytes)]
+    half = rows.num_rows // 2
+    return _split(rows.slice(0, half), merger, bytes_max) + _split(
+        rows.slice(half), merger, bytes_max
+    )

@@ -1,0 +1,5 @@
+"""Following growing logs: which files a source has at a poll, and what became of each since the
+last.
+
+Open ``follow`` first, then ``watch`` and ``listing``.
+"""

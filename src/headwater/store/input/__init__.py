@@ -1,0 +1,4 @@
+"""Input as numbered cuts: of files that grow, of files that are complete, of compressed ones.
+
+Open ``cuts`` first, then ``cutting`` and ``finite``.
+"""

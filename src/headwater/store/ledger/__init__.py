@@ -1,0 +1,4 @@
+"""What a root holds on disk: accepted summaries, states, answers, and how far it is done.
+
+Open ``root_ledger`` first.
+"""

@@ -1,0 +1,4 @@
+"""Published answers as files that anything can read.
+
+Open ``publication`` first.
+"""

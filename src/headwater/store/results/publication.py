@@ -1,0 +1,140 @@
+"""The shape of published answers: a header for each window and revision, and rows.
+
+Headers carry the whole envelope as JSON, and beside it, as columns, what people ask for. Rows carry
+a short form of it, so that a row read alone still says what it stands for. An answer's own column
+that has the name of one of ours keeps it; ours then begins with an underscore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headwater.algebra.rows.row_pieces import RowPieces
+from headwater.root.said.envelope import Envelope
+
+TIME = pa.timestamp("us", tz="UTC")
+MISSING_NAMED_MAX = 100
+"""Sites that the flat column names; the envelope has them all."""
+
+HEADER_SCHEMA = pa.schema(
+    [
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("stream", pa.string(), nullable=False),
+        pa.field("query", pa.string(), nullable=False),
+        pa.field("window", pa.int64(), nullable=False),
+        pa.field("window_start", TIME, nullable=False),
+        pa.field("window_end", TIME, nullable=False),
+        pa.field("revision", pa.int64(), nullable=False),
+        pa.field("exact", pa.bool_(), nullable=False),
+        pa.field("final", pa.bool_(), nullable=False),
+        pa.field("expected", pa.int64(), nullable=False),
+        pa.field("covered", pa.int64(), nullable=False),
+        pa.field("missing_count", pa.int64(), nullable=False),
+        pa.field("missing_sites", pa.list_(pa.string()), nullable=False),
+        pa.field("damaged", pa.int64(), nullable=False),
+        pa.field("staleness_s", pa.float64(), nullable=False),
+        pa.field("answered_at", TIME, nullable=False),
+        pa.field("trigger", pa.string(), nullable=False),
+        pa.field("rows", pa.int64(), nullable=False),
+        pa.field("left_out", pa.int64(), nullable=False),
+        pa.field("left_out_groups", pa.list_(pa.string()), nullable=False),
+        pa.field("envelope", pa.string(), nullable=False),
+    ]
+)
+ROW_FIELDS = (
+    pa.field("window_start", TIME, nullable=False),
+    pa.field("window_end", TIME, nullable=False),
+    pa.field("revision", pa.int64(), nullable=False),
+    pa.field("exact", pa.bool_(), nullable=False),
+    pa.field("final", pa.bool_(), nullable=False),
+    pa.field("expected", pa.int64(), nullable=False),
+    pa.field("covered", pa.int64(), nullable=False),
+)
+
+
+class Published(msgspec.Struct, frozen=True):
+    """One window's answer, to be published. ``rows`` is None when there are none."""
+
+    envelope: Envelope
+    rows: pa.Table | RowPieces | None = None
+
+    def stamped(self) -> Envelope:
+        """The envelope with the number of rows filled in."""
+        count = self.rows.num_rows if self.rows is not None else 0
+        return msgspec.structs.replace(self.envelope, rows=count)
+
+
+def headers_table(seq: int, answers: Sequence[Published]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [_header(seq, answer.stamped()) for answer in answers], schema=HEADER_SCHEMA
+    )
+
+
+def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
+    missing = list(dict.fromkeys(one.site for one in envelope.missing))
+    return {
+        "seq": seq,
+        "stream": envelope.stream,
+        "query": envelope.query,
+        "window": envelope.window,
+        "window_start": envelope.start_us,
+        "window_end": envelope.end_us,
+        "revision": envelope.revision,
+        "exact": envelope.exact,
+        "final": envelope.final,
+        "expected": envelope.expected,
+        "covered": envelope.covered,
+        "missing_count": envelope.missing_count,
+        "missing_sites": missing[:MISSING_NAMED_MAX],
+        "damaged": envelope.damaged,
+        "staleness_s": envelope.staleness_s,
+        "answered_at": round(envelope.answered_at_s * 1e6),
+        "trigger": envelope.trigger.value,
+        "rows": envelope.rows or 0,
+        "left_out": envelope.left_out.count,
+        "left_out_groups": [group.text() for group in envelope.left_out.named],
+        "envelope": msgspec.json.encode(envelope).decode(),
+    }
+
+
+def row_pieces(answers: Sequence[Published]) -> Iterator[pa.Table]:
+    """The rows of all windows under their short form, a piece of one window after the other."""
+    for answer in answers:
+        if answer.rows is not None:
+            pieces = [answer.rows] if isinstance(answer.rows, pa.Table) else answer.rows
+            for rows in pieces:
+                yield _stamped(answer.envelope, rows)
+
+
+def _stamped(envelope: Envelope, rows: pa.Table) -> pa.Table:
+    values: Mapping[str, Any] = {
+        "window_start": envelope.start_us,
+        "window_end": envelope.end_us,
+        "revision": envelope.revision,
+        "exact": envelope.exact,
+        "final": envelope.final,
+        "expected": envelope.expected,
+        "covered": envelope.covered,
+    }
+    fields, columns = [], []
+    for field in ROW_FIELDS:
+        fields.append(field.with_name(own_name(field.name, rows.schema.names)))
+        columns.append(pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows))
+    schema = pa.schema([*fields, *rows.schema])
+    return pa.Table.from_arrays([*columns, *rows.columns], schema=schema)
+
+
+def own_name(name: str, taken: Sequence[str]) -> str:
+    """Our column's name beside the answer's own columns."""
+    while name in taken:
+        name = f"_{name}"
+    return name
+
+
+def envelope_of(header: str) -> Envelope:
+    """The envelope in a header's ``envelope`` column."""
+    return msgspec.json.decode(header, type=Envelope)

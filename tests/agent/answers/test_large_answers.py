@@ -1,0 +1,112 @@
+"""Answers of many rows: in jobs by bytes, from the ledger's summaries one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from store_kit import MERGER, QUERY, envelope_of, query_of, rows_of
+
+from headwater.agent.answers import large_answers
+from headwater.agent.answers.large_answers import LargeAnswers
+from headwater.algebra.coverage import Coverage
+from headwater.errors import GroupFailed
+from headwater.node.effects import Answer
+from headwater.plan.query import Query
+from headwater.root.outputs import Keep, KeptSummary, WindowAnswer
+from headwater.root.said.envelope import LeftOut
+from headwater.spark.root.bad_groups import Finished
+from headwater.spark.root.pane_files import PANE, PaneFiles
+from headwater.spark.rows.row_files import SavedRows
+from headwater.store.ledger.root_ledger import RootLedger
+
+PANES = range(6)
+SUMMARIES = 4
+
+
+class FileJobs:
+    """In place of Spark: the rows of the panes as they are, and what each job was given."""
+
+    def __init__(self, *, bad: bool = False) -> None:
+        self.bad = bad
+        self.jobs: list[dict[int, int]] = []
+        """Of each job: rows in its files by pane."""
+
+    def finish_files(
+        self, query: Query, panes: PaneFiles, windows: Mapping[int, Iterable[int]], into: Path
+    ) -> dict[int, SavedRows]:
+        table = pq.read_table(panes._folder)
+        counts = table.group_by(PANE).aggregate([(PANE, "count")]).to_pydict()
+        self.jobs.append(dict(zip(counts[PANE], counts[f"{PANE}_count"], strict=True)))
+        if self.bad:
+            raise GroupFailed("q", "[BAD]")
+        into.mkdir()
+        return {w: SavedRows.of(pa.table({"n": [w]}), into / f"{w}") for w in windows}
+
+
+class Searching:
+    """In place of ``GroupFinisher``: one group of each window fails; the rows held at once."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[int, int]] = []
+
+    def finish(self, query: Query, windows: Mapping[int, list[tuple[int, pa.Table]]]) -> Finished:
+        self.asked.append({w: sum(t.num_rows for _, t in panes) for w, panes in windows.items()})
+        rows = {window: pa.table({"n": [window]}) for window in windows}
+        return Finished(rows, {window: LeftOut(count=1) for window in windows})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> RootLedger:
+    made = RootLedger(tmp_path / "ledger", merger_of=lambda query: MERGER, cache_bytes_max=0)
+    number = 0
+    for pane in PANES:
+        for site in range(SUMMARIES):
+            number += 1
+            rows = rows_of(*((f"/{n}", n) for n in range(10)))
+            made.write(
+                [Keep(QUERY, KeptSummary(number, pane, Coverage.of_whole(site, 7), rows, True))]
+            )
+    return made
+
+
+def answer_of(query: Query) -> Answer:
+    requests = [WindowAnswer(w, 1, (w,), envelope_of(query, w)) for w in PANES]
+    return Answer(QUERY, tuple(requests), kept_through=1_000)
+
+
+def test_a_job_takes_windows_by_their_bytes_and_all_are_answered(
+    ledger: RootLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_pane = rows_of(*((f"/{n}", n) for n in range(10))).nbytes
+    monkeypatch.setattr(large_answers, "JOB_BYTES_MAX", int(1.5 * one_pane))
+    jobs, query = FileJobs(), query_of()
+    large = LargeAnswers(ledger, jobs, Searching())  # type: ignore[arg-type]
+    finished = large.finish(query, answer_of(query), tmp_path)
+    assert [sorted(job) for job in jobs.jobs] == [[0, 1], [2, 3], [4, 5]]
+    assert sorted(finished.rows) == list(PANES)
+    assert {count for job in jobs.jobs for count in job.values()} == {10}, "small panes are merged"
+
+
+def test_a_pane_that_is_too_large_to_merge_goes_to_spark_as_it_came(
+    ledger: RootLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_answers, "MERGE_BYTES_MAX", 1)
+    jobs, query = FileJobs(), query_of()
+    LargeAnswers(ledger, jobs, Searching()).finish(query, answer_of(query), tmp_path)  # type: ignore[arg-type]
+    (job,) = jobs.jobs
+    assert job == dict.fromkeys(PANES, 10 * SUMMARIES)
+
+
+def test_where_a_group_fails_windows_are_searched_one_at_a_time(
+    ledger: RootLedger, tmp_path: Path
+) -> None:
+    searching, query = Searching(), query_of()
+    large = LargeAnswers(ledger, FileJobs(bad=True), searching)  # type: ignore[arg-type]
+    finished = large.finish(query, answer_of(query), tmp_path)
+    assert [list(asked) for asked in searching.asked] == [[w] for w in PANES]
+    assert sorted(finished.rows) == sorted(finished.left_out) == list(PANES)
+    assert [next(iter(finished.rows[w]))["n"].to_pylist() for w in PANES] == [[w] for w in PANES]

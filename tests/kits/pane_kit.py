@@ -1,0 +1,598 @@
+"""Sites and a root without Spark, disk or network: edges and roots over plain dictionaries.
+
+Records are numbers, rows are sorted tuples of them, so a record that is counted twice is there
+twice. ``SiteDesk`` and ``RootDesk`` do what a shell does: they execute outputs in order, keep what
+must be durable, and can be thrown away and made again from it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.sets import ranges
+from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.edge import outputs as edge_out
+from headwater.edge.config import EdgeConfig
+from headwater.edge.edge import Edge
+from headwater.edge.outputs import Cut, CutDone
+from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
+from headwater.edge.report import BatchReport, QueryBatch
+from headwater.plan.query import Column, Query, QueryId, Source, SourceFormat, Timing
+from headwater.plan.roster import Roster, Site
+from headwater.root import outputs as root_out
+from headwater.root.carriers.alarm_book import StandingAlarm
+from headwater.root.config import RootConfig
+from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
+from headwater.root.root import Root
+from headwater.root.said.envelope import LeftOut
+
+PANE_S = 10
+TICKS_MAX = 200
+
+SOURCE = Source(
+    name="hits",
+    columns=(Column("t", "timestamp"), Column("v", "bigint")),
+    format=SourceFormat.CSV,
+    path="*.csv",
+    time_column="t",
+)
+
+
+def make_query(
+    *,
+    name: str = "counts",
+    panes: int = 1,
+    slide: int | None = None,
+    begin_pane: int | None = 0,
+    ends: bool = False,
+    sites: tuple[str, ...] = (),
+    counter: int = 1,
+    root: str = "s0",
+    **timing: float | None,
+) -> Query:
+    """Windows of so many panes of ten seconds."""
+    pane_us = PANE_S * MICROS
+    return Query(
+        id=QueryId(name, "s0", counter),
+        text="",
+        source=SOURCE,
+        window=WindowSpec(panes * pane_us, (slide or panes) * pane_us),
+        keys=(),
+        partials=(),
+        site_sql="",
+        root_sql="",
+        central_sql="",
+        columns_used=("t",),
+        output=(),
+        root=root,
+        sites=sites,
+        begin_pane=begin_pane,
+        ends=ends,
+        timing=msgspec.structs.replace(Timing(disorder_s=1.0), **timing),
+    )
+
+
+def make_roster(count: int) -> Roster:
+    return Roster(1, tuple(Site(n, f"s{n}") for n in range(count)), "s0")
+
+
+class BagMerger:
+    """Rows are sorted tuples of record numbers."""
+
+    def none(self) -> tuple[int, ...]:
+        return ()
+
+    def merge(self, parts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        return tuple(sorted(record for part in parts for record in part))
+
+    def size_bytes(self, rows: tuple[int, ...]) -> int:
+        return 8 * len(rows)
+
+
+class PaneDisk:
+    def __init__(self) -> None:
+        self.waiting: list[int] = []
+        self.updates: list[tuple[int, ...]] = []
+        self.sent: ranges.Ranges = ()
+        self.is_acked = False
+        self.is_same = False
+        self.written_s = 0.0
+
+
+class SiteDisk:
+    """A cube that outlives its edge."""
+
+    def __init__(self, incarnation: int, *, born_s: float = -1e18, records_max: int = 100) -> None:
+        self.incarnation = incarnation
+        self.born_s = born_s
+        self.records_max = records_max
+        self.records: dict[str, EdgeRecord] = {}
+        self.panes: dict[str, dict[int, PaneDisk]] = defaultdict(lambda: defaultdict(PaneDisk))
+
+    def store(self, query: str, pane: int, record: int, *, now_s: float) -> bool:
+        """Whether it counts: not below the first pane, not sealed."""
+        kept = self.records.get(query)
+        if kept is None or kept.first_pane is None:
+            return False
+        if pane < max(kept.first_pane, kept.sealed_through, kept.done_through):
+            return False
+        disk = self.panes[query][pane]
+        disk.waiting.append(record)
+        disk.written_s = now_s
+        return True
+
+    def cut(self, cut: Cut) -> list[CutDone]:
+        self.records[cut.query] = cut.record
+        return [self._cut_pane(cut, pane) for pane in cut.panes]
+
+    def _cut_pane(self, cut: Cut, pane: int) -> CutDone:
+        disk = self.panes[cut.query][pane]
+        first = len(disk.updates) + 1
+        while disk.waiting:
+            part, disk.waiting = disk.waiting[: self.records_max], disk.waiting[self.records_max :]
+            disk.updates.append(tuple(sorted(part)))
+            disk.is_acked = False
+        last = len(disk.updates)
+        if cut.sent and last >= first:
+            disk.sent = ranges.union(disk.sent, ((first, last),))
+        return CutDone(cut.query, pane, first, last, row_bytes=100)
+
+    def execute(self, write: edge_out.Output) -> None:
+        match write:
+            case edge_out.Remember(query, record):
+                self.records[query] = record
+            case edge_out.MarkSent(query, updates):
+                for pane, first, last in updates:
+                    disk = self.panes[query][pane]
+                    disk.sent = ranges.union(disk.sent, ((first, last),))
+            case edge_out.MarkAcked(query, panes, done_through, record):
+                self.records[query] = record
+                for pane in [p for p in self.panes[query] if p < done_through]:
+                    del self.panes[query][pane]
+                for pane, disk in self.panes[query].items():
+                    disk.is_acked |= ranges.contains(panes, pane)
+            case edge_out.MarkUnacked(query):
+                for disk in self.panes[query].values():
+                    disk.is_acked = False
+            case edge_out.Expire(query, panes, record):
+                self.records[query] = record
+                for pane in panes:
+                    self.panes[query].pop(pane, None)
+            case edge_out.Forget(query):
+                self.records.pop(query, None)
+                self.panes.pop(query, None)
+            case _:
+                raise AssertionError(f"not a write: {write}")
+
+    def rows(self, query: str, pane: int, updates: ranges.Ranges) -> tuple[int, ...] | None:
+        disk = self.panes[query].get(pane)
+        if disk is None:
+            return None
+        parts = [disk.updates[n - 1] for a, b in updates for n in range(a, b + 1)]
+        return BagMerger().merge(parts)
+
+    def restore(self) -> list[QueryKept]:
+        return [
+            QueryKept(
+                query,
+                record,
+                tuple(
+                    PaneKept(
+                        pane, len(disk.updates), disk.sent, disk.is_acked, len(disk.waiting),
+                        100, disk.written_s, disk.is_same,
+                    )
+                    for pane, disk in sorted(self.panes[query].items())
+                    if pane >= record.done_through and (disk.updates or disk.waiting)
+                ),
+            )
+            for query, record in self.records.items()
+        ]  # fmt: skip
+
+
+class StatesDisk(SiteDisk):
+    """A cube of a state query: the last n records, in the order in which they were stored."""
+
+    def __init__(self, incarnation: int, *, last_n: int, **options: float) -> None:
+        super().__init__(incarnation, **options)  # type: ignore[arg-type]
+        self.last_n = last_n
+        self.read: list[tuple[int, int]] = []
+        self.is_whole = True
+
+    def store(self, query: str, pane: int, record: int, *, now_s: float) -> bool:
+        self.read.append((pane, record))
+        return True
+
+    def _cut_pane(self, cut: Cut, pane: int) -> CutDone:
+        numbers = [number for of, number in self.read if of <= pane][-self.last_n :]
+        known = self.panes[cut.query]
+        before = known[pane - 1].updates if pane - 1 in known else []
+        disk = known[pane]
+        at = range(0, len(numbers), self.records_max)
+        disk.updates = [tuple(sorted(numbers[a : a + self.records_max])) for a in at]
+        disk.is_same = disk.updates == before
+        if cut.sent and disk.updates:
+            disk.sent = ((1, len(disk.updates)),)
+        return CutDone(
+            cut.query, pane, 1, len(disk.updates), 100,
+            is_same=disk.is_same, is_whole=self.is_whole,
+        )  # fmt: skip
+
+
+class SiteDesk:
+    """An edge, its disk, and what it has said: summaries and states wait to be taken."""
+
+    def __init__(
+        self,
+        ordinal: int,
+        queries: Iterable[Query],
+        *,
+        disk: SiteDisk | None = None,
+        config: EdgeConfig | None = None,
+        retention_s: float = 86_400.0,
+        now_s: float = 0.0,
+    ) -> None:
+        self.ordinal = ordinal
+        self.disk = disk or SiteDisk(1000 + ordinal)
+        self.queries = {str(query.id): query for query in queries}
+        self.config = config or EdgeConfig(clock_settle_s=0.5)
+        self.retention_s = retention_s
+        self.room = 1 << 30
+        self.notices: list[edge_out.Notice] = []
+        self.writes: list[edge_out.Output] = []
+        self.said: list[Summary] = []
+        self.told: list[SiteState] = []
+        self.start(now_s=now_s)
+
+    def start(self, *, now_s: float) -> None:
+        self.edge = Edge(
+            ordinal=self.ordinal,
+            incarnation=self.disk.incarnation,
+            config=self.config,
+            retention_s=self.retention_s,
+            born_s=self.disk.born_s,
+        )
+        self.edge.restore(self.disk.restore())
+        for query in self.queries.values():
+            self.edge.install(query, now_s=now_s)
+        self.edge.forget_uninstalled()
+        self.work(now_s=now_s)
+
+    def commit(
+        self,
+        records: dict[int, list[int]] | None = None,
+        *,
+        now_s: float,
+        read_through_s: float | None = None,
+        high_time_s: float | None = None,
+        query: str | None = None,
+        **report: object,
+    ) -> set[int]:
+        """A committed batch of (pane -> records) for one query, or a poll; what was stored."""
+        query = query or next(iter(self.queries))
+        stored: set[int] = set()
+        counts: dict[int, int] = {}
+        too_late = 0
+        for pane, numbers in (records or {}).items():
+            kept = [n for n in numbers if self.disk.store(query, pane, n, now_s=now_s)]
+            stored.update(kept)
+            too_late += len(numbers) - len(kept)
+            if kept:
+                counts[pane] = len(kept)
+        batch = QueryBatch(query, tuple(sorted(counts.items())), too_late=too_late)
+        self.report(
+            BatchReport(
+                SOURCE.name,
+                (batch,) if records else (),
+                high_time_us=None if high_time_s is None else round(high_time_s * MICROS),
+                read_through_s=read_through_s,
+                **report,  # type: ignore[arg-type]
+            ),
+            now_s=now_s,
+        )
+        return stored
+
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
+        """The wall clock is believed to be so far ahead of the steady one, from now on."""
+        self.edge.set_clock(ahead_s, now_s=now_s)
+        self.work(now_s=now_s)
+
+    def report(self, report: BatchReport, *, now_s: float) -> None:
+        self.edge.batch_committed(report, now_s=now_s)
+        self.work(now_s=now_s)
+
+    def hear(self, ack: Acknowledgement, *, now_s: float) -> None:
+        self.edge.receive_ack(ack, now_s=now_s)
+        self.work(now_s=now_s)
+
+    def work(self, *, now_s: float) -> None:
+        """Execute, and tick as long as a tick is due."""
+        self._execute(now_s=now_s)
+        for _ in range(TICKS_MAX):
+            if self.edge.next_deadline_s() > now_s:
+                return
+            self.edge.tick(now_s=now_s, room=lambda _: self.room)
+            self._execute(now_s=now_s)
+        raise AssertionError("the edge wants to be ticked for ever")
+
+    def _execute(self, *, now_s: float) -> None:
+        outputs = self.edge.take()
+        while outputs:
+            for output in outputs:
+                self._do(output, now_s=now_s)
+            outputs = self.edge.take()
+
+    def _do(self, output: edge_out.Output, *, now_s: float) -> None:
+        match output:
+            case edge_out.Send():
+                self._send(output, now_s=now_s)
+            case edge_out.Report(states):
+                self.told += states
+            case edge_out.Notice():
+                self.notices.append(output)
+            case edge_out.Cut():
+                self.writes.append(output)
+                self.edge.updates_cut(self.disk.cut(output), now_s=now_s)
+            case edge_out.Suspended() | edge_out.Outlived():
+                self.writes.append(output)
+            case _:
+                self.writes.append(output)
+                self.disk.execute(output)
+
+    def _send(self, send: edge_out.Send, *, now_s: float) -> None:
+        rows = None
+        if send.updates:
+            rows = self.disk.rows(send.query, send.pane, send.updates)
+            for pane in send.panes:
+                if rows is None:
+                    self.edge.rows_gone(send.query, pane)
+                else:
+                    self.edge.sent(send.query, pane, send.updates, now_s=now_s)
+            if rows is None:
+                return
+        summary = Summary(send.query, send.pane, send.coverage, rows, send.lane, more=send.more)
+        self.said.append(summary)
+
+    def take_said(self) -> list[Summary]:
+        said, self.said = self.said, []
+        return said
+
+    def take_told(self) -> list[SiteState]:
+        told, self.told = self.told, []
+        return told
+
+
+class RootDisk:
+    """A ledger that outlives its root."""
+
+    def __init__(self, incarnation: int = 50) -> None:
+        self.incarnation = incarnation
+        self.last_number = 0
+        self.lost: list[KeptSummary] = []
+        self.starts = 0
+        self.kept: dict[int, KeptSummary] = {}
+        self.states: dict[tuple[int, int], KeepState] = {}
+        self.answers: dict[int, WindowAnswered] = {}
+        self.alarms: dict[int, StandingAlarm] = {}
+        self.done_through: int | None = None
+
+    def execute(self, write: root_out.Output) -> None:
+        match write:
+            case root_out.Keep(_, kept):
+                assert kept.number > self.last_number, "a number is never used again"
+                self.last_number = kept.number
+                self.kept[kept.number] = kept
+            case root_out.KeepState(_, state, _):
+                known = self.states.get((state.ordinal, state.incarnation), write)
+                self.states[state.ordinal, state.incarnation] = msgspec.structs.replace(
+                    write,
+                    agreed_through=known.agreed_through,
+                    disputed=known.disputed,
+                    sure_number=known.sure_number,
+                )
+            case root_out.KeepAgreement(_, ordinal, incarnation, through, disputed, number):
+                known = self.states[ordinal, incarnation]
+                self.states[ordinal, incarnation] = msgspec.structs.replace(
+                    known, agreed_through=through, disputed=disputed, sure_number=number
+                )
+            case root_out.Replace(_, _, numbers, kept):
+                for number in numbers:
+                    del self.kept[number]
+                for one in kept:
+                    self.execute(root_out.Keep(write.query, one))
+            case root_out.KeepAlarm(_, standing):
+                self.alarms[standing.number] = standing
+            case root_out.Trim(_, done_through):
+                self.done_through = done_through
+                self.kept = {n: k for n, k in self.kept.items() if k.pane >= done_through}
+            case _:
+                raise AssertionError(f"not a write: {write}")
+
+    def rows(self, panes: Iterable[int], *, kept_through: int) -> tuple[int, ...]:
+        wanted = set(panes)
+        parts = [
+            kept.rows
+            for number, kept in self.kept.items()
+            if number <= kept_through and kept.pane in wanted and kept.rows is not None
+        ]
+        return BagMerger().merge(parts)
+
+    def restore(self, query: Query) -> RootKept:
+        done = -(1 << 62) if self.done_through is None else self.done_through
+        return RootKept(
+            str(query.id),
+            tuple(
+                msgspec.structs.replace(kept, rows=None) for _, kept in sorted(self.kept.items())
+            ),
+            tuple(self.states.values()),
+            tuple(
+                one
+                for one in self.answers.values()
+                if query.window.panes_of(one.window).start >= done
+            ),
+            self.done_through,
+            self.last_number,
+            tuple(msgspec.structs.replace(kept, rows=None) for kept in self.lost),
+            tuple(self.alarms.values()),
+        )
+
+
+class Published(msgspec.Struct):
+    envelope: root_out.Envelope
+    rows: tuple[int, ...]
+
+
+class RootDesk:
+    """A root and its disk; answers are published at once unless ``is_slow``."""
+
+    def __init__(
+        self,
+        query: Query,
+        roster: Roster,
+        *,
+        disk: RootDisk | None = None,
+        config: RootConfig | None = None,
+        now_s: float = 0.0,
+        compares: bool = False,
+    ) -> None:
+        """``compares``: sites' digests count. Most tests are not about them, so what a site seals
+        is agreed to."""
+        self.query = query
+        self.roster = roster
+        self.compares = compares
+        self.disk = disk or RootDisk()
+        self.config = config or RootConfig()
+        self.is_slow = False
+        self.failure: str | None = None
+        self.left_out: dict[int, LeftOut] = {}
+        """By window: groups that Spark can't compute."""
+        self.under_way: root_out.Answer | None = None
+        self.published: dict[int, list[Published]] = defaultdict(list)
+        self.acks: list[Acknowledgement] = []
+        self.notices: list[root_out.Notice] = []
+        self.outputs: list[root_out.Output] = []
+        self.has_ended = False
+        self.start(now_s=now_s)
+
+    def start(self, *, now_s: float) -> None:
+        self.under_way = None
+        self.disk.starts += 1
+        self.root = Root(
+            query=self.query,
+            roster=self.roster,
+            config=self.config,
+            merger=BagMerger(),
+            incarnation=self.disk.incarnation,
+            now_s=now_s,
+            start=self.disk.starts,
+        )
+        self.root.restore(self.disk.restore(self.query), now_s=now_s)
+
+    def receive(self, *summaries: Summary, now_s: float) -> None:
+        for summary in summaries:
+            self.root.receive(summary, now_s=now_s)
+            self._execute(now_s=now_s)
+
+    def hear(self, *states: SiteState, now_s: float) -> None:
+        self.root.receive_states(states, now_s=now_s)
+        for state in states:
+            self._agree(state)
+        self.root._intake.compare(now_s=now_s)
+        self._execute(now_s=now_s)
+
+    def _agree(self, state: SiteState) -> None:
+        view = self.root.table.views.get(state.ordinal)
+        if not self.compares and view is not None and view.state is state:
+            self.root._intake.agreements._advance(state.ordinal, state.sealed_through)
+
+    def work(self, *, now_s: float) -> None:
+        for _ in range(TICKS_MAX):
+            if self.root.next_deadline_s() > now_s:
+                return
+            self.root.tick(now_s=now_s)
+            self._execute(now_s=now_s)
+        raise AssertionError("the root wants to be ticked for ever")
+
+    def _execute(self, *, now_s: float) -> None:
+        outputs = self.root.take()
+        while outputs:
+            for output in outputs:
+                self._do(output, now_s=now_s)
+            outputs = self.root.take()
+
+    def _do(self, output: root_out.Output, *, now_s: float) -> None:
+        self.outputs.append(output)
+        match output:
+            case root_out.Acknowledge(ack):
+                self.acks.append(ack)
+            case root_out.Answer():
+                assert self.under_way is None, "one answer of a query at a time"
+                self.under_way = output
+                if not self.is_slow:
+                    self.finish(now_s=now_s)
+            case root_out.Ended():
+                self.has_ended = True
+            case root_out.Notice():
+                self.notices.append(output)
+            case root_out.Outdated():
+                pass  # for the test to answer
+            case _:
+                self.disk.execute(output)
+
+    def finish(self, *, now_s: float) -> None:
+        """Spark is done with the answer under way, or has failed."""
+        answer, self.under_way = self.under_way, None
+        assert answer is not None
+        if self.failure is not None:
+            self.root.answered(now_s=now_s, failed=self.failure)
+            return
+        for request in answer.requests:
+            rows = self.disk.rows(request.panes, kept_through=answer.kept_through)
+            envelope = request.envelope.without(self.left_out.get(request.window, LeftOut()))
+            self.published[request.window].append(Published(envelope, rows))
+            self.disk.answers[request.window] = WindowAnswered(
+                request.window, request.revision, answer.kept_through, envelope
+            )
+        self.root.answered(now_s=now_s, left_out=self.left_out)
+        self._execute(now_s=now_s)
+
+    def newest(self, window: int) -> Published:
+        return self.published[window][-1]
+
+    def take_acks(self) -> list[Acknowledgement]:
+        acks, self.acks = self.acks, []
+        return acks
+
+
+def whole(query: Query, pane: int, ordinal: int, rows: Iterable[int], *, of: int) -> Summary:
+    """Site ``ordinal`` of incarnation ``of`` closed the pane with one update."""
+    coverage = Coverage.of_whole(ordinal, of)
+    return Summary(str(query.id), pane, coverage, tuple(rows))
+
+
+def part(
+    query: Query,
+    pane: int,
+    ordinal: int,
+    rows: Iterable[int] | None,
+    *,
+    of: int,
+    updates: ranges.Ranges = ((1, 1),),
+    closed_at: int | None = 1,
+    lane: Lane = Lane.LIVE,
+) -> Summary:
+    coverage = Coverage.of_part(ordinal, of, updates=updates, closed_at=closed_at)
+    kept = None if rows is None else tuple(rows)
+    return Summary(str(query.id), pane, coverage, kept, lane)
+
+
+def state(query: Query, ordinal: int, *, of: int, number: int = 1, **fields: object) -> SiteState:
+    begin = -FOREVER if query.begin_pane is None else query.begin_pane
+    first = fields.pop("first_pane", begin)
+    return SiteState(str(query.id), ordinal, of, number, first, **fields)  # type: ignore[arg-type]

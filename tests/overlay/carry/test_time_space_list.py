@@ -1,0 +1,222 @@
+"""The time-space list by itself: what meets, what leaves, what it costs."""
+
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.update_proof import UpdateProof
+from headwater.overlay.carry.time_space_list import TIMERS_SPARE, TimeSpaceList
+from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.ways.staged_policy import Hop
+from headwater.overlay.ways.tree_place import TreePlace
+
+
+class Bench:
+    """A list with a query whose subtree is sites 0 … 99, and a way that can be closed."""
+
+    def __init__(self, merger, *, time_s=float("inf"), **config):
+        self.calls = []
+        bench = self
+
+        class Counting(type(merger)):
+            def merge(self, parts):
+                bench.calls.append(len(parts))
+                return super().merge(parts)
+
+        place = TreePlace("parent", (), level=1, awaited=(1 << 100) - 1, patience=0.5)
+        plan = Plan(0, (), (place,))
+        sites = (1 << 100) - 1
+        self.query = LiveQuery("q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s)
+        self.is_open = True
+        self.notices = []
+        self.list = TimeSpaceList(OverlayConfig(**config), find_hop=self.find_hop)
+
+    def find_hop(self, _, route, __):
+        return Hop("parent", route, "same tree") if self.is_open else None
+
+    def insert(self, site, pane=0, *, now_s=0.0, lane=Lane.LIVE):
+        summary = Summary("q@a#1", pane, Coverage.of_whole(site, 7), (site,), lane)
+        left = self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s, note=self.note)
+        return [summary for _, summary in left]
+
+    def tick(self, now_s):
+        return [summary for _, summary in self.list.tick(now_s=now_s, note=self.note)]
+
+    def note(self, kind, text):
+        self.notices.append((kind, text))
+
+
+@pytest.fixture
+def make_bench(overlay):
+    return lambda **config: Bench(overlay.BagMerger(), **config)
+
+
+def test_rows_are_merged_once_when_the_entry_leaves(make_bench):
+    bench = make_bench(parts_max=1_000)
+    for site in range(99):
+        assert bench.insert(site) == []
+    assert bench.calls == []
+    (summary,) = bench.insert(99)
+    assert bench.calls == [100]
+    assert summary.rows == tuple(range(100))
+    assert (len(bench.list), bench.list.size_bytes) == (0, 0)
+
+
+def test_the_bytes_that_a_site_has_signed_are_counted_beside_its_rows(make_bench):
+    bench = make_bench()
+    proof = UpdateProof(b"", b"", 0, 0, packed=b"x" * 1_000)
+    summary = Summary("q@a#1", 0, Coverage.of_whole(1, 7), (1,), proof=proof)
+    bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0, note=bench.note)
+    assert bench.list.size_bytes > 1_000
+
+
+def test_many_parts_are_merged_on_the_way_to_bound_what_is_kept(make_bench):
+    bench = make_bench(parts_max=10)
+    for site in range(99):
+        bench.insert(site)
+    (summary,) = bench.insert(99)
+    assert max(bench.calls) == 10
+    assert summary.rows == tuple(range(100))
+    assert summary.coverage.sites == (1 << 100) - 1
+
+
+def test_the_age_of_a_merged_summary_is_that_of_its_oldest_part(make_bench):
+    bench = make_bench()
+    bench.insert(0, now_s=10.0)
+    bench.insert(1, now_s=10.5)
+    (summary,) = bench.tick(bench.list.next_deadline_s())
+    assert summary.age_s == pytest.approx(
+        OverlayConfig().hold_factor * OverlayConfig().net_dist_initial_s
+    )
+
+
+def test_a_deadline_is_there_as_long_as_something_is_held(make_bench):
+    bench = make_bench()
+    assert bench.list.next_deadline_s() == float("inf")
+    bench.insert(0, now_s=10.0)
+    deadline_s = bench.list.next_deadline_s()
+    assert bench.tick(deadline_s - 0.01) == []
+    assert len(bench.tick(deadline_s)) == 1
+    assert bench.list.next_deadline_s() == float("inf")
+
+
+def test_lanes_and_panes_are_apart(make_bench):
+    bench = make_bench()
+    bench.insert(0, 1)
+    bench.insert(1, 2)
+    bench.insert(2, 1, lane=Lane.BACKLOG)
+    assert len(bench.list) == 3
+    bench.insert(3, 1)
+    assert len(bench.list) == 3
+
+
+def test_summaries_with_a_site_in_common_go_on_apart(make_bench):
+    bench = make_bench()
+    bench.insert(0)
+    bench.insert(0)
+    bench.insert(1)
+    left = bench.tick(bench.list.next_deadline_s())
+    assert sorted(summary.rows for summary in left) == [(0,), (0, 1)]
+    assert bench.notices == []
+
+
+def test_what_a_full_list_lets_go_early_is_said(make_bench):
+    bench = make_bench(entries_max=2)
+    bench.insert(0, pane=0)
+    bench.insert(0, pane=1)
+    assert [summary.pane for summary in bench.insert(0, pane=2)] == [0]
+    assert [kind for kind, _ in bench.notices] == ["full"]
+    bench.is_open = False
+    assert bench.insert(0, pane=3) == []
+    assert len(bench.list) == 2
+    assert "dropped, no way" in bench.notices[-1][1]
+
+
+def test_timers_of_what_has_left_are_swept_out(make_bench):
+    bench = make_bench()
+    for pane in range(3 * TIMERS_SPARE):
+        bench.insert(0, pane, now_s=0.0)
+        for entry in list(bench.list._entries.values()):
+            bench.list._let_go(entry, now_s=0.0, note=bench.note)
+    assert len(bench.list) == 0
+    assert len(bench.list._timers) <= TIMERS_SPARE + 2
+
+
+def test_a_closed_way_keeps_what_is_due_and_merges_on(make_bench):
+    bench = make_bench()
+    bench.is_open = False
+    bench.insert(0, now_s=0.0)
+    assert bench.tick(5.0) == []
+    bench.insert(1, now_s=5.0)
+    bench.is_open = True
+    ((_, summary),) = bench.list.way_opened(now_s=6.0, note=bench.note)
+    assert (summary.rows, summary.age_s) == ((0, 1), 6.0)
+
+
+def test_a_removed_query_leaves_nothing_behind(make_bench):
+    bench = make_bench()
+    bench.is_open = False
+    for pane in range(5):
+        bench.insert(0, pane)
+    bench.tick(5.0)
+    assert bench.list.discard_query("q@a#1") == 5
+    bench.is_open = True
+    assert bench.list.way_opened(now_s=6.0, note=bench.note) == []
+    assert (len(bench.list), bench.list.size_bytes) == (0, 0)
+
+
+def test_nobody_is_waited_for_beyond_the_time_that_the_query_leaves(make_bench):
+    """netDist says five seconds; summaries have four, half of them up to here."""
+    bench = make_bench(time_s=4.0, net_dist_initial_s=5.0)
+    assert bench.insert(1, now_s=100.0) == []
+    assert bench.tick(101.9) == []
+    assert [summary.rows for summary in bench.tick(102.0)] == [(1,)]
+
+
+def test_without_a_deadline_in_sight_netdist_decides(make_bench):
+    bench = make_bench(time_s=40.0, net_dist_initial_s=4.0, hold_factor=1.25)
+    assert bench.insert(1, now_s=100.0) == []
+    assert bench.tick(104.9) == []
+    assert [summary.rows for summary in bench.tick(105.0)] == [(1,)]
+
+
+class Hits(NamedTuple):
+    """How the rows of a query look."""
+
+    keys: tuple[Column, ...] = (Column("k", "string"),)
+    partials: tuple[Partial, ...] = (Partial("n", "bigint", MergeRule.SUM),)
+
+
+def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_bench):
+    """Its rows travel apart in the same summary; the root decides on it."""
+    merger = ArrowMerger(Hits())
+    bench = make_bench()
+    bench.query = msgspec.structs.replace(bench.query, merger=merger)
+    for site, big in ((0, 2**63 - 1), (1, 1)):
+        rows = pa.table({"k": ["big", "a"], "n": [big, 1]}, schema=merger.schema)
+        summary = Summary("q@a#1", 0, Coverage.of_whole(site, 7), rows)
+        bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0, note=bench.note)
+    (left,) = bench.tick(20.0)
+    assert left.coverage.sites == 0b11
+    assert sorted(left.rows.to_pylist(), key=str) == [
+        {"k": "a", "n": 2},
+        {"k": "big", "n": 1},
+        {"k": "big", "n": 2**63 - 1},
+    ]
+    assert bench.notices == []
+
+
+def test_an_entry_gathers_no_more_than_one_message_may_hold(make_bench):
+    bench = make_bench(parts_max=1_000, merged_bytes_max=80)
+    left = [one for site in range(100) for one in bench.insert(site)]
+    assert bench.list.size_bytes <= 800
+    assert max((len(one.rows) for one in left), default=0) <= 10
+    assert len(bench.list._by_key) == 1
+    assert len(bench.list) == 10

@@ -1,6 +1,0 @@
-"""Federations on made-up maps, from ``tree_kit``."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,266 @@
+"""What can't be run is refused with the place, the reason, and what can be done instead."""
+
+import pytest
+
+from headwater.errors import QueryRefused
+from headwater.sql.compile import compile_statements
+
+SOURCE = """\
+CREATE SOURCE access (ts TIMESTAMP, domain STRING, status INT, bytes BIGINT, ms DOUBLE,
+                      price DECIMAL(10,2), ok BOOLEAN)
+WITH (format = 'csv', path = 'access/*.log', time = 'ts');
+"""
+W = "GROUP BY window(ts, '10s')"
+
+
+def refused(text: str) -> str:
+    with pytest.raises(QueryRefused) as caught:
+        compile_statements(
+            text, root="hub", installer="hub", next_counter=1, known_sites=("hub", "paris")
+        )
+    return str(caught.value)
+
+
+def refused_select(select: str) -> str:
+    return refused(f"{SOURCE}CREATE STREAM s AS\n{select};")
+
+
+def test_a_refusal_shows_the_line_and_points_at_the_place() -> None:
+    assert refused_select(f"SELECT domian, count(*) FROM access {W}") == (
+        "line 5:8: no column `domian` in source `access`; did you mean `domain`? "
+        "columns: ts, domain, status, bytes, ms, price, ok\n"
+        "  SELECT domian, count(*) FROM access GROUP BY window(ts, '10s');\n"
+        "         ^"
+    )
+
+
+@pytest.mark.parametrize(
+    ("select", "place", "message"),
+    [
+        # Names.
+        ("SELECT count(*) FROM acess {W}", "22", "no source `acess`; did you mean `access`?"),
+        ("SELECT count(*) FROM s {W}", "22", "`s` is a stream; a stream reads a source"),
+        ("SELECT x.domain FROM access {W}, 1", "8", "no source `x`; sources: access"),
+        ("SELECT access.domain FROM access a {W}, 1", "8", "no source `access`; sources: a"),
+        ("SELECT window.middle FROM access {W}", "8", "write window.start or window.end"),
+        ("SELECT count(*) AS n, max(ms) AS n FROM access {W}", "23", "two columns are called `n`"),
+        ("SELECT count(*) AS __n FROM access {W}", "8", "names that begin with __ are taken"),
+        ("SELECT count(*) AS window FROM access {W}", "8", "`window` names the window"),
+        ("SELECT count(*) AS `a\tb` FROM access {W}", "20", "signs that can't be printed"),
+        ("SELECT max(ms) AS ms FROM access {W} HAVING ms > 1", "68", "also the alias of `MAX(ms)`"),
+        # Windows.
+        ("SELECT count(*) FROM access GROUP BY domain", "38",
+         "a stream answers by windows of time: GROUP BY window(ts, '10 seconds') or "),
+        ("SELECT count(*) FROM access", "8", "a stream answers by windows of time"),
+        ("SELECT count(*) FROM access {W}, window(ts, '20s')", "57", "two windows; write one"),
+        ("SELECT window(ts, '20s') AS w FROM access {W}", "8", "another window than the one in"),
+        ("SELECT count(*) FROM access GROUP BY window(ts, '1 month')", "49",
+         "a length of fixed size in quotes: '10s', '10 seconds'"),
+        ("SELECT count(*) FROM access GROUP BY window(ts, '10s', '20s')", "56",
+         "the slide is longer than the window"),
+        ("SELECT count(*) FROM access GROUP BY window(ts, '10s', '5s', '6s')", "62",
+         "the start must be shorter than the slide"),
+        ("SELECT count(*) FROM access GROUP BY window(ts, '1h', '7ms')", "38",
+         "only 1 millisecond in common"),
+        ("SELECT count(*) FROM access GROUP BY window(ts, '300d', '1s')", "38", "at most 10000"),
+        ("SELECT count(*) FROM access GROUP BY window(domain, '10s')", "45",
+         "windows are over the time column of the source: window(ts, "),
+        ("SELECT count(*) FROM access GROUP BY window(ts)", "38", "window takes a time, a length"),
+        ("SELECT count(*) FROM access GROUP BY session_window(ts, '10s')", "38",
+         "session_window is not available; GROUP BY window(ts, '10 seconds')"),
+        # Kinds of SELECT.
+        ("SELECT count(*) FROM access JOIN b ON a = c {W}", "34", "joins are not available"),
+        ("SELECT count(*) FROM access, b {W}", "30", "joins are not available"),
+        ("SELECT count(*) FROM (SELECT 1) {W}", "30", "by its name; no subqueries"),
+        ("SELECT count(*) FROM csv.`/etc/passwd` {W}", "22", "by its name, nothing else"),
+        ("SELECT count(*) FROM range(5) {W}", "22", "by its name, nothing else"),
+        ("SELECT count(*) FROM access {W} UNION ALL SELECT 1", "1", "UNION is not available"),
+        ("SELECT DISTINCT domain FROM access {W}, domain", "1", "GROUP BY the columns, and each"),
+        ("SELECT * FROM access {W}", "8", "SELECT * is not available; name the columns"),
+        ("WITH a AS (SELECT 1) SELECT count(*) FROM a {W}", "6", "WITH … AS is not available"),
+        ("SELECT count(*) FROM access {W} LIMIT 5 OFFSET 3", "71", "OFFSET is not available"),
+        ("SELECT count(*) FROM access {W} LIMIT 0", "62", "LIMIT takes a number from 1 to 1000000"),
+        ("SELECT count(*) FROM access TABLESAMPLE (1 PERCENT) {W}", "22", "TABLESAMPLE is not"),
+        ("SELECT /*+ BROADCAST(a) */ 1 FROM access {W}", "8", "hints are not available"),
+        ("SELECT count(*) FROM access {W} SORT BY 1", "64", "SORT BY is not available"),
+        ("SELECT count(*) FROM access LATERAL VIEW explode(x) t {W}", "42", "LATERAL is not"),
+        ("DROP TABLE x", "1", "wanted SELECT domain, count(*) FROM access GROUP BY window"),
+        ("SELECT count(*) FROM access GROUP BY ROLLUP(domain), window(ts, '10s')", "45",
+         "no CUBE, ROLLUP, SETS"),
+        ("SELECT count(*) FROM access GROUP BY ALL", "1", "no ALL, CUBE, ROLLUP, SETS"),
+        # Groups and aggregates.
+        ("SELECT domain, bytes FROM access {W}, domain", "16",
+         "column `bytes` is neither in GROUP BY nor inside an aggregate; add it to GROUP BY, or"),
+        ("SELECT count(*) FROM access {W} HAVING domain = 'x'", "63", "neither in GROUP BY"),
+        ("SELECT count(*) FROM access {W} ORDER BY domain", "65", "neither in GROUP BY"),
+        ("SELECT count(*) FROM access {W} ORDER BY window", "65", "each window has its own order"),
+        ("SELECT count(*) FROM access {W}, 3", "57", "GROUP BY 3: the SELECT list has columns 1"),
+        ("SELECT count(*) FROM access {W} ORDER BY 2", "65", "ORDER BY 2: the SELECT list has"),
+        ("SELECT count(*) FROM access {W}, count(*)", "57", "an aggregate can't be grouped by"),
+        ("SELECT count(*) AS n FROM access {W}, n", "62", "an aggregate can't be grouped by"),
+        ("SELECT sum(count(*)) FROM access {W}", "12", "is an aggregate within an aggregate"),
+        ("SELECT count(DISTINCT domain) FROM access {W}", "8",
+         "count(DISTINCT …) needs all values in one place; GROUP BY the column as well"),
+        ("SELECT sum(domain) FROM access {W}", "8", "sum takes a number, got string; write sum("),
+        ("SELECT sum(*) FROM access {W}", "8", "sum(*) does not exist; only count(*) does"),
+        ("SELECT sum() FROM access {W}", "8", "sum() wants an argument"),
+        ("SELECT max(window) FROM access {W}", "12", "not part of a record"),
+        ("SELECT count(*) FROM access WHERE count(*) > 1 {W}", "35", "write HAVING for aggregates"),
+        ("SELECT count(*) FILTER (WHERE bytes) FROM access {W}", "31", "takes a condition"),
+        ("SELECT avg(CAST(price AS DECIMAL(38,2))) FROM access {W}", "8", "write avg(CAST("),
+        # Functions.
+        ("SELECT median(ms) FROM access {W}", "8", "median needs all values in one place; take "),
+        ("SELECT percentile_approx(ms, 0.5) FROM access {W}", "8", "needs all values in one place"),
+        ("SELECT collect_list(ms) FROM access {W}", "8", "grows with the data; GROUP BY the"),
+        ("SELECT first(ms) FROM access {W}", "8", "first depends on the order in which records"),
+        ("SELECT stddev(ms) FROM access {W}", "8", "avg(x * x) - avg(x) * avg(x)"),
+        ("SELECT approx_count_distinct(ms) FROM access {W}", "8", "one row for each distinct"),
+        ("SELECT row_number() OVER (ORDER BY ms) FROM access {W}", "8", "ORDER BY … LIMIT"),
+        ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FROM access {W}", "8",
+         "WITHIN GROUP needs all values"),
+        ("SELECT max(ms) FROM access WHERE ts > now() {W}", "39", "now depends on the time, place"),
+        ("SELECT max(ms) FROM access WHERE ts > current_timestamp {W}", "39", "on the time"),
+        ("SELECT max(ms) FROM access WHERE rand() < 1 {W}", "34", "rand depends on the time"),
+        ("SELECT uuid() FROM access {W}, 1", "8", "uuid depends on the time, place or chance"),
+        ("SELECT input_file_name() FROM access {W}, 1", "8", "use the record's own columns"),
+        ("SELECT unix_timestamp() FROM access {W}, 1", "8", "wanted unix_timestamp(moment"),
+        ("SELECT reflect('a', 'b') FROM access {W}, 1", "8", "runs code, which no site admits"),
+        ("SELECT uper(domain) FROM access {W}, 1", "8", "did you mean upper or power?"),
+        ("SELECT `upper`(domain) FROM access {W}, 1", "8", "is not available"),
+        ("SELECT split(domain, 'x') FROM access {W}, 1", "8", "yields an array, map or struct"),
+        # Types.
+        ("SELECT upper(bytes) FROM access {W}, 1", "8", "upper takes a string as argument 1, got"),
+        ("SELECT ms + domain FROM access {W}, 1", "8", "write || to join strings, or a CAST"),
+        ("SELECT domain || bytes FROM access {W}, 1", "18", "`bytes` is bigint; write a CAST"),
+        ("SELECT ts - ts FROM access {W}, 1", "8", "write unix_micros(a) - unix_micros(b)"),
+        ("SELECT ok = status FROM access {W}, 1", "8", "can't be compared; write a CAST"),
+        ("SELECT coalesce(domain, status) FROM access {W}, 1", "8", "is not known; write a CAST"),
+        ("SELECT CASE WHEN ok THEN 'a' ELSE 1 END FROM access {W}, 1", "18", "write a CAST"),
+        ("SELECT CAST(ok AS DATE) FROM access {W}, 1", "13", "no CAST from boolean to date"),
+        ("SELECT CAST(ms AS MONEY) FROM access {W}, 1", "19", "wanted a type here, such as BIGINT"),
+        ("SELECT status & 1 + 2 FROM access {W}, 1", "17", "write brackets: (1 + 2)"),
+        ("SELECT count(*) FROM access WHERE bytes {W}", "35", "WHERE takes a condition"),
+        ("SELECT count(*) FROM access {W} HAVING max(ms)", "63", "HAVING takes a condition"),
+        ("SELECT NULL AS x, count(*) FROM access {W}", "16", "NULL has no type; write CAST(NULL"),
+        ("SELECT count(*) FROM access WHERE domain IN (SELECT 1) {W}", "53", "subqueries are not"),
+        ("SELECT count(*) FROM access WHERE domain[0] = 1 {W}", "35", "nothing in it to reach"),
+        ("SELECT ts + INTERVAL '1' DAY * 2 FROM access {W}, 1", "22", "only beside a timestamp"),
+        ("SELECT DATE(ts) + INTERVAL '1' DAY FROM access {W}, 1", "8", "write date_add(d, 1)"),
+        # Text.
+        ("SELECT 'it''s' FROM access {W}, 1", "12", "two strings side by side"),
+        ("SELECT a b c FROM access {W}", "12", "this word or sign was not expected here"),
+        ("SELECT 'abc", "8", "does not end"),
+        ("SELECT '${env:HOME}' FROM access {W}, 1", "9", "${ is not available"),
+    ],
+)  # fmt: skip
+def test_a_select_that_can_t_be_run_says_why_and_what_can(
+    select: str, place: str, message: str
+) -> None:
+    found = refused_select(select.replace("{W}", W))
+    assert message in found
+    assert found.startswith(f"line 5:{place}: "), found
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("", "1:1", "there is no statement here; wanted CREATE SOURCE name"),
+        ("-- only a comment", "1:1", "there is no statement here"),
+        ("SELECT 1", "1:1", "wanted CREATE SOURCE name"),
+        ("CREATE TABLE x (a INT)", "1:8", "or CREATE STREAM name WITH (…) AS SELECT"),
+        ("CREATE SOURCE", "1:14", "wanted the source's name"),
+        ("CREATE SOURCE `a-b` (x INT)", "1:15", "of letters a-z, digits and _"),
+        ("CREATE SOURCE a x INT", "1:17", "wanted `(`: the columns"),
+        ("CREATE SOURCE a (x TEXT)", "1:20", "column `x` has no type `TEXT`; types: boolean, "),
+        ("CREATE SOURCE a (x ARRAY<TEXT>)", "1:20", "has no type `ARRAY < TEXT >`"),
+        ("CREATE SOURCE a (x INT, X INT)", "1:25", "column `X` occurs twice"),
+        ("CREATE SOURCE a (x INT) WITH", "1:29", "wanted `(`: options"),
+        ("CREATE SOURCE a (x INT) WITH (format)", "1:37", "wanted `format = 'value'`"),
+        ("CREATE SOURCE a (x INT) WITH (format = csv)", "1:40", "a value in quotes"),
+        ("CREATE SOURCE a (x INT) WITH (format = 'csv' path = 'x')", "1:46", "further option"),
+        ("CREATE SOURCE a (x INT) PARTITIONED", "1:25", "wanted `;` or the end"),
+        ("CREATE STREAM s SELECT 1", "1:17", "wanted AS SELECT …"),
+        ("CREATE STREAM s AS", "1:19", "wanted SELECT …"),
+    ],
+)
+def test_a_statement_that_is_none_says_what_was_wanted(text: str, place: str, message: str) -> None:
+    found = refused(text)
+    assert message in found
+    assert found.startswith(f"line {place}: "), found
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ("ts TIMESTAMP", "path = 'x', time = 'ts'", "option `format` is missing: WITH (format ="),
+        ("ts TIMESTAMP", "format = 'csb', path = 'x', time = 'ts'", "no format `csb`; did you"),
+        ("ts TIMESTAMP", "format = 'csv', time = 'ts'", "option `path` is missing"),
+        ("ts TIMESTAMP", "format = 'csv', path = '', time = 'ts'", "option `path` is empty"),
+        ("ts TIMESTAMP", "format = 'csv', path = '../x', time = 'ts'", "the path '../x' is not"),
+        ("ts TIMESTAMP", "format = 'csv', path = 's3://x', time = 'ts'", "is not admitted"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x'", "option `time` is missing"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'tz'", "no column `tz`"),
+        ("ts BOOLEAN", "format = 'csv', path = 'x', time = 'ts'", "declare it TIMESTAMP"),
+        ("ts TIMESTAMP", "format = 'tsv', path = 'x', time = 'ts', multiline = 'true'",
+         "this source has no quote; say which with quote = '\"'"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', multiline = 'true', quote = ''",
+         "this source has no quote"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', multiline = 'true', quote = '§'",
+         "the quote is an ASCII character, got '§'"),
+        ("ts TIMESTAMP", "formt = 'csv'", "no option `formt`; did you mean `format`?"),
+        ("ts TIMESTAMP", "format = 'csv', format = 'csv'", "option `format` occurs twice"),
+        ("ts TIMESTAMP", "format = 'json', path = 'x', time = 'ts', quote = 'x'",
+         "format json has no option `quote`; options: format, path, time"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', malformed_max = 'few'",
+         "wanted a share of the lines or a number of them, such as '1%'"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', delimiter = ''",
+         "option `delimiter` takes 1 to 8"),
+        ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'ts', header = 'maybe'",
+         "no header `maybe`; headers: true, false"),
+        ("ts TIMESTAMP, window INT", "format = 'csv', path = 'x', time = 'ts'",
+         "`window` names the window of an answer"),
+        ("ts TIMESTAMP, __x INT", "format = 'csv', path = 'x', time = 'ts'",
+         "names that begin with __ are taken"),
+        ("ts TIMESTAMP", "format = 'regex', path = 'x', time = 'ts'", "`pattern` is missing"),
+        ("ts TIMESTAMP, n INT", r"format = 'regex', path = 'x', time = 'ts', pattern = r'(\S+)'",
+         "the pattern has 1 groups for 2 columns"),
+        ("ts TIMESTAMP", r"format = 'regex', path = 'x', time = 'ts', pattern = '(\S+)'",
+         "write pattern = r'…'"),
+    ],
+)  # fmt: skip
+def test_a_source_that_can_t_be_read_says_why(columns: str, options: str, message: str) -> None:
+    assert message in refused(f"CREATE SOURCE a ({columns}) WITH ({options})")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("dedline = '4s'", "no option `dedline`; did you mean `deadline`? options: deadline,"),
+        ("deadline = '4 parsecs'", "`4 parsecs` is no length of time; write deadline = '10s'"),
+        ("time = 'arrival'", "wanted 'event' or 'age', got 'arrival'"),
+        ("lateness = '1s'", "lateness is shorter than disorder"),
+        ("begin = 'soon'", "`soon` is no point in time; write '2026-05-01'"),
+        ("root = 'rome'", "no site `rome`; sites: hub, paris"),
+        ("sites = 'paris, pariss'", "no site `pariss`; did you mean `paris`?"),
+    ],
+)
+def test_a_stream_s_option_that_can_t_be_kept_says_why(option: str, message: str) -> None:
+    text = f"{SOURCE}CREATE STREAM s WITH ({option}) AS SELECT count(*) FROM access {W}"
+    assert message in refused(text)
+
+
+def test_a_name_is_made_only_once() -> None:
+    stream = f"CREATE STREAM s AS SELECT count(*) FROM access {W};"
+    assert "`S` is made twice" in refused(SOURCE + stream + stream.replace("STREAM s", "STREAM S"))
+
+
+def test_an_expression_that_nests_too_deeply_is_refused() -> None:
+    deep = " || ".join(["domain"] * 3000)
+    assert "nests too deeply" in refused_select(f"SELECT {deep} FROM access {W}, 1")
+
+
+def test_a_long_line_is_shown_around_the_place() -> None:
+    found = refused_select(f"SELECT {'1 + ' * 100} domian FROM access {W}, 1")
+    line, caret = found.splitlines()[1:]
+    assert len(line) <= 202
+    assert line[caret.index("^") :].startswith("domian")

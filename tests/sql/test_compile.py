@@ -1,0 +1,215 @@
+"""From a file of statements to queries: what each part of the text becomes."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.algebra.panes import WindowSpec
+from headwater.errors import ConfigurationError, QueryRefused
+from headwater.plan.query import Column, Query, QueryId, SourceFormat, Timing
+from headwater.sql.compile import compile_statements, parse_program
+from headwater.sql.types.functions import FUNCTIONS
+
+S = 1_000_000
+SOURCE = """
+-- Access logs, as every site writes them.
+CREATE SOURCE Access (ts TIMESTAMP, domain STRING, status INT, bytes LONG, price NUMERIC(10, 2))
+WITH (format = 'CSV', path = 'access/*.log', time = 'TS', header = true, delimiter = ';');
+"""
+SELECT = "SELECT domain, count(*) AS hits FROM access GROUP BY window(ts, '10 seconds'), domain"
+
+
+def compiled(
+    stream: str = SELECT, *, options: str = "", now_us: int = 0, begin: str = "now"
+) -> Query:
+    with_ = f"WITH ({options})" if options else ""
+    (query,) = compile_statements(
+        f"{SOURCE} CREATE STREAM s {with_} AS {stream};",
+        root="hub", installer="paris", next_counter=4, now_us=now_us, begin=begin,
+    )  # fmt: skip
+    return query
+
+
+def test_a_source_is_a_schema_and_how_it_is_read() -> None:
+    (source,) = parse_program(SOURCE).sources
+    assert (source.name, source.format, source.path) == ("Access", SourceFormat.CSV, "access/*.log")
+    assert source.time_column == "ts"
+    assert source.columns == (
+        Column("ts", "timestamp"),
+        Column("domain", "string"),
+        Column("status", "int"),
+        Column("bytes", "bigint"),
+        Column("price", "decimal(10,2)"),
+    )
+    assert source.options == (("delimiter", ";"), ("header", "true"))
+    assert source.text.startswith("CREATE SOURCE Access")
+    assert source.text.endswith("delimiter = ';')")
+
+
+def test_a_pattern_keeps_its_backslashes() -> None:
+    (source,) = parse_program(
+        r"CREATE SOURCE a (client STRING, ts TIMESTAMP) WITH (format = 'regex', path = '*', "
+        r"time = 'ts', pattern = r'(\S+) \[([^\]]+)\]', timestamp_format = 'dd/MMM/yyyy')"
+    ).sources
+    assert dict(source.options)["pattern"] == r"(\S+) \[([^\]]+)\]"
+    assert dict(source.options)["timestamp_format"] == "dd/MMM/yyyy"
+
+
+def test_named_groups_may_come_in_any_order() -> None:
+    (source,) = parse_program(
+        r"CREATE SOURCE a (client STRING, ts TIMESTAMP) WITH (format = 'regex', path = '*', "
+        r"time = 'ts', pattern = '(?<ts>\\S+) (?<client>\\S+)')"
+    ).sources
+    assert dict(source.options)["pattern"] == r"(?<ts>\S+) (?<client>\S+)"
+
+
+def test_a_query_is_named_and_numbered_by_its_installer() -> None:
+    text = f"{SOURCE} CREATE STREAM a AS {SELECT}; CREATE STREAM b AS {SELECT};"
+    queries = compile_statements(text, root="hub", installer="paris", next_counter=9)
+    assert [query.id for query in queries] == [QueryId("a", "paris", 9), QueryId("b", "paris", 10)]
+    assert queries[1].text == f"CREATE STREAM b AS {SELECT}"
+    assert {query.root for query in queries} == {"hub"}
+
+
+def test_sources_may_come_from_elsewhere() -> None:
+    (source,) = parse_program(SOURCE).sources
+    (query,) = compile_statements(
+        f"CREATE STREAM s AS {SELECT}",
+        root="a", installer="a", next_counter=1, known_sources={"access": source},
+    )  # fmt: skip
+    assert query.source == source
+
+
+def test_a_file_with_sources_alone_has_no_queries() -> None:
+    assert compile_statements(SOURCE, root="a", installer="a", next_counter=1) == []
+
+
+def test_options_become_timing_and_places() -> None:
+    query = compiled(
+        options="deadline = '4s', disorder = '500ms', lateness = '1h', revise_every = '2s', "
+        "revise_for = '7d', root = 'oslo', sites = 'a, b ,a', time = 'age'"
+    )
+    assert (query.time, compiled().time) == ("age", "event")
+    assert query.timing == Timing(
+        deadline_s=4.0, disorder_s=0.5, lateness_s=3600.0, revise_every_s=2.0, revise_for_s=604800.0
+    )
+    assert (query.root, query.sites) == ("oslo", ("a", "b"))
+    assert compiled().timing == Timing()
+    assert compiled().sites == ()
+
+
+def test_a_query_begins_with_the_first_window_after_the_slack() -> None:
+    """Installed at 1000 s, it reaches the sites by 1015 s; windows of 30 s slide by 20 s."""
+    stream = "SELECT count(*) FROM access GROUP BY window(ts, '30s', '20s')"
+    query = compiled(stream, now_us=1000 * S)
+    assert query.begin_pane is not None
+    assert query.window.pane_start_us(query.begin_pane) == 1020 * S
+    assert query.window.panes_of(51).start == query.begin_pane
+
+
+def test_begin_may_be_earliest_or_a_moment() -> None:
+    assert compiled(options="begin = 'earliest'").begin_pane is None
+    assert compiled(begin="earliest").begin_pane is None
+    assert compiled(options="begin = 'now'", begin="earliest", now_us=5 * S).begin_pane == 2
+    query = compiled(options="begin = '1970-01-01 00:00:25'", begin="earliest")
+    assert query.begin_pane == 3
+    assert compiled(begin="1970-01-01 00:00:25").begin_pane == 3
+
+
+def test_a_window_may_slide_and_start_aside() -> None:
+    query = compiled("SELECT count(*) FROM access GROUP BY window(ts, '1 min', '20s', '-5s')")
+    assert query.window == WindowSpec(60 * S, 20 * S, 15 * S)
+
+
+def test_only_the_columns_that_are_used_are_read() -> None:
+    assert compiled().columns_used == ("ts", "domain")
+    stream = (
+        "SELECT sum(price) FILTER (WHERE status > 1) AS x FROM access "
+        "WHERE bytes > 0 GROUP BY window(ts, '10s')"
+    )
+    assert compiled(stream).columns_used == ("ts", "status", "bytes", "price")
+
+
+def test_names_are_found_without_regard_to_case() -> None:
+    query = compiled("SELECT A.DOMAIN, MAX(Bytes) FROM ACCESS a GROUP BY Window(TS, '10s'), Domain")
+    assert query.site_sql.endswith(
+        "AS pane, domain, MAX(bytes) AS max_1 FROM records WHERE NOT ts IS NULL GROUP BY 1, 2"
+    )
+    assert [column.name for column in query.output] == ["DOMAIN", "max_Bytes"]
+
+
+def test_columns_without_a_name_get_one() -> None:
+    query = compiled(
+        "SELECT window.start, domain, count(*), sum(bytes), max(bytes) + 1, upper(domain) "
+        "FROM access GROUP BY window(ts, '10s'), domain"
+    )
+    names = [column.name for column in query.output]
+    assert names == ["start", "domain", "count", "sum_bytes", "column_5", "column_6"]
+
+
+def test_the_window_itself_is_first_whether_it_is_selected_or_not() -> None:
+    selected = compiled("SELECT count(*) AS n, window FROM access GROUP BY window(ts, '10s')")
+    silent = compiled("SELECT count(*) AS n FROM access GROUP BY window(ts, '10s')")
+    assert selected.output == silent.output == (Column("n", "bigint"),)
+    assert selected.root_sql == silent.root_sql
+
+
+def test_the_same_aggregate_is_computed_once() -> None:
+    query = compiled(
+        "SELECT sum(bytes) AS a, SUM( bytes ) + 1 AS b, avg(bytes) AS c, count(bytes) AS d "
+        "FROM access GROUP BY window(ts, '10s') HAVING sum(bytes) > 0 ORDER BY avg(bytes)"
+    )
+    assert [partial.name for partial in query.partials] == ["sum_1", "count_2"]
+
+
+def test_a_query_travels_as_data() -> None:
+    query = compiled(options="begin = 'earliest'")
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(query), type=Query) == query
+
+
+def test_compiling_again_gives_the_same_query() -> None:
+    assert compiled() == compiled()
+
+
+def test_there_are_enough_functions_to_work_with() -> None:
+    assert len(FUNCTIONS) >= 150
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=60))
+def test_any_text_is_compiled_or_refused(text: str) -> None:
+    stream = f"{SOURCE} CREATE STREAM s AS SELECT {text} FROM access GROUP BY window(ts, '10s')"
+    try:
+        queries = compile_statements(stream, root="a", installer="a", next_counter=1)
+    except QueryRefused as error:
+        found = str(error)
+    else:
+        found = f"line {len(queries)}"
+    assert found.startswith("line ")
+
+
+WORDS = (
+    "SELECT FROM access GROUP BY window(ts,'10s') domain bytes count(*) sum(bytes) , ( ) + - * "
+    "AND OR NOT IN LIKE 'x' 1 2.5 AS a HAVING ORDER LIMIT CASE WHEN THEN END IS NULL = > || "
+    "FILTER (WHERE ) DESC upper(domain) CAST( AS INT) DISTINCT OVER JOIN UNION"
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=20))
+def test_any_jumble_of_words_is_compiled_or_refused(parts: list[str]) -> None:
+    stream = f"{SOURCE} CREATE STREAM s AS SELECT {' '.join(parts)}"
+    try:
+        queries = compile_statements(stream, root="a", installer="a", next_counter=1)
+    except QueryRefused as error:
+        found = str(error)
+    else:
+        found = f"line {len(queries)}"
+    assert found.startswith("line ")
+
+
+@pytest.mark.parametrize("begin", ["later", ""])
+def test_a_default_begin_that_is_none_is_refused(begin: str) -> None:
+    with pytest.raises(ConfigurationError, match="begin: wanted earliest or now or a point"):
+        compiled(begin=begin)

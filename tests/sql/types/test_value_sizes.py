@@ -1,0 +1,87 @@
+"""A value has a size that is known before anything runs; what may become too large is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.sql.read.objection import Objection
+from headwater.sql.read.sql_text import parse_expression
+from headwater.sql.types.expression_types import type_of
+from headwater.sql.types.value_sizes import check_sizes
+
+
+def objection(sql: str) -> str:
+    """What is said of an expression; empty: nothing."""
+    try:
+        check_sizes(parse_expression(sql))
+    except Objection as found:
+        return found.message
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("max(length(repeat(host, 700000000)))", "700000000 copies of the record"),
+        ("repeat(host, 257)", "257 copies"),
+        ("repeat(repeat(host, 100), 100)", "10000 copies"),
+        ("repeat('0123456789', 200000)", "2000000 bytes"),
+        ("repeat(host, n)", "takes an integer literal as argument 2"),
+        ("repeat(host, 9" + "9" * 5000 + ")", "copies of the record"),
+        ("space(700000000)", "700000000 bytes"),
+        ("space(n)", "takes an integer literal as argument 1"),
+        ("lpad(host, 700000000, 'x')", "2800000000 bytes"),
+        ("rpad(host, n, 'x')", "takes an integer literal as argument 2"),
+        ("format_string('%700000000s', host)", "at most 1000"),
+        ("format_string('%.700000000f', n)", "at most 1000"),
+        ("format_string(host, host)", "takes a literal as argument 1"),
+        ("format_string('" + "%1$s" * 300 + "', host)", "300 copies"),
+        ("concat(" + ", ".join(["host"] * 300) + ")", "300 copies"),
+        ("host" + " || host" * 300, "257 copies"),
+        ("replace(host, '', path)", "takes a literal as argument 3"),
+        ("replace(host, 'a', '" + "x" * 300 + "')", "300 copies"),
+        ("regexp_replace(host, '', path)", "takes a literal as argument 3"),
+        ("regexp_replace(host, '(?=(.*))', '$1')", "looks ahead or behind"),
+        ("regexp_replace(host, '.', '" + "x" * 300 + "')", "300 copies"),
+        ("hex(hex(hex(hex(hex(hex(hex(hex(hex(host)))))))))", "512 copies"),
+        ("CASE WHEN n > 0 THEN repeat(host, 999) END", "999 copies"),
+        ("coalesce(repeat(host, 999), '')", "999 copies"),
+        ("CAST(repeat(host, 999) AS BINARY)", "999 copies"),
+        ("repeat(host, 999) LIKE 'a%'", "999 copies"),
+        ("host IN (repeat(path, 999))", "999 copies"),
+    ],
+)  # fmt: skip
+def test_what_may_become_too_large_is_refused(sql: str, message: str) -> None:
+    assert message in objection(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "repeat(host, 3)",
+        "repeat('-', 80)",
+        "repeat(host, -3)",
+        "lpad(host, 20, '0')",
+        "rpad(host, 20)",
+        "space(8)",
+        "format_string('%08d %s', n, host)",
+        "concat(" + ", ".join(f"c{n}" for n in range(600)) + ")",
+        "concat_ws('/', host, path, agent)",
+        "regexp_replace(regexp_replace(regexp_replace(url, '[0-9]+', '{n}'), 'x', '{h}'), 'y', '')",
+        "regexp_replace(path, '^/([^/]+)/.*', '$1')",
+        "replace(host, 'www.', '')",
+        "replace(host, 'www.')",
+        "upper(trim(lower(host)))",
+        "base64(sha2(host, 256))",
+        "substring(host, 1, n)",
+        "CASE WHEN n > 0 THEN host ELSE path END || '!'",
+    ],
+)  # fmt: skip
+def test_what_people_write_passes(sql: str) -> None:
+    assert objection(sql) == ""
+
+
+def test_typing_an_expression_looks_at_its_size() -> None:
+    """So it holds for the compiler and for everyone who admits."""
+    with pytest.raises(Objection, match="copies of the record"):
+        type_of(parse_expression("length(repeat(host, 999))"), lambda _: "string")

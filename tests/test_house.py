@@ -1,0 +1,68 @@
+"""The house keeps its order: nothing outgrows it unsaid, and every room says what it is."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[1]
+ROOMS = HOUSE / "src" / "headwater"
+FILES_MAX = 16
+"""Python files of one folder beside its ``__init__.py``: as many as one takes in at a glance."""
+LINES_MAX = 400
+"""Of one file; a longer one is named in the architecture, with the reason."""
+DOCUMENT = HOUSE / "docs" / "architecture.md"
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    yield top
+    for below in sorted(top.rglob("*")):
+        if below.is_dir() and below.name != "__pycache__":
+            yield below
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+
+
+PACKAGES = [folder for folder in _folders(ROOMS) if _files(folder)]
+
+
+@pytest.mark.parametrize("top", ["src/headwater", "tests"])
+def test_no_folder_has_more_files_than_one_takes_in_at_a_glance(top: str) -> None:
+    crowded = {
+        str(folder.relative_to(HOUSE)): len(_files(folder))
+        for folder in _folders(HOUSE / top)
+        if len(_files(folder)) > FILES_MAX
+    }
+    assert not crowded, f"at most {FILES_MAX} files a folder; make a room for what belongs together"
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda one: one.relative_to(ROOMS).as_posix())
+def test_every_room_says_what_it_is_and_where_to_begin(folder: Path) -> None:
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    assert said, "what it is, what it may touch, which file to open first"
+    names = set(re.findall(r"``(\w+)(?:\.\w+)*``", said))
+    inside = {path.stem for path in folder.iterdir()}
+    assert len(_files(folder)) < 2 or names & inside, f"of {sorted(inside)}, which comes first?"
+
+
+def test_a_file_that_is_long_is_named_in_the_architecture_with_its_reason() -> None:
+    said = DOCUMENT.read_text("utf-8")
+    long_ones = {
+        path.relative_to(ROOMS).as_posix(): text.count("\n")
+        for path in sorted(ROOMS.rglob("*.py"))
+        if (text := path.read_text("utf-8")).count("\n") > LINES_MAX
+    }
+    unsaid = {name: lines for name, lines in long_ones.items() if f"`{name}`" not in said}
+    assert not unsaid, f"over {LINES_MAX} lines; two names would be clearer, or say why not"
+
+
+def test_every_file_that_is_named_as_long_still_is() -> None:
+    section = DOCUMENT.read_text("utf-8").partition("### Long files")[2].partition("\n### ")[0]
+    named = re.findall(r"`([\w/]+\.py)`", section)
+    assert named
+    for name in named:
+        assert (ROOMS / name).read_text("utf-8").count("\n") > LINES_MAX, f"{name} is short now"
