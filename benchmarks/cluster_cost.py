@@ -22,14 +22,7 @@ from standalone.session import session_on
 
 from benchmarks.bench_site import BenchSite
 from benchmarks.log_lines import write_files
-from benchmarks.site_pipeline import (
-    BATCHES,
-    FILES_PER_BATCH,
-    LINES_EACH,
-    Cost,
-    compiled,
-    steady,
-)
+from benchmarks.site_pipeline import BATCHES, FILES_PER_BATCH, LINES_EACH, Cost, compiled, steady
 from headwater.algebra.rows.types import summary_schema
 from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
 from headwater.spark.root.root_part import RootSpark

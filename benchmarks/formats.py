@@ -86,10 +86,7 @@ def write_pattern(table: pa.Table, path: Path) -> None:
 
 
 def _write_joined(
-    table: pa.Table,
-    path: Path,
-    between: list[str],
-    header: Callable[[list[str]], str] | None,
+    table: pa.Table, path: Path, between: list[str], header: Callable[[list[str]], str] | None
 ) -> None:
     """The columns with these texts before, between and behind them."""
     parts: list[object] = [between[0]]

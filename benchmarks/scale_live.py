@@ -102,10 +102,7 @@ async def _revisions(running: RunningSpark, directory: Path, count: int) -> floa
         meter, before = CpuMeter(running), 0.0
         for number in range(count + 1):
             (data / f"{number:05d}.csv").write_text(f"{stamp},product,{number}\n")
-            await _until(
-                lambda wanted=number + 1: counted.records == wanted,
-                f"revision {number}",
-            )
+            await _until(lambda wanted=number + 1: counted.records == wanted, f"revision {number}")
             before = before or meter.read()
         return meter.read() - before
     finally:

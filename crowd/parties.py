@@ -64,10 +64,7 @@ class Crowd(msgspec.Struct, frozen=True):
 
     def parties(self) -> list[Party]:
         found = [Party(name, (name,)) for name in ROOTS]
-        for kind, count in (
-            (RELAY, self.relay_processes),
-            (GENERATOR, self.generator_processes),
-        ):
+        for kind, count in ((RELAY, self.relay_processes), (GENERATOR, self.generator_processes)):
             found += [self._party(kind, number) for number in range(count)]
         return found
 

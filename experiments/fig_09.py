@@ -43,10 +43,7 @@ SEEDS = 3
 TIMESTAMPS, PLACED = "timestamps", "placed once (ours)"
 SETTLED, WHOLE = "per hop (Mortar's), settled", "per hop (Mortar's), first 3 minutes"
 TIMES = {TIMESTAMPS: "event", PLACED: "age"}
-PER_HOP = {
-    SETTLED: PerHopTuning(),
-    WHOLE: PerHopTuning(warm_up_s=0.0, duration_s=180.0),
-}
+PER_HOP = {SETTLED: PerHopTuning(), WHOLE: PerHopTuning(warm_up_s=0.0, duration_s=180.0)}
 CAUSES = {
     **PER_HOP,
     "installs wait unseen up to 50 ms a hop": PerHopTuning(install_wait_s=0.05),

@@ -9,14 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from experiments.common import (
-    draw_lines,
-    print_table,
-    roster_of,
-    settle,
-    timed,
-    write_csv,
-)
+from experiments.common import draw_lines, print_table, roster_of, settle, timed, write_csv
 from headwater.placement.plan_trees import plan_trees
 from headwater.sim.world import latencies
 

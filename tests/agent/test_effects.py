@@ -161,8 +161,7 @@ def test_trouble_with_reading_is_seen_while_it_lasts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "reason"),
-    [(SegmentDamaged("checksum"), "lost"), (RowsGone("retention"), "expired")],
+    ("error", "reason"), [(SegmentDamaged("checksum"), "lost"), (RowsGone("retention"), "expired")]
 )
 def test_rows_that_are_gone_are_declined_with_the_reason(error: StoreError, reason: str) -> None:
     agent = Agent()

@@ -33,9 +33,7 @@ def apart(draw: st.DrawFn, groups: int) -> list[Coverage]:
 
 
 @given(apart(3))
-def test_merge_is_associative_and_commutative_with_a_neutral_element(
-    parts: list[Coverage],
-) -> None:
+def test_merge_is_associative_and_commutative_with_a_neutral_element(parts: list[Coverage]) -> None:
     a, b, c = parts
     assert a.merge(b).merge(c) == a.merge(b.merge(c))
     assert a.merge(b) == b.merge(a)

@@ -51,16 +51,13 @@ DIALECTS = {
         timestamp_format = 'dd/MMM/yyyy:HH:mm:ss Z'""",
     ),
     "epoch_s": Dialect(
-        "k STRING, ts TIMESTAMP, v BIGINT",
-        "format = 'csv', timestamp_format = 'epoch_s'",
+        "k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', timestamp_format = 'epoch_s'"
     ),
     "epoch_ms": Dialect(
-        "k STRING, ts TIMESTAMP, v BIGINT",
-        "format = 'csv', timestamp_format = 'epoch_ms'",
+        "k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', timestamp_format = 'epoch_ms'"
     ),
     "epoch_us": Dialect(
-        "k STRING, ts TIMESTAMP, v BIGINT",
-        "format = 'csv', timestamp_format = 'epoch_us'",
+        "k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', timestamp_format = 'epoch_us'"
     ),
     "day_first": Dialect(
         "k STRING, ts TIMESTAMP, v BIGINT",
@@ -75,8 +72,7 @@ DIALECTS = {
     "comments": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'csv', comment = '#'"),
     "double_pipe": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'csv', delimiter = '||'"),
     "epoch_ns": Dialect(
-        "k STRING, ts TIMESTAMP, v BIGINT",
-        "format = 'csv', timestamp_format = 'epoch_ns'",
+        "k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', timestamp_format = 'epoch_ns'"
     ),
     "berlin": Dialect("k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', zone = 'Europe/Berlin'"),
     "two_forms": Dialect(

@@ -87,9 +87,7 @@ def test_a_struct_column_is_spread_over_csv_columns(tmp_path: Path) -> None:
     assert '"window.start","window.end"' in (tmp_path / "a.csv").read_text()
 
 
-def test_a_table_shows_windows_rows_and_what_they_cover(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_table_shows_windows_rows_and_what_they_cover(capsys: pytest.CaptureFixture[str]) -> None:
     write_answers([answers()], OutputFormat.TABLE, None)
     out = capsys.readouterr().out
     assert "2026-01-01 12:00:20 – 12:00:30" in out

@@ -288,9 +288,7 @@ RECORDS = ("00Z,a,1", "12Z,zero,0", "13Z,b,1")
 
 @pytest.mark.spark
 @pytest.mark.timeout(RUN_S_MAX)
-def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(
-    tmp_path: Path,
-) -> None:
+def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(tmp_path: Path) -> None:
     """It stopped every window of every stream, for ever."""
     file = tmp_path / "division.sql"
     file.write_text(DIVISION)

@@ -7,12 +7,7 @@ import pytest
 from pane_kit import SiteDesk, make_query
 
 from headwater.algebra.incarnation import INCARNATION_MAX
-from headwater.algebra.words.acknowledgement import (
-    Acknowledgement,
-    Greeting,
-    PaneHeld,
-    with_leaves,
-)
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.closing.wall_past import RISES_MAX, WallPast
 from headwater.edge.config import EdgeConfig

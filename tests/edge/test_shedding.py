@@ -7,12 +7,7 @@ import pytest
 from pane_kit import SiteDesk, SiteDisk, make_query
 
 from headwater.algebra.summary import Lane
-from headwater.algebra.words.acknowledgement import (
-    Acknowledgement,
-    Greeting,
-    PaneHeld,
-    with_leaves,
-)
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import Send

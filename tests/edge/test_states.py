@@ -7,12 +7,7 @@ import pytest
 from pane_kit import SOURCE, SiteDesk, StatesDisk, make_query
 
 from headwater.algebra.summary import STATE_PANES_MAX, Lane
-from headwater.algebra.words.acknowledgement import (
-    Acknowledgement,
-    Greeting,
-    PaneHeld,
-    with_leaves,
-)
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.config import EdgeConfig
 from headwater.edge.report import BatchReport, QueryBatch

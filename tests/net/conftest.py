@@ -149,8 +149,7 @@ def a_summary(pane: int = 7, *, keys: int = 3, lane: Lane = Lane.LIVE, **more: A
 @cache
 def _rows(keys: int) -> Any:
     return pa.table(
-        {"domain": [f"d{n}.example" for n in range(keys)], "hits": list(range(keys))},
-        schema=SCHEMA,
+        {"domain": [f"d{n}.example" for n in range(keys)], "hits": list(range(keys))}, schema=SCHEMA
     )
 
 

@@ -54,8 +54,7 @@ def _stand_still(data: bytes) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("run", "cause"),
-    [(_raise, "no refusal"), (_die, "SIGTERM"), (_stand_still, "stood still")],
+    ("run", "cause"), [(_raise, "no refusal"), (_die, "SIGTERM"), (_stand_still, "stood still")]
 )
 def test_an_error_a_crash_and_a_hang_are_found_and_kept(
     campaign: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Any, cause: str

@@ -69,11 +69,7 @@ def repair(updates: tuple[tuple[int, int], ...] = ((1, 1),)) -> fx.LoadAndSend:
 
 @pytest.mark.parametrize(
     ("effect", "kind"),
-    [
-        (fx.Dial("home"), DIALS),
-        (fx.Dial("home", as_host=True), HOSTS),
-        (repair(), REPAIRS),
-    ],
+    [(fx.Dial("home"), DIALS), (fx.Dial("home", as_host=True), HOSTS), (repair(), REPAIRS)],
 )
 def test_a_meter_tells_of_a_storm_of_each_kind(effect: fx.Effect, kind: str) -> None:
     meter = Meter(NodeConfig(), now_s=lambda: 100.0)
@@ -97,12 +93,7 @@ def test_budgets_are_each_agents_own() -> None:
 
 
 def sample(
-    at_s: float,
-    *,
-    rss: int = 100,
-    dialled: tuple[str, ...] = (),
-    missing: int = 0,
-    **counts: int,
+    at_s: float, *, rss: int = 100, dialled: tuple[str, ...] = (), missing: int = 0, **counts: int
 ) -> Sample:
     named = {kind.replace("_", " "): count for kind, count in counts.items()}
     return Sample(at_s, 0.0, rss << 20, named, 0, 0, 0, dialled=dialled, missing=missing)

@@ -207,11 +207,7 @@ def test_an_agent_that_was_killed_at_a_step_is_started_again(
 
 @pytest.mark.parametrize(
     ("kind", "stopped"),
-    [
-        (Kind.PAUSE, "is_agent"),
-        (Kind.PAUSE_JVM, "is_jvm"),
-        (Kind.FREEZE, "is_agent is_jvm"),
-    ],
+    [(Kind.PAUSE, "is_agent"), (Kind.PAUSE_JVM, "is_jvm"), (Kind.FREEZE, "is_agent is_jvm")],
 )
 def test_who_is_stopped_goes_on(nemesis: Nemesis, agents: Agents, kind: Kind, stopped: str) -> None:
     perform(nemesis, Fault(kind, SITE))

@@ -60,11 +60,7 @@ def batch(trap: Trap, struck: list[tuple[Victim, str]]) -> Batch:
 
 @pytest.mark.parametrize(
     ("step", "at"),
-    [
-        (Step.BEFORE_BATCH, "before"),
-        (Step.IN_SPARK, "within"),
-        (Step.BEFORE_COMMIT, "after"),
-    ],
+    [(Step.BEFORE_BATCH, "before"), (Step.IN_SPARK, "within"), (Step.BEFORE_COMMIT, "after")],
 )
 def test_a_trap_springs_at_its_step(
     trap: Trap, batch: Batch, struck: list[tuple[Victim, str]], step: Step, at: str

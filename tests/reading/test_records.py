@@ -9,13 +9,7 @@ import random
 import pytest
 
 from headwater.reading import records
-from headwater.reading.records import (
-    SEPARATOR,
-    Quoting,
-    Separating,
-    record_ends,
-    whole_records,
-)
+from headwater.reading.records import SEPARATOR, Quoting, Separating, record_ends, whole_records
 
 RFC = Quoting()
 BACKSLASH = Quoting(escape=b"\\")

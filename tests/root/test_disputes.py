@@ -10,16 +10,7 @@ from functools import reduce
 
 import msgspec
 import pytest
-from pane_kit import (
-    PANE_S,
-    BagMerger,
-    RootDesk,
-    SiteDesk,
-    SiteDisk,
-    make_query,
-    make_roster,
-    state,
-)
+from pane_kit import PANE_S, BagMerger, RootDesk, SiteDesk, SiteDisk, make_query, make_roster, state
 
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.summary import Lane, Summary

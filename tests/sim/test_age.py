@@ -159,8 +159,7 @@ def replayed() -> Iterator[Scenario]:
     for scenario in drawn_by_age():
         site = scenario.roster.home
         yield with_faults(
-            scenario,
-            tuple(Fault(Kind.REPLAY, 20.0 + 9 * n, 0.0, (site,)) for n in range(8)),
+            scenario, tuple(Fault(Kind.REPLAY, 20.0 + 9 * n, 0.0, (site,)) for n in range(8))
         )
 
 

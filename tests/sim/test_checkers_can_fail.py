@@ -341,11 +341,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
         },
     ),
     (relay_does_not_split, lambda: of_states(Kind.STALL), {"true coverage"}),
-    (
-        site_takes_all_states_for_the_same,
-        lambda: of_states(Kind.STALL),
-        {"true coverage"},
-    ),
+    (site_takes_all_states_for_the_same, lambda: of_states(Kind.STALL), {"true coverage"}),
     (
         site_calls_every_state_whole,
         lambda: of_states(Kind.LOG_LOSS, Kind.QUERY_FAILS, for_s=8.0),

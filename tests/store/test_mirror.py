@@ -66,8 +66,7 @@ def test_a_change_vanishes_with_a_transaction_that_fails(
 
 
 @pytest.mark.parametrize(
-    ("code", "error"),
-    [(sqlite3.SQLITE_FULL, DiskFull), (sqlite3.SQLITE_IOERR_FSYNC, StoreBroken)],
+    ("code", "error"), [(sqlite3.SQLITE_FULL, DiskFull), (sqlite3.SQLITE_IOERR_FSYNC, StoreBroken)]
 )
 def test_a_commit_that_fails_changes_nothing_in_memory(
     manifest: Manifest, mirror: Mirror[list[int]], code: int, error: type[Exception]
@@ -87,9 +86,7 @@ def test_a_commit_that_fails_changes_nothing_in_memory(
     assert manifest.all("SELECT a FROM t") == []
 
 
-def test_what_follows_a_commit_is_done_before_anybody_else_has_the_lock(
-    manifest: Manifest,
-) -> None:
+def test_what_follows_a_commit_is_done_before_anybody_else_has_the_lock(manifest: Manifest) -> None:
     order: list[str] = []
 
     def look() -> None:

@@ -37,9 +37,7 @@ from headwater.plan.query import Query
 log = structlog.get_logger()
 T = TypeVar("T")
 
-CUBE_WRITES = (
-    fx.Cut, fx.Remember, fx.MarkSent, fx.MarkAcked, fx.MarkUnacked, fx.Expire, fx.Forget,
-)  # fmt: skip
+CUBE_WRITES = (fx.Cut, fx.Remember, fx.MarkSent, fx.MarkAcked, fx.MarkUnacked, fx.Expire, fx.Forget)
 LEDGER_WRITES = (fx.Keep, fx.KeepState, fx.KeepAgreement, fx.KeepAlarm, fx.Replace, fx.Trim)
 COMMAND_WRITES = (fx.KeepCommand, fx.KeepCounts)
 WRITE_PATIENCE_S = 60.0

@@ -82,9 +82,10 @@ class Numbers(Collector):
         if self._runtime.spark is not None:
             yield from spark_metrics(self._runtime.spark.status())
             yield CounterMetricFamily(
-                "headwater_spark_troubles", "Errors of the Spark host that it has got over",
+                "headwater_spark_troubles",
+                "Errors of the Spark host that it has got over",
                 value=self._runtime.spark.trouble_count,
-            )  # fmt: skip
+            )
 
     def _snapshot(self) -> Snapshot | None:
         """None: the loop is busy, or the agent ends; what does not need it is still told."""
@@ -184,13 +185,15 @@ def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
         "headwater_guests", "Peers that turned to this one as a last resort", value=snapshot.guests
     )
     yield CounterMetricFamily(
-        "headwater_late_seconds", "By how much this agent's own ticks came late",
+        "headwater_late_seconds",
+        "By how much this agent's own ticks came late",
         value=snapshot.asleep_s,
-    )  # fmt: skip
+    )
     yield GaugeMetricFamily(
-        "headwater_awake_share", "Of the last while: budgets of dials, detours and repairs fall "
-        "with it", value=snapshot.awake_share,
-    )  # fmt: skip
+        "headwater_awake_share",
+        "Of the last while: budgets of dials, detours and repairs fall with it",
+        value=snapshot.awake_share,
+    )
     stages = CounterMetricFamily(
         "headwater_summaries_sent", "By the stage of the routing policy", labels=["stage"]
     )
@@ -207,9 +210,10 @@ def _of_alarms(snapshot: Snapshot) -> Iterator[Metric]:
         raised.add_metric([kind], snapshot.alarms.get(kind, 0))
     yield raised
     yield GaugeMetricFamily(
-        "headwater_alarms_standing", "Alarms about streams that are answered here",
+        "headwater_alarms_standing",
+        "Alarms about streams that are answered here",
         value=snapshot.standing,
-    )  # fmt: skip
+    )
 
 
 def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:

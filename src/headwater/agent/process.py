@@ -89,10 +89,13 @@ async def _run(config: AgentConfig) -> None:
     settings = RuntimeSettings.of(config)
     _keep_to_owner(config)
     stores = SiteStores(
-        directory, site=config.site, clock=clock.now_s,
+        directory,
+        site=config.site,
+        clock=clock.now_s,
         retention=RetentionConfig(config.cube.retention_s, config.cube.retention_bytes),
-        spool_bytes_max=config.sources.spool_bytes_max, readers=config.results_readers,
-    )  # fmt: skip
+        spool_bytes_max=config.sources.spool_bytes_max,
+        readers=config.results_readers,
+    )
     (directory / READY).unlink(missing_ok=True)
     desk = ControlDesk()
     spark = _agent_spark(config, clock, desk)
@@ -147,10 +150,13 @@ def take_roster(config: AgentConfig, credentials: Credentials, *, now_s: float) 
     """Before anything is opened: without a roster that an operator signed no agent starts."""
     signed = load_signed_roster(Path(config.roster), RosterTrust.of_agent(credentials))
     log.info(
-        "roster", version=signed.roster.version, signed_by=signed.by.uri,
-        signed_at_s=signed.signed_at_s, holds_from_s=signed.holds_from_s,
+        "roster",
+        version=signed.roster.version,
+        signed_by=signed.by.uri,
+        signed_at_s=signed.signed_at_s,
+        holds_from_s=signed.holds_from_s,
         digest=signed.digest.hex(),
-    )  # fmt: skip
+    )
     if signed.holds_from_s > now_s:
         text = "it is taken at the start all the same; compare this machine's clock"
         log.warning("early roster", text=text, early_s=signed.holds_from_s - now_s)
@@ -159,9 +165,12 @@ def take_roster(config: AgentConfig, credentials: Credentials, *, now_s: float) 
 
 def _front_desk(desk: ControlDesk, config: AgentConfig) -> FrontDesk:
     return FrontDesk(
-        desk.handle, Rights(config.policy.operators, site=config.site),
-        AuditLog(Path(config.directory)), compiled=desk.compiled, live=desk.live,
-    )  # fmt: skip
+        desk.handle,
+        Rights(config.policy.operators, site=config.site),
+        AuditLog(Path(config.directory)),
+        compiled=desk.compiled,
+        live=desk.live,
+    )
 
 
 def _keep_to_owner(config: AgentConfig) -> None:
@@ -208,10 +217,7 @@ def _agent_spark(config: AgentConfig, clock: SiteClock, desk: ControlDesk) -> Ag
 
 
 async def _serve(
-    runtime: SiteRuntime,
-    config: AgentConfig,
-    signed: SignedRoster,
-    certificates: CertificateWatch,
+    runtime: SiteRuntime, config: AgentConfig, signed: SignedRoster, certificates: CertificateWatch
 ) -> None:
     ends = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -223,9 +229,12 @@ async def _serve(
         serve_metrics(runtime, config.metrics_port)
     (Path(config.directory) / READY).write_text(f"{os.getpid()}\n")
     log.info(
-        "ready", site=config.site, federation=signed.federation, sites=len(signed.roster.sites),
+        "ready",
+        site=config.site,
+        federation=signed.federation,
+        sites=len(signed.roster.sites),
         incarnation=runtime.stores.cube.incarnation,
-    )  # fmt: skip
+    )
     watches = [
         asyncio.create_task(_end_with(runtime)),
         asyncio.create_task(certificates.run()),

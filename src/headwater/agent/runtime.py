@@ -134,28 +134,46 @@ class SiteRuntime:
         """Called with each publication."""
         self._threads = threads or SiteThreads(site)
         self._runner = EffectRunner(
-            self.node, stores, network, writer=self._threads.writer, now_s=now_s,
-            install=self._run_here, heard=self._heard, begin_answers=self._begin_answers,
-        )  # fmt: skip
+            self.node,
+            stores,
+            network,
+            writer=self._threads.writer,
+            now_s=now_s,
+            install=self._run_here,
+            heard=self._heard,
+            begin_answers=self._begin_answers,
+        )
         self.feeder = Feeder(
-            site, stores.cube, settings.sources, host=host, now_s=now_s, wall_s=self.wall_s,
+            site,
+            stores.cube,
+            settings.sources,
+            host=host,
+            now_s=now_s,
+            wall_s=self.wall_s,
             report=self._reported,
-            read_from=self._read_from, begin_late=self._begin_late, offset_us=self._offset_us,
+            read_from=self._read_from,
+            begin_late=self._begin_late,
+            offset_us=self._offset_us,
             next_wanted_s=self._next_wanted_s,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
-            notice=lambda kind, text: self.note("feeder", kind, text), unread=self._unread,
+            notice=lambda kind, text: self.note("feeder", kind, text),
+            unread=self._unread,
             remarked=self._remarked,
             poller=self._threads.poller,
-        )  # fmt: skip
+        )
         self._answers = (
             AnswerRunner(
-                stores, root_spark, workers=self._threads.answers, told=self._answered,
-                published=self._published, damaged=self._found_damaged,
+                stores,
+                root_spark,
+                workers=self._threads.answers,
+                told=self._answered,
+                published=self._published,
+                damaged=self._found_damaged,
             )
             if root_spark is not None
             else None
-        )  # fmt: skip
+        )
         self.can_answer = self._answers is not None
         """False: a relay without Spark, which may have been named as a root all the same."""
         self._to_mend: set[str] = set()

@@ -72,9 +72,12 @@ def operator_files(directory: Path) -> CertFiles:
 
 
 def ask(
-    federation: Path | None, site: str | None, name: str, request: msgspec.Struct | None,
+    federation: Path | None,
+    site: str | None,
+    name: str,
+    request: msgspec.Struct | None,
     reply: type[R],
-) -> R:  # fmt: skip
+) -> R:
     """The reply to one request, from whoever can give it."""
     with _told_whether_it_runs(federation):
         payload = asyncio.run(_ask(find_agent(federation, site), name, _plain(request)))
@@ -97,9 +100,8 @@ def command(
 
 
 def listen(
-    federation: Path | None, site: str | None, name: str, request: msgspec.Struct,
-    event: type[R],
-) -> Iterator[R]:  # fmt: skip
+    federation: Path | None, site: str | None, name: str, request: msgspec.Struct, event: type[R]
+) -> Iterator[R]:
     """The events of one request as they come, until the agent ends them or the caller stops."""
     agent = find_agent(federation, site)
     with _told_whether_it_runs(federation), asyncio.Runner() as runner:

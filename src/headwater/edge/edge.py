@@ -57,12 +57,6 @@ class EdgeProgress(msgspec.Struct, frozen=True):
 class Edge:
     """One for each site that has data."""
 
-    __slots__ = (
-        "_ahead_s", "_born_s", "_carriers_of", "_clocks", "_config", "_due_s", "_edges",
-        "_incarnation", "_is_clock_off", "_kept", "_made_s", "_ordinal", "_others_s", "_outputs",
-        "_repair_budget", "_repairs_wait", "_retention_s", "_sent_s",
-    )  # fmt: skip
-
     def __init__(
         self,
         *,

@@ -44,15 +44,6 @@ Write = Cut | Remember | Expire | Suspended
 class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
-    __slots__ = (
-        "_awaits_cut", "_cube_made_s", "_is_suspension_told", "_is_unconfirmed", "_lateness_s",
-        "_reading_s", "_retention_s", "_sealed_s", "_told_offset_s", "ack_number",
-        "awaits_greeting", "belief", "book", "closed_through", "closes", "config", "cutting",
-        "cutting_sent", "doubtful", "doubtful_s", "failure_heard", "failures", "former_through",
-        "has_work", "id", "loss_heard", "query", "record_changed", "reopened", "resent_s",
-        "root_incarnation", "sure_through", "time", "word",
-    )  # fmt: skip
-
     def __init__(
         self,
         query: Query,
@@ -402,9 +393,8 @@ class QueryEdge:
         if self.word.status == RUNNING:
             self._doubt_seals(clock, now_s=now_s)
             through = sealable_through(
-                self.query, clock, lateness_s=self._lateness_s,
-                now_s=self.belief.sealing_s(now_s),
-            )  # fmt: skip
+                self.query, clock, lateness_s=self._lateness_s, now_s=self.belief.sealing_s(now_s)
+            )
         else:
             through = FOREVER
         if self.cutting:

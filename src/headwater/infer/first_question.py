@@ -22,15 +22,43 @@ COMPUTED_TIME = "event_time"
 """What a source calls its time where it is computed of several columns."""
 SECOND_US = 1_000_000
 WINDOWS = (
-    (1, "1 second"), (10, "10 seconds"), (60, "1 minute"), (300, "5 minutes"),
-    (900, "15 minutes"), (3_600, "1 hour"), (6 * 3_600, "6 hours"), (86_400, "1 day"),
-    (7 * 86_400, "7 days"), (30 * 86_400, "30 days"),
-)  # fmt: skip
+    (1, "1 second"),
+    (10, "10 seconds"),
+    (60, "1 minute"),
+    (300, "5 minutes"),
+    (900, "15 minutes"),
+    (3_600, "1 hour"),
+    (6 * 3_600, "6 hours"),
+    (86_400, "1 day"),
+    (7 * 86_400, "7 days"),
+    (30 * 86_400, "30 days"),
+)
 TELLING = (
-    "status", "level", "severity", "type", "event", "kind", "code", "action", "result", "country",
-    "region", "city", "host", "domain", "site", "service", "program", "method", "category", "state",
-    "sensor", "product", "package", "name",
-)  # fmt: skip
+    "status",
+    "level",
+    "severity",
+    "type",
+    "event",
+    "kind",
+    "code",
+    "action",
+    "result",
+    "country",
+    "region",
+    "city",
+    "host",
+    "domain",
+    "site",
+    "service",
+    "program",
+    "method",
+    "category",
+    "state",
+    "sensor",
+    "product",
+    "package",
+    "name",
+)
 """Words in the names of good keys, the best first."""
 _IDENTITY = re.compile(r"(^|_)(id|uuid|guid|hash|key|token|session)$", re.IGNORECASE)
 

@@ -152,8 +152,10 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     names = fields[0].removeprefix(W3C_FIELDS).split()
     sign = "\t" if any("\t" in line for line in lines if not line.startswith(COMMENT)) else " "
     rows = [line.split(sign) for line in lines if not line.startswith(COMMENT)]
-    columns = {name: [row[at] for row in rows if at < len(row) and row[at] != "-"]
-               for at, name in enumerate(names)}  # fmt: skip
+    columns = {
+        name: [row[at] for row in rows if at < len(row) and row[at] != "-"]
+        for at, name in enumerate(names)
+    }
     doubts = []
     if any(line.split() != fields[0].split() for line in fields):
         doubts.append("not all files have the same #Fields; the first one's are taken")
@@ -178,10 +180,12 @@ def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     if not is_old_syslog(lines):
         return None
     columns = (
-        ColumnGuess("ts", "TIMESTAMP"), ColumnGuess("host", "STRING"),
-        ColumnGuess("app", "STRING"), ColumnGuess("pid", "STRING"),
+        ColumnGuess("ts", "TIMESTAMP"),
+        ColumnGuess("host", "STRING"),
+        ColumnGuess("app", "STRING"),
+        ColumnGuess("pid", "STRING"),
         ColumnGuess("message", "STRING"),
-    )  # fmt: skip
+    )
     year = max(sample.year for sample in samples)
     doubt = f"these times say no year and no zone: taken as {year}, in UTC"
     options = (("year", str(year)),)
@@ -207,10 +211,11 @@ def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | Non
     files = [
         records_of(
             [line for line in sample.lines if not (has_comments and line.startswith(COMMENT))],
-            found.sign, is_quoted=found.is_quoted,
+            found.sign,
+            is_quoted=found.is_quoted,
         )
         for sample in samples
-    ]  # fmt: skip
+    ]
     options = _delimiter_options(found)
     if has_comments:
         options["comment"] = COMMENT
@@ -235,9 +240,7 @@ def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | Non
 
 
 def _by_name(
-    files: Sequence[Sequence[Sequence[str]]],
-    headers: Sequence[tuple[str, ...]],
-    doubts: list[str],
+    files: Sequence[Sequence[Sequence[str]]], headers: Sequence[tuple[str, ...]], doubts: list[str]
 ) -> dict[str, list[str]]:
     """The columns that all files have, each found by its own file's header."""
     named = [header for header in headers if header]

@@ -16,9 +16,9 @@ import msgspec
 
 SHARE_MIN = 0.9
 _ACCESS = (
-    r'(?<client>\S+) (?:-|(?<ident>\S+)) (?:-|(?<user>[^\[]+?)) \[(?<ts>[^\]]+)\] '
+    r"(?<client>\S+) (?:-|(?<ident>\S+)) (?:-|(?<user>[^\[]+?)) \[(?<ts>[^\]]+)\] "
     r'"(?<method>[A-Z]+) (?<path>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?:-|(?<bytes>\d+))'
-)  # fmt: skip
+)
 """A hyphen stands for what is not known; a group that takes no part in the match is NULL."""
 _LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE"
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?"

@@ -24,10 +24,25 @@ from headwater.plan.sources.time_formats import EPOCHS, SAYS_ZONE
 from headwater.plan.sources.time_patterns import has_zone
 
 NAMES = (
-    "@timestamp", "timestamp", "ts", "time", "datetime", "date_time", "event_time", "eventtime",
-    "time_local", "time_iso8601", "logtime", "log_time", "t", "at", "when", "created_at", "created",
+    "@timestamp",
+    "timestamp",
+    "ts",
+    "time",
+    "datetime",
+    "date_time",
+    "event_time",
+    "eventtime",
+    "time_local",
+    "time_iso8601",
+    "logtime",
+    "log_time",
+    "t",
+    "at",
+    "when",
+    "created_at",
+    "created",
     "date",
-)  # fmt: skip
+)
 """Names of times, the most telling first."""
 _LIKE_A_TIME = re.compile(r"time|date|(^|_)(ts|at|epoch|stamp|created|when)($|_|\d)", re.IGNORECASE)
 DAY_ALONE = 4
@@ -123,9 +138,12 @@ def _counted(name: str, values: Sequence[str], unit: str, place: tuple[int, int]
 
 
 def _with_time_of_day(
-    columns: Mapping[str, Sequence[str]], name: str, pattern: str, doubt: str,
+    columns: Mapping[str, Sequence[str]],
+    name: str,
+    pattern: str,
+    doubt: str,
     place: tuple[int, int],
-) -> list[Candidate]:  # fmt: skip
+) -> list[Candidate]:
     days = columns[name]
     found = []
     for other, values in columns.items():
@@ -156,9 +174,13 @@ def _in_parts(columns: Mapping[str, Sequence[str]]) -> list[Candidate]:
         return []
     date = tuple(name for name in found if name is not None)
     clock = _first_of(columns, _CLOCK, 2400) or next(
-        (name for name, values in columns.items()
-         if values and name not in date and all(map(is_time_of_day, values))), None
-    )  # fmt: skip
+        (
+            name
+            for name, values in columns.items()
+            if values and name not in date and all(map(is_time_of_day, values))
+        ),
+        None,
+    )
     if clock is None:
         doubt = "a day without a time of day: its records are placed at midnight, in UTC"
         return [Candidate(date, "y-M-d", (4, 0, 0), ("-", "-"), doubt)]

@@ -20,27 +20,55 @@ import msgspec
 from headwater.plan.timestamps import timestamp_us
 
 _DATES = (
-    "yyyy/MM/dd", "dd.MM.yyyy", "MM/dd/yyyy", "dd/MM/yyyy", "dd-MM-yyyy", "MM-dd-yyyy",
-    "dd MMM yyyy", "dd-MMM-yyyy", "dd/MMM/yyyy", "MMM dd yyyy", "MMM d, yyyy", "MMM d yyyy",
-    "d.M.yyyy", "M/d/yyyy", "d/M/yyyy", "yyyyMMdd",
-)  # fmt: skip
+    "yyyy/MM/dd",
+    "dd.MM.yyyy",
+    "MM/dd/yyyy",
+    "dd/MM/yyyy",
+    "dd-MM-yyyy",
+    "MM-dd-yyyy",
+    "dd MMM yyyy",
+    "dd-MMM-yyyy",
+    "dd/MMM/yyyy",
+    "MMM dd yyyy",
+    "MMM d, yyyy",
+    "MMM d yyyy",
+    "d.M.yyyy",
+    "M/d/yyyy",
+    "d/M/yyyy",
+    "yyyyMMdd",
+)
 _TIMES = ("HH:mm:ss", "HH:mm", "H:mm:ss", "H:mm", "hh:mm:ss", "h:mm:ss", "h:mm", "HHmmss")
 """Those with ``h`` are followed by AM or PM."""
 _ZONES = ("", " Z", "Z", "XXX", " XXX", "X", " z")
 _SPECIAL = (
-    "dd/MMM/yyyy:HH:mm:ss Z", "dd/MMM/yyyy:HH:mm:ss", "yyyyMMddHHmmss", "yyyyMMddHHmmssSSS",
-    "yyyyMMdd'T'HHmmss", "yyyyMMdd'T'HHmmssX", "yyyyMMdd'T'HHmmss.SSSX",
-)  # fmt: skip
+    "dd/MMM/yyyy:HH:mm:ss Z",
+    "dd/MMM/yyyy:HH:mm:ss",
+    "yyyyMMddHHmmss",
+    "yyyyMMddHHmmssSSS",
+    "yyyyMMdd'T'HHmmss",
+    "yyyyMMdd'T'HHmmssX",
+    "yyyyMMdd'T'HHmmss.SSSX",
+)
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LETTERS = {
-    "yyyy": r"(?P<year>\d{4})", "MMM": rf"(?P<name>{'|'.join(MONTHS)})",
-    "MM": r"(?P<month>\d\d)", "M": r"(?P<month>\d{1,2})", "dd": r"(?P<day>\d\d)",
-    "d": r"(?P<day>\d{1,2})", "HH": r"(?P<hour>\d\d)", "H": r"(?P<hour>\d{1,2})",
-    "hh": r"(?P<hour>\d\d)", "h": r"(?P<hour>\d{1,2})", "mm": r"(?P<minute>\d\d)",
-    "ss": r"(?P<second>\d\d)", "a": r"(?P<half>AM|PM)", "Z": r"(?P<zone>[+-]\d{4})",
-    "XXX": r"(?P<zone>Z|[+-]\d\d:\d\d)", "X": r"(?P<zone>Z|[+-]\d\d(?:\d\d)?)",
+    "yyyy": r"(?P<year>\d{4})",
+    "MMM": rf"(?P<name>{'|'.join(MONTHS)})",
+    "MM": r"(?P<month>\d\d)",
+    "M": r"(?P<month>\d{1,2})",
+    "dd": r"(?P<day>\d\d)",
+    "d": r"(?P<day>\d{1,2})",
+    "HH": r"(?P<hour>\d\d)",
+    "H": r"(?P<hour>\d{1,2})",
+    "hh": r"(?P<hour>\d\d)",
+    "h": r"(?P<hour>\d{1,2})",
+    "mm": r"(?P<minute>\d\d)",
+    "ss": r"(?P<second>\d\d)",
+    "a": r"(?P<half>AM|PM)",
+    "Z": r"(?P<zone>[+-]\d{4})",
+    "XXX": r"(?P<zone>Z|[+-]\d\d:\d\d)",
+    "X": r"(?P<zone>Z|[+-]\d\d(?:\d\d)?)",
     "z": r"(?P<zone>UTC|GMT)",
-}  # fmt: skip
+}
 _PIECE = re.compile(r"'([^']*)'|([A-Za-z])\2*|.")
 TRIED_MAX = 5
 """Values whose own patterns are tried: the first ones may be malformed."""

@@ -99,9 +99,7 @@ def _merged(samples: Sequence[TypedSample], said: list[str]) -> dict[Place, Type
     return dict(list(found.items())[:COLUMNS_MAX])
 
 
-def _joined(
-    one: TypedColumn, other: TypedColumn, place: Place, said: list[str]
-) -> TypedColumn:  # fmt: skip
+def _joined(one: TypedColumn, other: TypedColumn, place: Place, said: list[str]) -> TypedColumn:
     texts = (*one.texts, *other.texts)
     spans = [span for column in (one, other) if (span := column.span_us) is not None]
     span = (min(low for low, _ in spans), max(high for _, high in spans)) if spans else None

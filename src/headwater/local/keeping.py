@@ -114,8 +114,10 @@ def _look_after(
         name = event.name
         if isinstance(event, Ended):
             how = ends.get(name, "ended")
-            say(f"{name} {how} (process {pids[name]}); it is started again in {event.pause_s:g} s; "
-                f"see {directory / name / 'agent.log'}")  # fmt: skip
+            say(
+                f"{name} {how} (process {pids[name]}); it is started again in {event.pause_s:g} s; "
+                f"see {directory / name / 'agent.log'}"
+            )
             continue
         pids[name] = alive.pids[name] = start_agent(directory, name)
         write_down(directory, alive)

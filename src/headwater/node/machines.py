@@ -49,13 +49,6 @@ ROUNDS_MAX = 1_000
 class Machines:
     """A peer, an edge where there is data, and a root for each query that is answered here."""
 
-    __slots__ = (
-        "_admit", "_awaited", "_config", "_incarnation", "_installed", "_merger_of",
-        "_peer_is_told", "_root_incarnation", "_root_start", "_roster", "ahead_s", "edge",
-        "effects", "ledgers", "loading_bytes", "now_s", "peer", "refusals", "roots", "site",
-        "unread_ledgers", "unread_records",
-    )  # fmt: skip
-
     def __init__(
         self,
         *,

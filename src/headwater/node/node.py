@@ -53,8 +53,6 @@ class Node:
     says only by chance. The time of day comes by ``wall_clock``.
     """
 
-    __slots__ = ("_clock", "_machines", "site")
-
     def __init__(
         self,
         *,
@@ -271,11 +269,7 @@ class Node:
         self.rows_gone(panes, reason, now_s=now_s)
 
     def rows_gone(
-        self,
-        panes: Iterable[tuple[str, int]],
-        reason: Reason = Reason.EXPIRED,
-        *,
-        now_s: float,
+        self, panes: Iterable[tuple[str, int]], reason: Reason = Reason.EXPIRED, *, now_s: float
     ) -> None:
         """(query, pane) that the cube dropped, or lost, before the root had them."""
         if self._machines.edge is not None:

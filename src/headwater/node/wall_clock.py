@@ -19,8 +19,6 @@ STEP_S = 0.5
 
 
 class WallClock:
-    __slots__ = ("_settle_s", "_since_s", "ahead_s", "doubted_s", "step_count")
-
     def __init__(self, *, settle_s: float) -> None:
         self.ahead_s = 0.0
         """How far the wall clock is ahead of the steady one, as it is believed."""

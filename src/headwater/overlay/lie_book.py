@@ -36,8 +36,6 @@ class LieKind(StrEnum):
 class Untrue(str):
     """What is wrong with a word, in a sentence, where it can't have come about by chance."""
 
-    __slots__ = ("kind",)
-
     kind: LieKind
 
     @classmethod

@@ -71,12 +71,6 @@ UNSAID = BeatWord(0)
 
 
 class Peer:
-    __slots__ = (
-        "_acks", "_asked_s", "_carrier", "_clock_apart_s", "_commands", "_coordinates", "_due_s",
-        "_merger_of", "_neighbours", "_ordinal", "_paths", "_roster", "_router", "_states", "_tray",
-        "_wake", "_word_count", "site",
-    )  # fmt: skip
-
     def __init__(
         self,
         *,

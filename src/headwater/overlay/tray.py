@@ -11,8 +11,6 @@ from headwater.overlay.outputs import Notice, Output, Transmit
 class Tray:
     """Shared by the parts of one peer. ``now_s`` is set whenever the peer is called."""
 
-    __slots__ = ("_outputs", "board", "lies", "now_s")
-
     def __init__(self, *, notice_every_s: float) -> None:
         self.now_s = 0.0
         self.board = NoticeBoard(every_s=notice_every_s)

@@ -113,12 +113,7 @@ def _problem_with_panes(summary: Summary, query: LiveQuery | None) -> str | None
 
 
 def problem_with_state(
-    state: SiteState,
-    route: Route,
-    query: LiveQuery,
-    *,
-    roster: RosterIndex,
-    signatures: Signatures,
+    state: SiteState, route: Route, query: LiveQuery, *, roster: RosterIndex, signatures: Signatures
 ) -> str | None:
     """Any member of the federation may carry the word of any site of the node set, and only the
     site can say it."""

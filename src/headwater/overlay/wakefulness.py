@@ -26,11 +26,6 @@ from headwater.overlay.config import OverlayConfig
 class Wakefulness:
     """Zero cost while all ticks are in time: only late ones are written down."""
 
-    __slots__ = (
-        "_at_s", "_config", "_is_begun", "_largest_s", "_share", "_until_s", "_wanted_s",
-        "asleep_s",
-    )  # fmt: skip
-
     def __init__(self, config: OverlayConfig) -> None:
         self._config = config
         self._is_begun = False

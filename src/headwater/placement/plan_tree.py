@@ -204,10 +204,7 @@ class _Posts:
         self._next: dict[str | None, int] = {}
 
     def for_leaf(
-        self,
-        leaf: Site,
-        has_room: Callable[[Site], bool],
-        load: Callable[[Site], int],
+        self, leaf: Site, has_room: Callable[[Site], bool], load: Callable[[Site], int]
     ) -> Site | None:
         own = self._by_region.get(leaf.region, [])
         return (

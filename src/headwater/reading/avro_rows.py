@@ -130,8 +130,10 @@ def _expanded(packed: bytes, codec: str) -> bytes:
         case "zstandard":
             stream = pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
             return bytes(stream.read(BLOCK_BYTES_MAX))
-    raise ValueError(f"its blocks are packed as {codec[:40]}; values are looked at in null, "
-                     "deflate, snappy and zstandard")  # fmt: skip
+    raise ValueError(
+        f"its blocks are packed as {codec[:40]}; values are looked at in null, "
+        "deflate, snappy and zstandard"
+    )
 
 
 def _varint(data: bytes) -> int:

@@ -86,9 +86,8 @@ class Intake:
         self.alarms = AlarmBook(self.id, alarms_max=config.alarms_max)
         self._carriers_of = carriers_of
         self.answers = Answers(
-            query, config, self.scoreboard, self.windows, self.alarms,
-            roster_version=roster.version,
-        )  # fmt: skip
+            query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
+        )
         self.acks = AckCutter(self.id, incarnation, config, start=start)
         self._higher_lives: dict[int, set[int]] = {}
         """By site, the lives of this root above its own that it was believed to have heard of."""

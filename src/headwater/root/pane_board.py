@@ -23,6 +23,7 @@ class Share:
     """One site's part of a pane, spelled out. ``closed_at`` None: still open."""
 
     __slots__ = ("closed_at", "incarnation", "updates")
+    """A root has one for each site and pane that is not told in bulk."""
 
     def __init__(self, incarnation: int, updates: Ranges, closed_at: int | None) -> None:
         self.incarnation = incarnation
@@ -48,11 +49,6 @@ class Share:
 
 class PaneBoard:
     """All bitmaps are over roster ordinals."""
-
-    __slots__ = (
-        "_owed_updates", "covered", "damaged", "declined", "empty", "is_frozen", "is_settled",
-        "lacking", "owed", "pane", "rows_number", "shares", "whole",
-    )  # fmt: skip
 
     def __init__(self, pane: int) -> None:
         self.pane = pane
@@ -239,9 +235,16 @@ class PaneBoard:
         """All that a restart must bring back, as a value."""
         shares = tuple(sorted((o, share.as_tuple()) for o, share in self.shares.items()))
         return (
-            self.pane, self.whole, self.empty, shares, self.covered, self.lacking,
-            self.declined, self.damaged, self.rows_number,
-        )  # fmt: skip
+            self.pane,
+            self.whole,
+            self.empty,
+            shares,
+            self.covered,
+            self.lacking,
+            self.declined,
+            self.damaged,
+            self.rows_number,
+        )
 
 
 def _joined(former: Share, part: Share) -> Share:

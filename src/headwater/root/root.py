@@ -19,15 +19,7 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
 from headwater.root.intake import CarriersOf, Intake
-from headwater.root.outputs import (
-    Acknowledge,
-    Ended,
-    KeptSummary,
-    Output,
-    Overdone,
-    RootKept,
-    Trim,
-)
+from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, Overdone, RootKept, Trim
 from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.said.explain import Explanation, RootProgress
 from headwater.root.said.view import explain, progress_of
@@ -55,9 +47,14 @@ class Root:
         self.query = query
         self.id = str(query.id)
         self._make_intake = partial(
-            Intake, query=query, roster=roster, config=config, merger=merger, start=start,
+            Intake,
+            query=query,
+            roster=roster,
+            config=config,
+            merger=merger,
+            start=start,
             carriers_of=carriers_of,
-        )  # fmt: skip
+        )
         self._open(self._make_intake(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self.has_ended = False
         self._over_limit_max = config.over_limit_max

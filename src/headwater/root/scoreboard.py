@@ -107,11 +107,14 @@ class Scoreboard:
         """Who is owed one, with the highest life that is known of each site."""
         return tuple(
             Greeting(
-                s.ordinal, s.incarnation, s.number, self.former_through(s.ordinal),
+                s.ordinal,
+                s.incarnation,
+                s.number,
+                self.former_through(s.ordinal),
                 self.table.former_clock_s(s.ordinal, now_s=now_s),
             )
             for s in self.table.take_greeted(count_max)
-        )  # fmt: skip
+        )
 
     def former_through(self, ordinal: int) -> int:
         """Panes from here on are not held from a former life of the site."""

@@ -29,10 +29,6 @@ ROWS_GONE = (Reason.LOST, Reason.EXPIRED)
 class SiteView:
     """The newest state of one site, with its ranges ready to be asked."""
 
-    __slots__ = (
-        "_declined", "agreed_through", "counts", "damaged", "declined", "empty", "since", "state",
-    )  # fmt: skip
-
     def __init__(self, state: SiteState, since: int, agreed_through: int = -FOREVER) -> None:
         self.state = state
         self.since = since

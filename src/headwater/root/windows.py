@@ -39,11 +39,6 @@ LAG_STEP_S = 0.01
 class Window:
     """One window that is not over."""
 
-    __slots__ = (
-        "covered", "end_s", "is_asked", "is_final", "is_mending", "is_overdue", "kept_through",
-        "left_out", "opened_s", "published_s", "revision", "signature", "unsettled", "window",
-    )  # fmt: skip
-
     def __init__(self, window: int, *, end_s: float, opened_s: float) -> None:
         self.window = window
         self.end_s = end_s

@@ -133,8 +133,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         is_finite=is_finite,
         pace=pace,
         limits=draw_digests(
-            Random(f"digests {seed}"),
-            draw_budgets(Random(f"budgets {seed}"), draw_limits(random)),
+            Random(f"digests {seed}"), draw_budgets(Random(f"budgets {seed}"), draw_limits(random))
         ),
     )
 

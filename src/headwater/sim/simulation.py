@@ -108,8 +108,11 @@ def make_scenario(
         roster=roster,
         trees=trees,
         offsets_s=draw_offsets(
-            file.clocks.kind, count, random=clocks,
-            scale=file.clocks.scale, spread_s=file.clocks.spread,
+            file.clocks.kind,
+            count,
+            random=clocks,
+            scale=file.clocks.scale,
+            spread_s=file.clocks.spread,
         ),
         drifts_ppm=tuple(clocks.uniform(-drift, drift) for _ in range(count)),
         delays_s=place.one_way_s,
@@ -125,7 +128,7 @@ def make_scenario(
         jitter=file.world.jitter,
         install_s=file.query.install_at,
         merges=file.routing.aggregation,
-    )  # fmt: skip
+    )
 
 
 # ---- the world
@@ -178,11 +181,13 @@ def make_roster(file: SimulationFile, place: latencies.World) -> Roster:
     random = Random(f"dialable {file.seed}")
     sites = [
         Site(
-            n, name, region=place.regions[n],
+            n,
+            name,
+            region=place.regions[n],
             dialable=n == 0 or random.random() >= file.world.undialable,
         )
         for n, name in enumerate(place.names)
-    ]  # fmt: skip
+    ]
     return Roster(version=1, sites=tuple(sites), home=place.names[0])
 
 

@@ -34,9 +34,20 @@ from headwater.overlay.config import OverlayConfig
 WorldKind = Literal["transit-stub", "planetlab", "seattle", "wondernetwork", "plane"]
 ClockKind = Literal["perfect", "uniform", "normal", "planetlab"]
 FaultKind = Literal[
-    "nodes", "links", "rolling", "churn", "partition", "one-way", "lossy", "slow", "straggler",
-    "clock", "restart", "disk-loss", "slow-machine",
-]  # fmt: skip
+    "nodes",
+    "links",
+    "rolling",
+    "churn",
+    "partition",
+    "one-way",
+    "lossy",
+    "slow",
+    "straggler",
+    "clock",
+    "restart",
+    "disk-loss",
+    "slow-machine",
+]
 Checks = Literal["full", "light"]
 TimeWord = Literal["event", "age"]
 SITES_MAX = 20_000
@@ -198,9 +209,13 @@ def parse_simulation(text: str, *, where: str = "simulation") -> SimulationFile:
 
 
 _TABLES: dict[str, type[msgspec.Struct]] = {
-    "world": WorldPart, "query": QueryPart, "workload": WorkloadPart, "clocks": ClocksPart,
-    "routing": RoutingPart, "faults": FaultPart,
-}  # fmt: skip
+    "world": WorldPart,
+    "query": QueryPart,
+    "workload": WorkloadPart,
+    "clocks": ClocksPart,
+    "routing": RoutingPart,
+    "faults": FaultPart,
+}
 
 
 def _refuse_unknown(content: Mapping[str, Any], where: str) -> None:
@@ -234,8 +249,11 @@ def _in_words(error: msgspec.ValidationError, content: Mapping[str, Any]) -> str
     place = path.rstrip("`")
     came = _at(content, place)
     choices = {
-        "query.time": TimeWord, "world.kind": WorldKind, "clocks.kind": ClockKind, "checks": Checks,
-    }  # fmt: skip
+        "query.time": TimeWord,
+        "world.kind": WorldKind,
+        "clocks.kind": ClockKind,
+        "checks": Checks,
+    }
     kind: Any = FaultKind if place.endswith("kind") and "faults" in place else choices.get(place)
     wanted = f"; there are: {', '.join(get_args(kind))}" if kind is not None else ""
     return f"{place or 'file'}: {text[0].lower()}{text[1:]}, got {came!r}{wanted}"
@@ -270,30 +288,46 @@ def _problems(file: SimulationFile) -> list[tuple[str, str]]:
     rate = file.workload.records_per_s
     wanted(rate > 0, "workload.records_per_s", "more than 0", rate)
     wanted(
-        file.routing.striping, "routing.striping",
+        file.routing.striping,
+        "routing.striping",
         "true: panes are always striped over the trees; a query with trees = 1 has one way",
         file.routing.striping,
-    )  # fmt: skip
+    )
     begin_s = query.install_at + query.begin_after
     wanted(
-        file.duration > begin_s + query.window, "duration",
+        file.duration > begin_s + query.window,
+        "duration",
         f"more than query.install_at + begin_after + window = {begin_s + query.window:g}",
         file.duration,
-    )  # fmt: skip
+    )
     for number, fault in enumerate(file.faults, start=1):
         found += [(f"[[faults]] {number}", problem) for problem in _problems_with(fault, file)]
     return found
 
 
-NEEDS_WHOM = ("nodes", "links", "partition", "one-way", "lossy", "slow", "straggler", "clock",
-              "restart", "disk-loss", "slow-machine", "churn")  # fmt: skip
+NEEDS_WHOM = (
+    "nodes",
+    "links",
+    "partition",
+    "one-way",
+    "lossy",
+    "slow",
+    "straggler",
+    "clock",
+    "restart",
+    "disk-loss",
+    "slow-machine",
+    "churn",
+)
 
 
 def _problems_with(fault: FaultPart, file: SimulationFile) -> list[str]:
     found = []
     if fault.kind in NEEDS_WHOM and (fault.share is None) == (not fault.names):
-        found.append(f"{fault.kind}: wanted either share or names, got share = {fault.share}, "
-                     f"names = {list(fault.names)}")  # fmt: skip
+        found.append(
+            f"{fault.kind}: wanted either share or names, got share = {fault.share}, "
+            f"names = {list(fault.names)}"
+        )
     if fault.share is not None and not 0 < fault.share < 1:
         found.append(f"{fault.kind}: wanted a share between 0 and 1, got {fault.share}")
     until_s = file.duration if fault.until_s is None else fault.until_s

@@ -93,8 +93,9 @@ def _alike(chunks: Chunks, form: Form) -> list[Chunks]:
     if not form.columnar:
         return [chunks]
     kinds = dict.fromkeys(one.header for of_site in chunks for one in of_site)
-    return [[[one for one in of_site if one.header == kind] for of_site in chunks]
-            for kind in kinds]  # fmt: skip
+    return [
+        [[one for one in of_site if one.header == kind] for of_site in chunks] for kind in kinds
+    ]
 
 
 @contextmanager

@@ -33,8 +33,5 @@ def encode_coverage(coverage: Coverage) -> bytes:
 def decode_coverage(data: bytes) -> Coverage:
     record = msgspec.msgpack.decode(data, type=_Record)
     return Coverage(
-        bitset.from_bytes(record.whole),
-        bitset.from_bytes(record.empty),
-        record.tag,
-        record.parts,
+        bitset.from_bytes(record.whole), bitset.from_bytes(record.empty), record.tag, record.parts
     )

@@ -28,9 +28,11 @@ def parquet_pieces(tables: Iterable[pa.Table]) -> Iterator[memoryview]:
         return
     sink = _Pieces()
     writer = pq.ParquetWriter(
-        pa.PythonFile(sink, mode="w"), first.schema, compression="zstd",
+        pa.PythonFile(sink, mode="w"),
+        first.schema,
+        compression="zstd",
         write_statistics=[first.schema.names[0]],
-    )  # fmt: skip
+    )
     for table in itertools.chain([first], groups):
         writer.write_table(table.cast(first.schema), row_group_size=ROW_GROUP_ROWS_MAX)
         yield from sink.taken()

@@ -200,9 +200,7 @@ def test_a_part_has_its_own_turn_at_the_trees() -> None:
     sites = tuple(Site(n, f"s{n}", region=f"r{n % 3}") for n in range(40))
     peer = SimpleNamespace(coordinates=dict)
     runtime = SimpleNamespace(
-        roster=Roster(1, sites, "s0"),
-        settings=RuntimeSettings(),
-        node=SimpleNamespace(peer=peer),
+        roster=Roster(1, sites, "s0"), settings=RuntimeSettings(), node=SimpleNamespace(peer=peer)
     )
     queries = compile_statements(
         BY_TWO.replace("oslo, rome", "s0, s1"), root="s0", installer="s0", next_counter=1

@@ -17,10 +17,7 @@ def said(words: PollWords, poll: Poll) -> list[tuple[object, object]]:
 def test_what_is_not_read_is_said_once_and_when_it_is_over() -> None:
     words = PollWords("paris", "weblog")
     trouble = Poll(1.0, files=1, refused=(("a.log", "Permission denied"),), stalled="no room")
-    assert said(words, trouble) == [
-        ("input not read", "a.log"),
-        ("input stands still", "no room"),
-    ]
+    assert said(words, trouble) == [("input not read", "a.log"), ("input stands still", "no room")]
     assert said(words, trouble) == []
     assert said(words, Poll(2.0, files=1)) == [
         ("input no longer refused", "a.log"),

@@ -15,14 +15,7 @@ from feeder_kit import SITE, Gate, Site, names, running, until
 
 from headwater.agent import patience
 from headwater.agent.input.declarations import SourceDeclaration
-from headwater.errors import (
-    DiskFull,
-    DiskTrouble,
-    EpochOver,
-    SparkFailed,
-    StoreBroken,
-    StoreError,
-)
+from headwater.errors import DiskFull, DiskTrouble, EpochOver, SparkFailed, StoreBroken, StoreError
 from headwater.spark.jvm.keeper import Work
 from headwater.spark.site.batch import SiteBatch, SiteOutcome, Unreadable
 from headwater.spark.site.fence import Fence
@@ -90,9 +83,7 @@ def test_a_source_that_comes_back_at_once_is_committed_again(tmp_path: Path) -> 
     asyncio.run(run())
 
 
-def test_a_batch_of_a_former_life_commits_nothing_in_the_new_one(
-    tmp_path: Path,
-) -> None:
+def test_a_batch_of_a_former_life_commits_nothing_in_the_new_one(tmp_path: Path) -> None:
     async def run() -> None:
         async with running(tmp_path) as site:
             stream, gate = site.stream(), Gate()

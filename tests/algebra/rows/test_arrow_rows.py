@@ -56,8 +56,7 @@ ORDERED = Layout(
     [Partial(f"p{i}", name, rule_of(i)) for i, name in enumerate([*TYPES, *TYPES, "double"])],
 )
 SUMMED = Layout(
-    [Column("k", "bigint")],
-    [Partial(f"p{i}", name, MergeRule.SUM) for i, name in enumerate(SUMS)],
+    [Column("k", "bigint")], [Partial(f"p{i}", name, MergeRule.SUM) for i, name in enumerate(SUMS)]
 )
 KEYLESS = Layout([], [Partial("n", "bigint", MergeRule.SUM), Partial("m", "float", MergeRule.MAX)])
 

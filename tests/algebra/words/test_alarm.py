@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.algebra.words.alarm import (
-    ALARM_CHARACTERS_MAX,
-    CARRIERS_NAMED_MAX,
-    Alarm,
-    AlarmKind,
-)
+from headwater.algebra.words.alarm import ALARM_CHARACTERS_MAX, CARRIERS_NAMED_MAX, Alarm, AlarmKind
 
 
 def alarm(panes=(5, 6), *, kind=AlarmKind.NEVER_CUT, ordinal=3, text="never cut", carriers=()):

@@ -9,12 +9,7 @@ from random import Random
 import msgspec
 import pytest
 
-from headwater.algebra.words.acknowledgement import (
-    Acknowledgement,
-    Greeting,
-    PaneHeld,
-    with_leaves,
-)
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.net.identity.signing import KeySignatures, MemoryKeys
 from headwater.net.values.codec import Codec
 from headwater.overlay.messages import AckMessage

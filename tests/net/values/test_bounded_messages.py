@@ -119,12 +119,10 @@ BAD_ACKS = {
     "an extra beyond the leaf": acknowledged(HEAD, [[], b"", [[6, 256, 77, [[2, 3]]]], []]),
     "a greeting beyond the leaf": acknowledged(HEAD, [[], b"", [], [[256, 9, 4]]]),
     "a leaf twice": packed(
-        4,
-        [[msgspec.msgpack.encode(HEAD)], 0.0, 0.0, [[3, msgspec.msgpack.encode(GOOD_LEAF)]] * 2],
+        4, [[msgspec.msgpack.encode(HEAD)], 0.0, 0.0, [[3, msgspec.msgpack.encode(GOOD_LEAF)]] * 2]
     ),
     "a leaf beyond the last": packed(
-        4,
-        [[msgspec.msgpack.encode(HEAD)], 0.0, 0.0, [[512, msgspec.msgpack.encode(GOOD_LEAF)]]],
+        4, [[msgspec.msgpack.encode(HEAD)], 0.0, 0.0, [[512, msgspec.msgpack.encode(GOOD_LEAF)]]]
     ),
 }
 

@@ -44,15 +44,7 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
-from headwater.plan.query import (
-    Column,
-    MergeRule,
-    Partial,
-    Query,
-    QueryId,
-    Source,
-    SourceFormat,
-)
+from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
 from headwater.plan.tree import Tree
 
 codec = Codec(lambda query: None)

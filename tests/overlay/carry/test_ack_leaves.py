@@ -276,11 +276,7 @@ def lies(world, true):
     more = msgspec.structs.replace(leaf, panes=(PaneHeld(7, 1), PaneHeld(8, 1)))
     moved = msgspec.structs.replace(leaf, number=world.ordinal["b"] // LEAF_SITES)
     stranger = msgspec.structs.replace(leaf, number=99)
-    return {
-        "changed": (more,),
-        "another site's": (moved,),
-        "that does not exist": (stranger,),
-    }
+    return {"changed": (more,), "another site's": (moved,), "that does not exist": (stranger,)}
 
 
 @pytest.mark.parametrize("lie", ["changed", "another site's", "that does not exist"])

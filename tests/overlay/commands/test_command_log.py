@@ -179,10 +179,7 @@ def test_of_two_words_of_one_revision_everybody_takes_the_same(overlay):
 
 
 def test_of_two_queries_with_one_name_the_higher_number_then_site_wins(overlay):
-    for first, second, winner in (
-        (("a", 2), ("b", 1), "q@a#2"),
-        (("a", 1), ("b", 1), "q@b#1"),
-    ):
+    for first, second, winner in ((("a", 2), ("b", 1), "q@a#2"), (("a", 1), ("b", 1), "q@b#1")):
         log = CommandLog()
         for installer, counter in (first, second):
             give(log, overlay.an_install("q", installer, counter))

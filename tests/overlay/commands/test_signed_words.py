@@ -7,12 +7,7 @@ from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.overlay.commands import commands
-from headwater.overlay.messages import (
-    AckMessage,
-    CommandMessage,
-    CommandsKnown,
-    StatesMessage,
-)
+from headwater.overlay.messages import AckMessage, CommandMessage, CommandsKnown, StatesMessage
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import QueryId
 from headwater.plan.tree import Tree

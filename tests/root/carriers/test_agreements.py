@@ -193,11 +193,7 @@ def test_who_finds_no_room_in_one_acknowledgement_is_told_in_a_later_one():
         desk.say(site, block(0, last))
     desk.compare()
     told = [agreed(desk) for _ in range(2 * AGREED_TOLD_TIMES + 1)]
-    assert told == [
-        *[[(8, 0b110)]] * AGREED_TOLD_TIMES,
-        *[[(4, 0b001)]] * AGREED_TOLD_TIMES,
-        [],
-    ]
+    assert told == [*[[(8, 0b110)]] * AGREED_TOLD_TIMES, *[[(4, 0b001)]] * AGREED_TOLD_TIMES, []]
 
 
 # Lives

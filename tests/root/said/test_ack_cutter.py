@@ -45,9 +45,7 @@ class Boards:
 
 
 @given(st.lists(STEPS, max_size=60))
-def test_what_is_apart_waits_for_its_turn_whatever_happens(
-    steps: list[tuple[str, int]],
-) -> None:
+def test_what_is_apart_waits_for_its_turn_whatever_happens(steps: list[tuple[str, int]]) -> None:
     spelling = SpellingList()
     expected: set[int] = set()
     for verb, number in steps:

@@ -10,12 +10,7 @@ from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Summary
-from headwater.algebra.words.acknowledgement import (
-    Acknowledgement,
-    Greeting,
-    PaneHeld,
-    with_leaves,
-)
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.close_digest import BlockDigest
 from headwater.algebra.words.site_state import SiteState
 from headwater.net.identity.signing import KeySignatures, MemoryKeys
@@ -30,15 +25,7 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Install
-from headwater.plan.query import (
-    Column,
-    MergeRule,
-    Partial,
-    Query,
-    QueryId,
-    Source,
-    SourceFormat,
-)
+from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
 from headwater.plan.tree import Tree
 from headwater.sim.measure.wire_size import PACKET_BYTES, wire_bytes
 

@@ -105,9 +105,7 @@ def test_extreme_doubles_are_what_spark_takes_them_for(spark: SparkSession) -> N
     assert [row[2] for row in found[1:]] == [float("inf"), -1e-300, float("inf")]
 
 
-def test_quotes_protect_delimiters_and_double_to_stand_for_themselves(
-    spark: SparkSession,
-) -> None:
+def test_quotes_protect_delimiters_and_double_to_stand_for_themselves(spark: SparkSession) -> None:
     found = parsed(
         spark,
         CSV,

@@ -267,8 +267,7 @@ def test_trouble_of_the_plan_is_no_matter_of_groups(root: RootSpark) -> None:
 
 def test_a_root_part_of_another_form_is_searched_by_halving(root: RootSpark) -> None:
     query = msgspec.structs.replace(
-        per_domain("other"),
-        root_sql="SELECT `window`, domain, 10 / count_1 AS n FROM panes",
+        per_domain("other"), root_sql="SELECT `window`, domain, 10 / count_1 AS n FROM panes"
     )
     rows = table(query, ("a", 1, Decimal(1)), ("bad", 0, Decimal(1)), ("c", 2, Decimal(1)))
     finished = GroupFinisher(root).finish(query, {0: [(0, rows)]})

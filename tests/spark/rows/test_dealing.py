@@ -44,9 +44,7 @@ def test_each_site_gets_its_rows_in_their_order(
 ) -> None:
     monkeypatch.setattr(dealing, "HELD_BYTES_MAX", held_bytes_max)
     files = written(
-        tmp_path,
-        [("a", 1, 0), ("b", 2, 0), ("c", 1, 2)],
-        [("d", 1, 2), ("e", 3, 2), ("f", 1, 7)],
+        tmp_path, [("a", 1, 0), ("b", 2, 0), ("c", 1, 2)], [("d", 1, 2), ("e", 3, 2), ("f", 1, 7)]
     )
     found = dealing.dealt(files, [0, 1, 2, 7], tmp_path / "dealt")
     assert {number: rows_of(rows) for number, rows in found.items()} == {

@@ -286,9 +286,7 @@ def test_lines_most_of_which_would_come_back_are_the_jvms(tmp_path: Path, is_las
 
 
 @pytest.mark.parametrize(
-    "options",
-    ["delimiter = '||'", "delimiter = '§'"],
-    ids=["two signs", "two bytes"],
+    "options", ["delimiter = '||'", "delimiter = '§'"], ids=["two signs", "two bytes"]
 )
 def test_files_that_are_written_otherwise_are_the_jvms(tmp_path: Path, options: str) -> None:
     source = HITS.replace("format = 'csv'", f"format = 'csv', {options}")

@@ -96,8 +96,7 @@ def test_arithmetic_has_the_type_that_spark_gives_it(
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "form",
-    ["coalesce({0}, {1})", "CASE WHEN yes THEN {0} ELSE {1} END", "greatest({0}, {1}, {0})"],
+    "form", ["coalesce({0}, {1})", "CASE WHEN yes THEN {0} ELSE {1} END", "greatest({0}, {1}, {0})"]
 )
 def test_values_that_meet_have_the_type_that_spark_gives_them(
     analyser: "SparkSession", form: str

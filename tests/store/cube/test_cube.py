@@ -11,15 +11,7 @@ import pytest
 from store_kit import MERGER, QUERY, SOURCE, CubeUser, FaultyDisk, batch_of, counts_of
 
 from headwater.algebra.words.site_state import Declined, Reason
-from headwater.edge.outputs import (
-    Cut,
-    Expire,
-    Forget,
-    MarkAcked,
-    MarkSent,
-    MarkUnacked,
-    Remember,
-)
+from headwater.edge.outputs import Cut, Expire, Forget, MarkAcked, MarkSent, MarkUnacked, Remember
 from headwater.edge.record import EdgeRecord, PaneKept
 from headwater.errors import AlreadyRunning, DiskFull, SegmentDamaged, StoreError
 from headwater.store.cube.batch_rows import QueryResult

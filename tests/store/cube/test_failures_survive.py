@@ -169,9 +169,7 @@ def test_what_may_have_been_read_twice_damages_its_panes_in_the_batchs_own_trans
     assert kept_of(user).record.damaged == ((3, 3), (5, 5))
 
 
-def test_a_record_of_an_edge_that_has_not_heard_of_it_yet_leaves_the_damage(
-    user: CubeUser,
-) -> None:
+def test_a_record_of_an_edge_that_has_not_heard_of_it_yet_leaves_the_damage(user: CubeUser) -> None:
     before = kept_of(user).record
     doubt(user, (3, "/a", 1), (5, "/b", 1))
     user.cube.write([Remember(QUERY, msgspec.structs.replace(before, damaged=((8, 8),)))])

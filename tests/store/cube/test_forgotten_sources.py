@@ -8,15 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_kit import (
-    QUERY,
-    SOURCE,
-    CubeUser,
-    FaultyConnection,
-    FaultyDisk,
-    batch_of,
-    counts_of,
-)
+from store_kit import QUERY, SOURCE, CubeUser, FaultyConnection, FaultyDisk, batch_of, counts_of
 
 from headwater.edge.record import EdgeRecord
 from headwater.errors import DiskTrouble, EpochOver, SourceForgotten, StoreError
@@ -38,11 +30,7 @@ def made_anew(user: CubeUser) -> None:
 def follower_of(user: CubeUser, directory: Path) -> LogFollower:
     directory.mkdir(exist_ok=True)
     return LogFollower(
-        user.cube.cuts,
-        source=SOURCE,
-        directory=directory,
-        pattern="*.log",
-        start=Start.BEGINNING,
+        user.cube.cuts, source=SOURCE, directory=directory, pattern="*.log", start=Start.BEGINNING
     )
 
 

@@ -54,18 +54,13 @@ def test_old_acknowledged_panes_go_without_a_word(open_cube: Open) -> None:
     assert user.cube.restore()[0].record.declined == ()
 
 
-def test_an_old_pane_that_nobody_acknowledged_is_declined_in_the_same_step(
-    open_cube: Open,
-) -> None:
+def test_an_old_pane_that_nobody_acknowledged_is_declined_in_the_same_step(open_cube: Open) -> None:
     user = filled(open_cube, 3, retention_s=25)
     run = user.cube.retention(now_s=1040.0)
     assert run.declined == ((QUERY, 0), (QUERY, 1))
     user.reopen()
     (kept,) = user.cube.restore()
-    assert kept.record.declined == (
-        Declined(0, 0, Reason.EXPIRED),
-        Declined(1, 1, Reason.EXPIRED),
-    )
+    assert kept.record.declined == (Declined(0, 0, Reason.EXPIRED), Declined(1, 1, Reason.EXPIRED))
     assert user.commit((0, "/late", 1)).queries[0].too_late == 1
 
 

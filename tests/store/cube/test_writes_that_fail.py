@@ -20,15 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_kit import (
-    QUERY,
-    SOURCE,
-    Clock,
-    CubeUser,
-    FaultyConnection,
-    batch_of,
-    counts_of,
-)
+from store_kit import QUERY, SOURCE, Clock, CubeUser, FaultyConnection, batch_of, counts_of
 
 from headwater.edge.outputs import Cut, Forget, Remember
 from headwater.edge.record import EdgeRecord

@@ -512,9 +512,7 @@ def test_irregular_files_and_those_that_nobody_expands_are_not_followed(
     assert [Path(path).name for path, _ in poll.refused] == ["a.log.2.zip", "d.log", "pipe.log"]
 
 
-def test_a_name_that_is_not_text_is_visible_and_stops_nobody(
-    follow: Callable[..., Follow],
-) -> None:
+def test_a_name_that_is_not_text_is_visible_and_stops_nobody(follow: Callable[..., Follow]) -> None:
     one = follow()
     (one.logs / os.fsdecode(b"\xff\xfe.log")).write_bytes(b"no\n")
     one.write("a.log", "1\n")
@@ -1202,9 +1200,7 @@ def test_what_was_compared_of_a_file_is_not_believed_once_it_is_another(
     assert one.text() == begin + "old\nnew\n"
 
 
-def test_a_file_that_begins_like_one_out_of_sight_is_said_to(
-    follow: Callable[..., Follow],
-) -> None:
+def test_a_file_that_begins_like_one_out_of_sight_is_said_to(follow: Callable[..., Follow]) -> None:
     disk = ClosedDisk()
     one = follow(disk=disk, pattern="*/*.log")
     for name in ("x", "y"):

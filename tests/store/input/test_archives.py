@@ -136,9 +136,7 @@ def test_an_archive_beside_its_log_is_a_copy(one: Follow) -> None:
     assert one.text() == TEXT
 
 
-def test_one_that_is_still_being_written_is_named_and_read_when_it_is_complete(
-    one: Follow,
-) -> None:
+def test_one_that_is_still_being_written_is_named_and_read_when_it_is_complete(one: Follow) -> None:
     data = gzip.compress(TEXT.encode())
     for length in (3, 20, len(data) // 2, len(data) - 1):
         (one.logs / "a.log.gz").write_bytes(data[:length])

@@ -104,9 +104,7 @@ def test_a_batch_without_rows_over_cuts_that_were_all_lost_is_no_error(user: Cub
     assert user.cube.cuts.state(SOURCE).committed_cut == 2
 
 
-def test_read_through_is_the_newest_clean_poll_whose_cuts_are_all_committed(
-    user: CubeUser,
-) -> None:
+def test_read_through_is_the_newest_clean_poll_whose_cuts_are_all_committed(user: CubeUser) -> None:
     """Polls at 10 (two cuts), 20 (one cut) and 30 (nothing new); commits follow."""
     cuts = user.cube.cuts
     state = cuts.open_source(SOURCE)

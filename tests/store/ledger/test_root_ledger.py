@@ -114,10 +114,7 @@ def test_all_that_a_root_needs_comes_back_after_a_restart(open_ledger: Open) -> 
         (2, 6, False),
     ]
     assert restored.summaries[1].coverage == Coverage.of_empty(300, 77)
-    assert restored.states == (
-        KeepState(ID, state(0, 7, 2), 0),
-        KeepState(ID, state(0, 8, 1), 2),
-    )
+    assert restored.states == (KeepState(ID, state(0, 7, 2), 0), KeepState(ID, state(0, 8, 1), 2))
     assert restored.done_through is None
     assert set(ledger.queries()) == {ID, "other@home#2"}
 

@@ -108,10 +108,7 @@ def merged_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("portion_bytes", [1 << 20, 4_000])
 def test_groups_of_a_pane_cost_no_more_than_their_number(
-    open_cube: Open,
-    merged_rows: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    portion_bytes: int,
+    open_cube: Open, merged_rows: list[int], monkeypatch: pytest.MonkeyPatch, portion_bytes: int
 ) -> None:
     """Every row of a batch goes into one merge, once, whatever the size of a portion and of an
     update."""

@@ -127,9 +127,7 @@ def test_what_was_prepared_and_not_finished_is_invisible_and_goes_away(directory
     assert again.publish([answer(5)]) == 1
 
 
-def test_a_stream_without_answers_and_a_missing_publication_are_told_apart(
-    directory: Path,
-) -> None:
+def test_a_stream_without_answers_and_a_missing_publication_are_told_apart(directory: Path) -> None:
     reader = ResultsReader(directory)
     assert reader.publications() == []
     assert reader.newest() == []

@@ -109,9 +109,11 @@ def _configuration(config: AgentConfig, site: Site) -> Iterator[Finding]:
     yield _good("configuration", f"{config.site} is in the roster, {kind}")
     if site.has_data and config.spark.mode == "none":
         yield Finding(
-            "configuration", State.WRONG, "the roster gives this site data, and it has no Spark",
+            "configuration",
+            State.WRONG,
+            "the roster gives this site data, and it has no Spark",
             'say mode = "local" under [spark], or has_data = false in the roster',
-        )  # fmt: skip
+        )
     for folder in (config.sources.data, *config.sources.open) if site.has_data else ():
         if not os.access(folder, os.R_OK | os.X_OK):
             to_do = "make it, or let the agent's user read it"
@@ -168,10 +170,11 @@ def _ports(config: AgentConfig, site: Site) -> Iterator[Finding]:
     pid = _running(config)
     if site.dialable and config.listen.port != site.port:
         yield Finding(
-            "ports", State.WRONG,
+            "ports",
+            State.WRONG,
             f"it listens on {config.listen.port}, and others dial {site.port}",
             "let [listen] port and the roster say the same",
-        )  # fmt: skip
+        )
     wanted = [(config.listen.host, config.listen.port)] if site.dialable else []
     if config.metrics_port is not None:
         wanted.append(("127.0.0.1", config.metrics_port))
@@ -205,10 +208,12 @@ def _process(config: AgentConfig, path: Path) -> Iterator[Finding]:
         yield _good("process", "the agent has not run yet")
     else:
         yield Finding(
-            "process", State.DOUBTFUL, "the agent has run, and does not run now",
+            "process",
+            State.DOUBTFUL,
+            "the agent has run, and does not run now",
             f"start it: headwater agent --config {path}, or headwater up DIRECTORY where that "
             "laid it out; the end of its log says why it ended",
-        )  # fmt: skip
+        )
 
 
 def _lock(config: AgentConfig) -> Path:
@@ -320,9 +325,11 @@ def _spark(config: AgentConfig) -> Iterator[Finding]:
     if spark.mode == "none":
         return
     wanted = SparkConfig(
-        master=spark.master, settings=tuple(spark.settings.items()), shared=spark.shared,
+        master=spark.master,
+        settings=tuple(spark.settings.items()),
+        shared=spark.shared,
         secret=spark.secret,
-    )  # fmt: skip
+    )
     settings = session_settings(wanted)
     if is_cluster(spark.master):
         refuse_unfit(Network(spark.master, spark.secret), settings, shared=spark.shared)

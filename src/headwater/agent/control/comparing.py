@@ -85,9 +85,7 @@ def _meanings(runtime: SiteRuntime, words: str) -> list[Query] | str:
         return words
     return [
         msgspec.structs.replace(
-            query,
-            text="",
-            source=msgspec.structs.replace(query.source, text=""),
+            query, text="", source=msgspec.structs.replace(query.source, text="")
         )
         for query in queries
     ]

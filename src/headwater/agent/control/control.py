@@ -129,9 +129,18 @@ class ControlDesk:
         if name == api.WATCH:
             return _watch_or_elsewhere(runtime, _asked(payload, api.StreamRequest))
         known = (
-            api.PREPARE, api.PREPARE_REMOVAL, api.GIVE, api.EXPLAIN, api.STREAMS, api.SITES,
-            api.WATCH, api.WHY, api.STATEMENTS, api.ALARMS, api.COMPARE,
-        )  # fmt: skip
+            api.PREPARE,
+            api.PREPARE_REMOVAL,
+            api.GIVE,
+            api.EXPLAIN,
+            api.STREAMS,
+            api.SITES,
+            api.WATCH,
+            api.WHY,
+            api.STATEMENTS,
+            api.ALARMS,
+            api.COMPARE,
+        )
         raise ConfigurationError(f"no request {name[:40]!r}; requests: {', '.join(known)}")
 
 
@@ -149,9 +158,14 @@ def _installed(runtime: SiteRuntime, query: Query) -> api.Installed:
         begin = iso(query.window.pane_start_us(query.begin_pane))
     sites = query.sites or [site for site in runtime.roster.sites if site.has_data]
     return api.Installed(
-        query.id.name, str(query.id), query.root, begin, len(sites), part=_part_text(query),
+        query.id.name,
+        str(query.id),
+        query.root,
+        begin,
+        len(sites),
+        part=_part_text(query),
         refused=_refused_text(runtime, query),
-    )  # fmt: skip
+    )
 
 
 def _refused_text(runtime: SiteRuntime, query: Query) -> str:
@@ -201,13 +215,18 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
     window = window_text(range_us=query.window.range_us, slide_us=query.window.slide_us)
     root = runtime.node.root(str(query.id))
     line = api.StreamLine(
-        query.id.name, str(query.id), query.root, window,
-        part=_part_text(query), trouble=_trouble_text(runtime, query),
-        spark_deaths=len(_deaths(runtime, query)), unread=_unread_text(runtime, query),
+        query.id.name,
+        str(query.id),
+        query.root,
+        window,
+        part=_part_text(query),
+        trouble=_trouble_text(runtime, query),
+        spark_deaths=len(_deaths(runtime, query)),
+        unread=_unread_text(runtime, query),
         remarks=_remarks_text(runtime, query),
         alarms=0 if root is None else len(root.alarms),
         clocks=_clocks_text(runtime, query),
-    )  # fmt: skip
+    )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line
     published = [envelope for _, envelope in _reader(runtime, query).newest()]
@@ -331,9 +350,11 @@ def _parents(runtime: SiteRuntime, ordinal: int) -> str:
 
 def _parents_down(runtime: SiteRuntime) -> set[str]:
     links = runtime.network.stats().links
-    return {site.name for site in runtime.roster.sites if not (
-        site.name in links and links[site.name].is_up
-    )}  # fmt: skip
+    return {
+        site.name
+        for site in runtime.roster.sites
+        if not (site.name in links and links[site.name].is_up)
+    }
 
 
 def _place_text(place: Coordinate | None) -> str:

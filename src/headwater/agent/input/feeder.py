@@ -588,9 +588,13 @@ class Feeder:
             followed, _ = self._of_epoch(source, epoch)
             file = self._cube.cuts.origin(source, cut)
             log.warning(
-                "chunk quarantined", site=self.site, source=source, cut=cut, file=file,
+                "chunk quarantined",
+                site=self.site,
+                source=source,
+                cut=cut,
+                file=file,
                 reason=reason,
-            )  # fmt: skip
+            )
             self._cube.cuts.quarantine(source, cut)
             followed.broken.append(f"{file} can't be read: {reason}")
 
@@ -662,8 +666,7 @@ class Feeder:
         lines = counts[0] + report.skipped_lines
         now_s = self._now_s()
         self._remark(
-            followed,
-            followed.remarks.read(lines, report.unparsed, followed.malformed, now_s=now_s),
+            followed, followed.remarks.read(lines, report.unparsed, followed.malformed, now_s=now_s)
         )
         followed.new_queries.difference_update(batch.query for batch in report.queries)
         self._tell(followed, report)

@@ -76,19 +76,36 @@ class SourceInputs:
         name = query.source.name
         if query.ends:
             return FiniteInput(
-                self._cuts, source=name, directory=directory, pattern=pattern, closed=closed,
-                reach=reach, form=form_of(query.source),
-            )  # fmt: skip
+                self._cuts,
+                source=name,
+                directory=directory,
+                pattern=pattern,
+                closed=closed,
+                reach=reach,
+                form=form_of(query.source),
+            )
         start = Start.BEGINNING if query.begin_pane is None else Start.END
         if form_of(query.source).is_whole:
             return WholeFiles(
-                self._cuts, source=name, directory=directory, pattern=pattern, start=start,
-                closed=closed, reach=reach, form=form_of(query.source),
-            )  # fmt: skip
+                self._cuts,
+                source=name,
+                directory=directory,
+                pattern=pattern,
+                start=start,
+                closed=closed,
+                reach=reach,
+                form=form_of(query.source),
+            )
         return LogFollower(
-            self._cuts, source=name, directory=directory, pattern=pattern, start=start,
-            closed=closed, reach=reach, form=form_of(query.source),
-        )  # fmt: skip
+            self._cuts,
+            source=name,
+            directory=directory,
+            pattern=pattern,
+            start=start,
+            closed=closed,
+            reach=reach,
+            form=form_of(query.source),
+        )
 
     def _forget(self, name: str, source: SourceInput | None) -> None:
         if source is not None:

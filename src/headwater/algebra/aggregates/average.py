@@ -15,12 +15,7 @@ not hit, which is more than half a unit of the last digit kept, as long as n ≤
 s ≤ ``SCALE_MAX``. Wider decimals are refused with the CAST to write, never rounded differently.
 """
 
-from headwater.algebra.aggregates.aggregate import (
-    Aggregate,
-    Split,
-    UnfitArguments,
-    one_argument,
-)
+from headwater.algebra.aggregates.aggregate import Aggregate, Split, UnfitArguments, one_argument
 from headwater.algebra.aggregates.count import COUNTED
 from headwater.algebra.aggregates.sum import SUM_EXTRA_DIGITS, summed
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type

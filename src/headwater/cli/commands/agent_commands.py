@@ -27,8 +27,10 @@ Into = Annotated[Path | None, typer.Option(help="Write it elsewhere than beside 
 
 certs = typer.Typer(
     help="Make a federation's CA and certificates, and sign its roster.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-)  # fmt: skip
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -222,31 +224,56 @@ def _show_roster(file: Path, ca: Path | None, output: OutputFormat | None) -> No
     signed = load_signed_roster(file, RosterTrust.of_ca(found))
     _print_roster(signed, output)
     rows = [
-        (one.ordinal, one.name, f"{one.host}:{one.port}" if one.dialable else "", one.region,
-         "data" if one.has_data else "relay")
+        (
+            one.ordinal,
+            one.name,
+            f"{one.host}:{one.port}" if one.dialable else "",
+            one.region,
+            "data" if one.has_data else "relay",
+        )
         for one in signed.roster.sites
-    ]  # fmt: skip
+    ]
     print_listing(Listing(("ordinal", "site", "address", "region", "kind"), rows), output)
 
 
 def _print_roster(signed: SignedRoster, output: OutputFormat | None) -> None:
     times = (signed.signed_at_s, signed.holds_from_s, signed.by.expires_s)
     row = (
-        signed.federation, signed.roster.version, signed.roster.home, len(signed.roster.sites),
-        signed.by.name, f"{signed.by.serial:x}", *(utc(int(at_s * 1e6)) for at_s in times),
+        signed.federation,
+        signed.roster.version,
+        signed.roster.home,
+        len(signed.roster.sites),
+        signed.by.name,
+        f"{signed.by.serial:x}",
+        *(utc(int(at_s * 1e6)) for at_s in times),
         signed.digest.hex()[:8],
-    )  # fmt: skip
+    )
     columns = (
-        "federation", "version", "home", "sites", "signed by", "serial", "signed at", "holds from",
-        "certificate ends", "digest",
-    )  # fmt: skip
+        "federation",
+        "version",
+        "home",
+        "sites",
+        "signed by",
+        "serial",
+        "signed at",
+        "holds from",
+        "certificate ends",
+        "digest",
+    )
     print_listing(Listing(columns, [row]), output)
 
 
 def _issue(
-    directory: Path, role: Role, name: str, into: Path | None, days: float | None, force: bool,
-    output: OutputFormat | None, *, hosts: tuple[str, ...] = (),
-) -> None:  # fmt: skip
+    directory: Path,
+    role: Role,
+    name: str,
+    into: Path | None,
+    days: float | None,
+    force: bool,
+    output: OutputFormat | None,
+    *,
+    hosts: tuple[str, ...] = (),
+) -> None:
     from headwater.net.identity.certs import issue, load_authority
 
     signer = load_authority(directory)

@@ -8,12 +8,7 @@ from typing import Annotated
 import typer
 
 from headwater.cli import current
-from headwater.cli.show.output import (
-    SENTENCE_CHARACTERS_MAX,
-    Listing,
-    ListingOutput,
-    print_listing,
-)
+from headwater.cli.show.output import SENTENCE_CHARACTERS_MAX, Listing, ListingOutput, print_listing
 from headwater.errors import ConfigurationError
 
 EXIT_WRONG = 1
@@ -72,10 +67,18 @@ def audit(
         found += [(one, agent.site) for one in read_audit(Path(agent.directory))]
     found.sort(key=lambda pair: pair[0].at_s)
     rows = [
-        (utc(int(one.at_s * 1e6)), site, one.who, one.serial, one.address, one.asked, one.what,
-         one.outcome)
+        (
+            utc(int(one.at_s * 1e6)),
+            site,
+            one.who,
+            one.serial,
+            one.address,
+            one.asked,
+            one.what,
+            one.outcome,
+        )
         for one, site in found[-newest if newest else 0 :]
-    ]  # fmt: skip
+    ]
     columns = ("at", "agent", "who", "serial", "from", "asked", "what", "outcome")
     print_listing(Listing(columns, rows, none="nothing was asked yet"), output)
 

@@ -189,9 +189,21 @@ def _spark() -> Iterator[RunningSpark]:
 
 
 COLUMNS = (
-    "source", "site", "files", "bytes", "lines", "malformed", "first", "last", "behind",
-    "behind_s", "behind_s_max", "disorder", "left_alone", "why",
-)  # fmt: skip
+    "source",
+    "site",
+    "files",
+    "bytes",
+    "lines",
+    "malformed",
+    "first",
+    "last",
+    "behind",
+    "behind_s",
+    "behind_s_max",
+    "disorder",
+    "left_alone",
+    "why",
+)
 SECOND_US = 1_000_000
 REASONS_SHOWN = 5
 """Of why lines of a site are malformed; programs get all of them."""
@@ -247,6 +259,16 @@ def _row(one: SiteGives, *, is_table: bool) -> tuple[Any, ...]:
     alone = [f"{path}: {reason}" for path, reason in one.left_alone.items()]
     size = amount(one.bytes) if is_table else one.bytes
     return (
-        one.source, one.site, one.files, size, found.lines, found.malformed, *times, found.behind,
-        *behind, one.disorder, alone, [msgspec.to_builtins(kind) for kind in found.why],
-    )  # fmt: skip
+        one.source,
+        one.site,
+        one.files,
+        size,
+        found.lines,
+        found.malformed,
+        *times,
+        found.behind,
+        *behind,
+        one.disorder,
+        alone,
+        [msgspec.to_builtins(kind) for kind in found.why],
+    )

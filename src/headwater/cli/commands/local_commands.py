@@ -52,10 +52,14 @@ def up(
         running = local.start(directory, say=say)
     current.remember(directory)
     rows = [
-        (site.name, f"{site.host}:{site.port}", running.pids[site.name],
-         str(directory / site.name / "data") if site.has_data else "")
+        (
+            site.name,
+            f"{site.host}:{site.port}",
+            running.pids[site.name],
+            str(directory / site.name / "data") if site.has_data else "",
+        )
         for site in roster.sites
-    ]  # fmt: skip
+    ]
     print_listing(Listing(("site", "address", "process", "data"), rows), output)
     if watch:
         with ends_in_order():

@@ -243,9 +243,13 @@ def read_sql(file: Path) -> str:
 
 
 def listing_of(
-    kind: type[msgspec.Struct], values: tuple[Any, ...], *, title: str = "",
-    none: str = "nothing to show", seldom: frozenset[str] = frozenset(),
-) -> Listing:  # fmt: skip
+    kind: type[msgspec.Struct],
+    values: tuple[Any, ...],
+    *,
+    title: str = "",
+    none: str = "nothing to show",
+    seldom: frozenset[str] = frozenset(),
+) -> Listing:
     columns = tuple(field.name for field in msgspec.structs.fields(kind))
     rows = [msgspec.structs.astuple(value) for value in values]
     return Listing(columns, rows, title, none, seldom)

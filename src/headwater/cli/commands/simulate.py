@@ -76,24 +76,40 @@ def _summary(found: Findings) -> Listing:
         installed += f", all within {found.installed_all_s:.2f} s"
     rows = [
         ("world", f"{found.world}, {found.sites} sites, {found.trees} trees of {found.branching}"),
-        ("time", f"{found.virtual_s:g} s virtual, {found.wall_s:.1f} s real, "
-                 f"{found.events:,} events"),
+        (
+            "time",
+            f"{found.virtual_s:g} s virtual, {found.wall_s:.1f} s real, {found.events:,} events",
+        ),
         ("installed", installed),
-        ("windows", f"{len(windows)}, of which unanswered "
-                    f"{sum(one.trigger == 'unanswered' for one in windows)}"),
-        ("live sites in the first answer", f"mean {found.completeness_first:.2%}, "
-                                           f"worst {found.completeness_worst:.2%}"),
-        ("what the network allowed", f"mean {found.limit:.2%} of live sites; up to {cut_off} live "
-                                     "without a path"),
-        ("records in the first answer of the window they were born in",
-         f"mean {found.true_completeness:.2%}"),
+        (
+            "windows",
+            f"{len(windows)}, of which unanswered "
+            f"{sum(one.trigger == 'unanswered' for one in windows)}",
+        ),
+        (
+            "live sites in the first answer",
+            f"mean {found.completeness_first:.2%}, worst {found.completeness_worst:.2%}",
+        ),
+        (
+            "what the network allowed",
+            f"mean {found.limit:.2%} of live sites; up to {cut_off} live without a path",
+        ),
+        (
+            "records in the first answer of the window they were born in",
+            f"mean {found.true_completeness:.2%}",
+        ),
         ("all sites in the newest answer", f"mean {found.completeness_last:.2%}"),
-        ("latency of the first answer", f"mean {found.latency_mean_s:.2f} s, "
-                                        f"90% within {found.latency_p90_s:.2f} s"),
+        (
+            "latency of the first answer",
+            f"mean {found.latency_mean_s:.2f} s, 90% within {found.latency_p90_s:.2f} s",
+        ),
         ("hops of what is in an answer", f"mean {found.hops_mean:.2f}"),
         ("ways taken", ", ".join(f"{stage} {n:,}" for stage, n in found.stages.items()) or "none"),
-        ("network load", f"{load.total / 1e6:.2f} Mbit/s: heartbeats {load.heartbeats / 1e6:.2f}, "
-                         f"summaries {load.summaries / 1e6:.2f}, rest {load.rest / 1e6:.2f}"),
+        (
+            "network load",
+            f"{load.total / 1e6:.2f} Mbit/s: heartbeats {load.heartbeats / 1e6:.2f}, "
+            f"summaries {load.summaries / 1e6:.2f}, rest {load.rest / 1e6:.2f}",
+        ),
         (f"checks ({found.checks})", found.verdict),
-    ]  # fmt: skip
+    ]
     return Listing(("what", "found"), rows, title=f"Simulation of seed {found.seed}")

@@ -92,9 +92,18 @@ def try_files(
     heap = heap_for_a_run() if memory is None else checked_heap(memory)
     with ends_in_order():
         results, found, sampled = _computed(
-            text, sites, _Wanted(form=form, out=out, is_central=central, is_compared=compare,
-            heap=heap, share=sample, seed=seed),
-        )  # fmt: skip
+            text,
+            sites,
+            _Wanted(
+                form=form,
+                out=out,
+                is_central=central,
+                is_compared=compare,
+                heap=heap,
+                share=sample,
+                seed=seed,
+            ),
+        )
     _write(results, sampled, form, out, limit=limit)
     report = reading_report(results)
     for line in report.lines:
@@ -257,9 +266,8 @@ def _spark_config(wanted: _Wanted, directory: str, is_brief: bool) -> SparkConfi
     from headwater.spark.jvm.session import SparkConfig
 
     return SparkConfig(
-        memory=wanted.heap, directory=directory, log=f"{directory}/spark.log",
-        is_brief=is_brief,
-    )  # fmt: skip
+        memory=wanted.heap, directory=directory, log=f"{directory}/spark.log", is_brief=is_brief
+    )
 
 
 def _checked(text: str, sites: Path, wanted: _Wanted) -> bool:

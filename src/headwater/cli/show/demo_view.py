@@ -71,9 +71,11 @@ class DemoView:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -160,9 +162,12 @@ def summary_table(summary: DemoSummary) -> RenderableType:
     for stream in summary.streams:
         verdict = Text("yes", "green") if stream.is_equal else Text(stream.difference, "bold red")
         counts = (
-            stream.window_count, stream.final_count, stream.exact_count, stream.revision_count,
+            stream.window_count,
+            stream.final_count,
+            stream.exact_count,
+            stream.revision_count,
             stream.row_count,
-        )  # fmt: skip
+        )
         table.add_row(stream.name, *(f"{count:,}" for count in counts), verdict)
     return Group(table, *(Text(line) for line in _closing_lines(summary)))
 

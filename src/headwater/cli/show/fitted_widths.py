@@ -27,8 +27,10 @@ def fitted(
     >>> fitted([5, 40, 6, 9], [False, True, False, False], columns=40)
     [[(0, 5), (1, 19), (2, 6)], [(0, 5), (3, 9)]]
     """
-    least = [min(width, TEXT_WIDTH_MIN) if text else width
-             for width, text in zip(widths, is_text, strict=True)]  # fmt: skip
+    least = [
+        min(width, TEXT_WIDTH_MIN) if text else width
+        for width, text in zip(widths, is_text, strict=True)
+    ]
     groups = _groups(least, columns)
     return [_widened(group, widths, least, columns) for group in groups]
 

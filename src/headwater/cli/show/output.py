@@ -59,15 +59,17 @@ def output_option(can: tuple[OutputFormat, ...]) -> Any:
         raise ConfigurationError(f"-o {text}: this command prints {known}{hint}")
 
     return typer.Option(
-        "-o", "--output", parser=parsed, metavar=f"<{'|'.join(can)}>",
+        "-o",
+        "--output",
+        parser=parsed,
+        metavar=f"<{'|'.join(can)}>",
         help="Default: a table on a terminal, JSON in a pipe.",
-    )  # fmt: skip
+    )
 
 
 AnyOutput = Annotated[OutputFormat | None, output_option(tuple(OutputFormat))]
 ListingOutput = Annotated[
-    OutputFormat | None,
-    output_option((OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.CSV)),
+    OutputFormat | None, output_option((OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.CSV))
 ]
 """Of a command that answers with rows."""
 TextOutput = Annotated[OutputFormat | None, output_option((OutputFormat.TABLE, OutputFormat.JSON))]
@@ -227,9 +229,12 @@ def _table(
     for number, width in chosen_columns:
         head = heads[number]
         table.add_column(
-            Text(head.name), justify="right" if head.is_number else "left", width=width,
-            no_wrap=width is not None, overflow="fold" if width is None else "ellipsis",
-        )  # fmt: skip
+            Text(head.name),
+            justify="right" if head.is_number else "left",
+            width=width,
+            no_wrap=width is not None,
+            overflow="fold" if width is None else "ellipsis",
+        )
     for row in cells:
         table.add_row(*(row[number] for number, _ in chosen_columns))
     return table

@@ -34,8 +34,6 @@ DOUBT_SETTLES = 3.0
 class Belief:
     """Of one query, whose root tells the sites' clocks. By age all clocks are the root's."""
 
-    __slots__ = ("_config", "_left_s", "_time", "doubt_until_s", "others_s")
-
     def __init__(self, time: RootTime, config: EdgeConfig) -> None:
         self._time = time
         self._config = config

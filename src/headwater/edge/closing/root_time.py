@@ -31,8 +31,6 @@ SLEW_MAX = 0.005
 
 
 class RootTime:
-    __slots__ = ("_heard_s", "_offset_s", "_slew_max", "_told_s", "_wall", "is_used")
-
     def __init__(self, *, is_used: bool, ahead_s: float = 0.0, slew_max: float = SLEW_MAX) -> None:
         """``is_used`` is False for queries that go by the records' own timestamps."""
         self.is_used = is_used

@@ -24,8 +24,6 @@ RISES_MAX = 16
 class WallPast:
     """How far the wall clock is ahead of the steady one, and was."""
 
-    __slots__ = ("_rises", "ahead_s")
-
     def __init__(self, ahead_s: float = 0.0) -> None:
         self.ahead_s = ahead_s
         self._rises: list[tuple[float, float]] = []

@@ -33,8 +33,6 @@ EMPTY_CLOSE_BYTES = 64
 class Unsent:
     """Updates of one pane that were never sent."""
 
-    __slots__ = ("closed_s", "updates")
-
     def __init__(self, updates: list[int], closed_s: float) -> None:
         self.updates = updates
         self.closed_s = closed_s
@@ -42,11 +40,6 @@ class Unsent:
 
 class PaneBook:
     """One query. Only panes that are not acknowledged cost an entry each."""
-
-    __slots__ = (
-        "_backlog", "_backlog_order", "_bytes", "_counts", "_expiry", "_open", "_open_order",
-        "_written", "filled", "flights", "fresh", "late", "repairs", "same", "typical_bytes",
-    )  # fmt: skip
 
     def __init__(self) -> None:
         self.late: dict[int, float] = {}
@@ -245,9 +238,15 @@ class PaneBook:
     def drop(self, pane: int) -> None:
         """Nothing of this pane is left."""
         books: tuple[dict[int, Any], ...] = (
-            self.flights, self.fresh, self._backlog, self.repairs, self.late,
-            self._counts, self._bytes, self._written,
-        )  # fmt: skip
+            self.flights,
+            self.fresh,
+            self._backlog,
+            self.repairs,
+            self.late,
+            self._counts,
+            self._bytes,
+            self._written,
+        )
         for book in books:
             book.pop(pane, None)
         self.filled.remove(pane, pane)

@@ -21,11 +21,6 @@ ClosesOf = Callable[[int, int], Iterator[Close]]
 class CloseWords:
     """One query at one site."""
 
-    __slots__ = (
-        "_answered", "_asked", "_config", "_firsts", "_is_finite", "_numbered", "_told",
-        "_told_through", "agreed_through", "closed_through",
-    )  # fmt: skip
-
     def __init__(self, config: EdgeConfig, *, is_finite: bool) -> None:
         self._config = config
         self._is_finite = is_finite

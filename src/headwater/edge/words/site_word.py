@@ -32,39 +32,6 @@ NOTHING = Tally()
 class SiteWord:
     """One query at one site. Panes below ``done_through`` are left out of what is said."""
 
-    __slots__ = (
-        "_alarmed",
-        "_alarms",
-        "_config",
-        "_counts",
-        "_damaged",
-        "_declined",
-        "_empty",
-        "_must_speak",
-        "_never",
-        "_numbered_s",
-        "_tally_changed",
-        "_told_s",
-        "_trusted_from",
-        "catching_up",
-        "done_through",
-        "ended",
-        "first_pane",
-        "greeted_number",
-        "has_changed",
-        "incarnation",
-        "is_greeted",
-        "message",
-        "number",
-        "ordinal",
-        "query",
-        "remarks",
-        "sealed_through",
-        "status",
-        "tally",
-        "unread",
-    )  # fmt: skip
-
     def __init__(self, query: str, ordinal: int, incarnation: int, config: EdgeConfig) -> None:
         self.query = query
         self.ordinal = ordinal

@@ -48,8 +48,16 @@ class Requests(msgspec.Struct, frozen=True):
 class Catalogue:
     """The domains and paths that requests are drawn from, with one site's ranking of them."""
 
-    def __init__(self, *, domains: pa.Array, paths: pa.Array, scales: Any, order: Any,
-                 domain_steps: Any, path_steps: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        domains: pa.Array,
+        paths: pa.Array,
+        scales: Any,
+        order: Any,
+        domain_steps: Any,
+        path_steps: Any,
+    ) -> None:
         self._domains = domains
         self._paths = paths
         self._scales = scales
@@ -59,9 +67,14 @@ class Catalogue:
 
     @classmethod
     def make(
-        cls, *, seed: int, domain_count: int, path_count: int, zipf_exponent: float,
+        cls,
+        *,
+        seed: int,
+        domain_count: int,
+        path_count: int,
+        zipf_exponent: float,
         favourites: np.random.Generator,
-    ) -> Catalogue:  # fmt: skip
+    ) -> Catalogue:
         """``seed`` fixes what all sites share; ``favourites`` draws what is this site's own."""
         common = np.random.default_rng(seed)
         kinds = common.choice(len(_KINDS), size=path_count, p=_KIND_WEIGHTS)

@@ -100,9 +100,13 @@ def _warm_up(spark: RunningSpark, directory: Path) -> None:
     profile = SiteProfile("warm", lines_per_s=100.0)
     for site in ("one", "two"):
         write_bulk(
-            directory / "sites" / site, profile, Traffic(seed=0),
-            line_count=WARM_UP_LINES, from_s=0.0, to_s=20.0,
-        )  # fmt: skip
+            directory / "sites" / site,
+            profile,
+            Traffic(seed=0),
+            line_count=WARM_UP_LINES,
+            from_s=0.0,
+            to_s=20.0,
+        )
     try_query(demo_sql(), directory / "sites", spark=spark, work=directory / "work")
 
 

@@ -98,9 +98,12 @@ class LineMaker:
         self._site_key = zlib.crc32(profile.name.encode())
         favourites = np.random.default_rng((traffic.seed, self._site_key))
         self._catalogue = Catalogue.make(
-            seed=traffic.seed, domain_count=traffic.domain_count, path_count=traffic.path_count,
-            zipf_exponent=traffic.zipf_exponent, favourites=favourites,
-        )  # fmt: skip
+            seed=traffic.seed,
+            domain_count=traffic.domain_count,
+            path_count=traffic.path_count,
+            zipf_exponent=traffic.zipf_exponent,
+            favourites=favourites,
+        )
 
     def load_at(self, time_s: Floats | float) -> Floats:
         """The day curve: 1 on average, highest in the evening of the site's own zone."""
@@ -150,9 +153,14 @@ class LineMaker:
         client = _zipf_like(draw, len(ends_s), self._traffic.client_count)
         columns = [
             _iso(((ends_s - behind_s) * MICROS).astype(np.int64)),
-            requests.domain, requests.url, _text(requests.status), _text(requests.size_bytes),
-            _text(np.round(latency_ms, 1)), _addresses(client), requests.cache,
-        ]  # fmt: skip
+            requests.domain,
+            requests.url,
+            _text(requests.status),
+            _text(requests.size_bytes),
+            _text(np.round(latency_ms, 1)),
+            _addresses(client),
+            requests.cache,
+        ]
         lines = pc.binary_join_element_wise(*columns, self._traffic.delimiter)
         return _damage(draw, lines, self._traffic.malformed_share)
 
@@ -223,9 +231,14 @@ class SiteWriter:
 
 
 def write_bulk(
-    directory: Path, profile: SiteProfile, traffic: Traffic,
-    *, line_count: int, from_s: float, to_s: float,
-) -> int:  # fmt: skip
+    directory: Path,
+    profile: SiteProfile,
+    traffic: Traffic,
+    *,
+    line_count: int,
+    from_s: float,
+    to_s: float,
+) -> int:
     """Complete files of ``line_count`` lines together, for benchmarks; returns their bytes."""
     directory.mkdir(parents=True, exist_ok=True)
     maker, written = LineMaker(profile, traffic), 0

@@ -15,10 +15,19 @@ from headwater.sql.compile import parse_program
 from headwater.store.input.site_files import look_below
 
 DISORDERS = (
-    (0, "0s"), (1, "1s"), (2, "2s"), (5, "5s"), (10, "10s"), (30, "30s"), (60, "1 minute"),
-    (300, "5 minutes"), (900, "15 minutes"), (3_600, "1 hour"), (6 * 3_600, "6 hours"),
+    (0, "0s"),
+    (1, "1s"),
+    (2, "2s"),
+    (5, "5s"),
+    (10, "10s"),
+    (30, "30s"),
+    (60, "1 minute"),
+    (300, "5 minutes"),
+    (900, "15 minutes"),
+    (3_600, "1 hour"),
+    (6 * 3_600, "6 hours"),
     (86_400, "1 day"),
-)  # fmt: skip
+)
 """Lengths that are suggested: the first that is not shorter."""
 SECOND_US = 1_000_000
 

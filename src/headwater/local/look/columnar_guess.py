@@ -30,18 +30,42 @@ AVRO_BYTES_MAX = 4 << 20
 ORC_STRIPE_BYTES_MAX = 256 << 20
 """Of an ORC file that is looked into: the first stripe is read whole, and may be all of it."""
 TYPES = {
-    "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT",
-    "uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT", "uint64": "DECIMAL(20, 0)",
-    "float": "FLOAT", "double": "DOUBLE", "string": "STRING", "large_string": "STRING",
-    "string_view": "STRING", "date32[day]": "DATE", "binary": "BINARY", "large_binary": "BINARY",
+    "bool": "BOOLEAN",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INT",
+    "int64": "BIGINT",
+    "uint8": "SMALLINT",
+    "uint16": "INT",
+    "uint32": "BIGINT",
+    "uint64": "DECIMAL(20, 0)",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "large_string": "STRING",
+    "string_view": "STRING",
+    "date32[day]": "DATE",
+    "binary": "BINARY",
+    "large_binary": "BINARY",
     "binary_view": "BINARY",
-}  # fmt: skip
+}
 AVRO_TYPES = {
-    "boolean": "BOOLEAN", "int": "INT", "long": "BIGINT", "float": "FLOAT", "double": "DOUBLE",
-    "bytes": "BINARY", "string": "STRING", "enum": "STRING", "fixed": "BINARY", "date": "DATE",
-    "uuid": "STRING", "timestamp-millis": "TIMESTAMP", "timestamp-micros": "TIMESTAMP",
-    "local-timestamp-millis": "TIMESTAMP_NTZ", "local-timestamp-micros": "TIMESTAMP_NTZ",
-}  # fmt: skip
+    "boolean": "BOOLEAN",
+    "int": "INT",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "bytes": "BINARY",
+    "string": "STRING",
+    "enum": "STRING",
+    "fixed": "BINARY",
+    "date": "DATE",
+    "uuid": "STRING",
+    "timestamp-millis": "TIMESTAMP",
+    "timestamp-micros": "TIMESTAMP",
+    "local-timestamp-millis": "TIMESTAMP_NTZ",
+    "local-timestamp-micros": "TIMESTAMP_NTZ",
+}
 WITHOUT_TEXT = ("BINARY", "ARRAY", "MAP", "STRUCT")
 """What types of values begin with that are not compared or shown here."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -27,9 +27,7 @@ LISTED_MAX = 10_000
 NUL_SHARE_MAX = 0.05
 """Of the bytes of a text; one with more is in two bytes a letter, or no text."""
 MAGICS = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
-_BOMS = (
-    (b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"),
-)  # fmt: skip
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 class FoundFile(msgspec.Struct, frozen=True):
@@ -146,14 +144,20 @@ def _of_folder(folder: Path) -> list[FoundFile]:
     entries = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     has_files = any(path.is_file() for path in entries)
     sites = [folder] if has_files else [path for path in entries if path.is_dir()]
-    return [FoundFile(path, str(path.relative_to(site)), site.name)
-            for site in sites for path in _files_below(site)]  # fmt: skip
+    return [
+        FoundFile(path, str(path.relative_to(site)), site.name)
+        for site in sites
+        for path in _files_below(site)
+    ]
 
 
 def _files_below(folder: Path) -> Iterable[Path]:
     found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [path for path in found if not any(part.startswith(".") for part in
-            path.relative_to(folder).parts)][:LISTED_MAX]  # fmt: skip
+    return [
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ][:LISTED_MAX]
 
 
 def _alone(path: Path) -> FoundFile:

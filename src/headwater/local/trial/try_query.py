@@ -185,10 +185,14 @@ def try_central(
             )
             results.append(
                 StreamResult(
-                    query, windows, finished.malformed, finished.left_out,
-                    left_alone=alone, readings=(reading,),
+                    query,
+                    windows,
+                    finished.malformed,
+                    finished.left_out,
+                    left_alone=alone,
+                    readings=(reading,),
                 )
-            )  # fmt: skip
+            )
         return results
 
 
@@ -317,9 +321,14 @@ def _compiled(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
     """Asked for by each who needs the queries of one run."""
     root = _root_name(folders)
     found = compile_statements(
-        text, root=root, installer=root, next_counter=1, begin="earliest", ends=True,
+        text,
+        root=root,
+        installer=root,
+        next_counter=1,
+        begin="earliest",
+        ends=True,
         known_sites=[*folders, root],
-    )  # fmt: skip
+    )
     return tuple(found)
 
 
@@ -500,11 +509,7 @@ class _spark:
     """The given Spark, or one of our own that ends with us."""
 
     def __init__(
-        self,
-        given: RunningSpark | None,
-        show: Show,
-        queries: list[Query],
-        folders: dict[str, Path],
+        self, given: RunningSpark | None, show: Show, queries: list[Query], folders: dict[str, Path]
     ) -> None:
         """``queries`` and ``folders`` tell how much it is for."""
         self._given = given

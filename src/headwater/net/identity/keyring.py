@@ -32,9 +32,14 @@ OPERATORS_MAX = 256
 """Certificates of operators at hand; further ones are read again from the commands."""
 
 _ODD = (
-    ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension,
-    x509.ExtensionNotFound, x509.UnsupportedGeneralNameType,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.ExtensionNotFound,
+    x509.UnsupportedGeneralNameType,
+)
 """What the library says of bytes that are no certificate as ours are."""
 
 

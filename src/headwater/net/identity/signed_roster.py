@@ -119,9 +119,14 @@ def read_signed_roster(data: bytes, trust: RosterTrust) -> SignedRoster:
             f"{_SIGN_IT}"
         )
     return SignedRoster(
-        text.federation, text.roster, identity, signed_at_s, text.signed.holds_from.timestamp(),
-        text.signed.ordinals, hashlib.sha256(word).digest()[:DIGEST_BYTES],
-    )  # fmt: skip
+        text.federation,
+        text.roster,
+        identity,
+        signed_at_s,
+        text.signed.holds_from.timestamp(),
+        text.signed.ordinals,
+        hashlib.sha256(word).digest()[:DIGEST_BYTES],
+    )
 
 
 def load_signed_roster(path: Path, trust: RosterTrust) -> SignedRoster:

@@ -30,13 +30,7 @@ from headwater.net.transport.load_meter import LoadMeter
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.transport.tcp import TcpInfo, tcp_info
 from headwater.net.values.codec import Codec
-from headwater.overlay.messages import (
-    AckMessage,
-    Message,
-    StatesMessage,
-    SummaryMessage,
-    aged,
-)
+from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 
 
 class Link:
@@ -68,11 +62,19 @@ class Link:
         """Keys whose certificates have gone over this link, by stream: nothing else keeps its order
         with what is signed."""
         self._sides = (
-            _Side(control, (Stream.HEARTBEAT, Stream.CONTROL), limits.control_queue_bytes_max,
-                  limits.control_message_bytes_max),
-            _Side(bulk, (Stream.LIVE, Stream.BACKLOG), limits.bulk_queue_bytes_max,
-                  limits.bulk_message_bytes_max),
-        )  # fmt: skip
+            _Side(
+                control,
+                (Stream.HEARTBEAT, Stream.CONTROL),
+                limits.control_queue_bytes_max,
+                limits.control_message_bytes_max,
+            ),
+            _Side(
+                bulk,
+                (Stream.LIVE, Stream.BACKLOG),
+                limits.bulk_queue_bytes_max,
+                limits.bulk_message_bytes_max,
+            ),
+        )
         for connection in (control, bulk):
             connection.count_into(counters)
         sides, site = self._sides, self.site  # not self: nothing of a link refers back to it

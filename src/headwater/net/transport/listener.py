@@ -59,16 +59,21 @@ class Listener:
         self._notify = notify
         self._known = KnownAddresses(
             frozenset(map(shared_address, known)),
-            count_max=limits.known_addresses_max, for_s=limits.known_for_s,
-        )  # fmt: skip
+            count_max=limits.known_addresses_max,
+            for_s=limits.known_for_s,
+        )
         self._members_room = WaitingRoom(
-            places_max=limits.greetings_max, per_address_max=limits.greetings_max,
-            per_s_max=limits.known_greetings_per_s_max, burst_max=limits.greetings_max,
-        )  # fmt: skip
+            places_max=limits.greetings_max,
+            per_address_max=limits.greetings_max,
+            per_s_max=limits.known_greetings_per_s_max,
+            burst_max=limits.greetings_max,
+        )
         self._strangers_room = WaitingRoom(
-            places_max=limits.greetings_max, per_address_max=limits.greetings_per_address_max,
-            per_s_max=limits.greetings_per_s_max, burst_max=limits.greetings_max,
-        )  # fmt: skip
+            places_max=limits.greetings_max,
+            per_address_max=limits.greetings_per_address_max,
+            per_s_max=limits.greetings_per_s_max,
+            burst_max=limits.greetings_max,
+        )
         self._alarms: dict[WaitingRoom, asyncio.TimerHandle] = {}
         self._socket: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None

@@ -105,10 +105,7 @@ class TlsNetwork:
         )
         self._keyring.learn(credentials.der)
         self.signatures = KeySignatures(
-            federation,
-            own=lambda: credentials.own,
-            others=self._keyring,
-            pack=codec.rows.encode,
+            federation, own=lambda: credentials.own, others=self._keyring, pack=codec.rows.encode
         )
         self.operator = None
         self._serve = {
@@ -118,9 +115,12 @@ class TlsNetwork:
         }
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener = Listener(
-            self._greet_counted, limits=limits, refused=self._refused, notify=self._notices.say,
+            self._greet_counted,
+            limits=limits,
+            refused=self._refused,
+            notify=self._notices.say,
             known=frozenset(peer.host for peer in roster.sites if peer.host),
-        )  # fmt: skip
+        )
 
     # The contract of ``Network``.
 
@@ -317,9 +317,12 @@ class TlsNetwork:
         try:
             connection.say(self._attempts.hello(identity.name, Channel.OPERATOR))
             await serve_operator(
-                connection, identity, self._control,
-                notify=self._notices.say, idle_s_max=self._limits.operator_idle_s_max,
-            )  # fmt: skip
+                connection,
+                identity,
+                self._control,
+                notify=self._notices.say,
+                idle_s_max=self._limits.operator_idle_s_max,
+            )
         finally:
             del self._operators[connection]
 

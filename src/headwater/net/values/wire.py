@@ -200,13 +200,15 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     closes: Annotated[
         tuple[
             tuple[
-                Pane, Pane, Number,
+                Pane,
+                Pane,
+                Number,
                 Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=CLOSES_MAX)],
             ],
             ...,
         ],
         Meta(max_length=DIGESTS_MAX),
-    ] = ()  # fmt: skip
+    ] = ()
     remarks: Annotated[tuple[tuple[Name, RemarkText], ...], Meta(max_length=REMARKS_MAX)] = ()
 
 
@@ -451,9 +453,14 @@ def _checked_alarm(wire: WireState, alarm: WireAlarm) -> Alarm:
             Refusal.MALFORMED, f"alarm: panes {alarm.first} to {alarm.last}, wanted a range"
         )
     return Alarm(
-        _alarm_kind(alarm.kind), wire.query, wire.ordinal,
-        alarm.first, alarm.last, alarm.text, alarm.carriers,
-    )  # fmt: skip
+        _alarm_kind(alarm.kind),
+        wire.query,
+        wire.ordinal,
+        alarm.first,
+        alarm.last,
+        alarm.text,
+        alarm.carriers,
+    )
 
 
 def proof_of(signed: WireSigned) -> Proof | None:

@@ -50,11 +50,6 @@ def tree_of(number: int, count: int) -> int:
 
 
 class AckRelay:
-    __slots__ = (
-        "_below", "_bringers", "_cast", "_neighbours", "_on_heard", "_own_leaf", "_reconciliation",
-        "_roster", "_router", "_signatures", "_tray", "_wake",
-    )  # fmt: skip
-
     def __init__(
         self,
         ordinal: int,

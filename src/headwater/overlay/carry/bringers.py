@@ -19,8 +19,6 @@ NEVER_S = float("-inf")
 class _Bringer:
     """Sites are kept for one to three times ``keep_s``."""
 
-    __slots__ = ("_former", "_recent", "_since_s", "at_s", "tree")
-
     def __init__(self, now_s: float) -> None:
         self.tree = 0
         self.at_s = NEVER_S
@@ -45,8 +43,6 @@ class _Bringer:
 
 
 class Bringers:
-    __slots__ = ("_found", "_keep_s")
-
     def __init__(self, *, keep_s: float) -> None:
         self._keep_s = keep_s
         self._found: dict[str, dict[str, _Bringer]] = {}

@@ -36,11 +36,6 @@ spreading, the federation's tree and the query's tree can together form a ring; 
 
 
 class Carrier:
-    __slots__ = (
-        "_came", "_config", "_log", "_neighbours", "_reconciliation", "_roster", "_router",
-        "_signatures", "_site", "_tray", "list", "stages",
-    )  # fmt: skip
-
     def __init__(
         self,
         site: str,

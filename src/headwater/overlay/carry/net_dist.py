@@ -28,16 +28,12 @@ PANES_REMEMBERED = 256
 
 
 class _Pane:
-    __slots__ = ("birth_s", "largest_s")
-
     def __init__(self, birth_s: float) -> None:
         self.birth_s = birth_s
         self.largest_s = 0.0
 
 
 class NetDist:
-    __slots__ = ("_alpha", "_ceiling_s", "_is_trained", "_open", "_panes", "estimate_s")
-
     def __init__(self, *, alpha: float, initial_s: float, ceiling_s: float) -> None:
         self.estimate_s = min(initial_s, ceiling_s)
         self._alpha = alpha

@@ -17,8 +17,6 @@ hold up a loop."""
 
 
 class _OfQuery:
-    __slots__ = ("route", "states")
-
     def __init__(self, route: Route) -> None:
         self.route = route
         self.states: dict[tuple[int, int], SiteState] = {}

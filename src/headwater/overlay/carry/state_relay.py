@@ -25,10 +25,6 @@ from headwater.overlay.ways.router import ASTRAY_MAX, Router
 class StateRelay:
     """``came`` is told when states come in."""
 
-    __slots__ = (
-        "_came", "_config", "_flush_s", "_roster", "_router", "_signatures", "_tray", "batch",
-    )  # fmt: skip
-
     def __init__(
         self,
         *,

@@ -17,11 +17,6 @@ Key = tuple[str, Lane, int, int]
 
 
 class SummaryEntry:
-    __slots__ = (
-        "birth_s", "due_s", "is_due", "is_gone", "key", "may_merge", "number", "parts", "query",
-        "route", "sites", "size_bytes", "states_last",
-    )  # fmt: skip
-
     def __init__(self, number: int, key: Key, query: LiveQuery | None, *, may_merge: bool) -> None:
         self.number = number
         self.key = key

@@ -56,11 +56,6 @@ TIMERS_SPARE = 1_024
 class TimeSpaceList:
     """Returns what leaves, and to whom, from every call."""
 
-    __slots__ = (
-        "_by_key", "_config", "_entries", "_find_hop", "_last_number", "_net_dists", "_shelves",
-        "_ticked_s", "_timers", "_waiting_count", "size_bytes",
-    )  # fmt: skip
-
     def __init__(self, config: OverlayConfig, *, find_hop: FindHop) -> None:
         self.size_bytes = 0
         self._config = config

@@ -76,8 +76,6 @@ class ClockBounds(msgspec.Struct, frozen=True):
 class ClockProofs:
     """Of all roots, as one peer knows them. Everything that is handed in has been verified."""
 
-    __slots__ = ("_bounds", "_ordinal", "_sent_s")
-
     def __init__(self, ordinal: int) -> None:
         self._ordinal = ordinal
         self._bounds: dict[str, ClockBounds] = {}

@@ -46,11 +46,6 @@ Votes = list[tuple[str, RootClock]]
 
 
 class ClockVotes:
-    __slots__ = (
-        "_apart_s", "_aside_since_s", "_counted_s", "_first_s", "_is_new", "_known", "_root",
-        "_vote_s", "_votes", "aside", "parents", "proof",
-    )  # fmt: skip
-
     def __init__(self, root: str, *, apart_s: float, vote_s: float) -> None:
         """``apart_s``: what two may differ by, beside their spreads, and agree. ``vote_s``: how
         long three are waited for."""
@@ -139,10 +134,13 @@ class ClockVotes:
         near = [vote for _, vote in votes if self._is_near(vote, middle, now_s)]
         is_confirmed = len(near) >= VOTERS_MIN and 2 * len(near) > len(votes)
         elected = RootClock(
-            middle.offset_s, _middle_of([vote.spread_at(now_s) for vote in near]), now_s,
-            _middle_of([vote.told_s for vote in near]), is_confirmed,
+            middle.offset_s,
+            _middle_of([vote.spread_at(now_s) for vote in near]),
+            now_s,
+            _middle_of([vote.told_s for vote in near]),
+            is_confirmed,
             self._is_ready(is_confirmed, len(near) == len(votes), now_s),
-        )  # fmt: skip
+        )
         if known is None or is_confirmed or len(self.parents) < VOTERS_MIN:
             return elected
         is_step = not self._is_near(known, elected, now_s)

@@ -39,8 +39,6 @@ class Verdict(Enum):
 
 
 class CommandLog:
-    __slots__ = ("_digest", "_ended", "_outnamed", "counts", "live")
-
     def __init__(self) -> None:
         self.live: dict[str, Install] = {}
         self.counts: dict[str, Count] = {}

@@ -24,11 +24,7 @@ from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.tray import Tray
-from headwater.overlay.trust import (
-    problem_with_command,
-    problem_with_count,
-    problem_with_known,
-)
+from headwater.overlay.trust import problem_with_command, problem_with_count, problem_with_known
 from headwater.overlay.ways.tree_place import TreePlace
 from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import QueryId
@@ -41,12 +37,6 @@ ASIDE_NAMED_MAX = 8
 
 
 class Commands:
-    __slots__ = (
-        "_config", "_counts_turn", "_federation", "_knows_clock", "_neighbours", "_on_installed",
-        "_on_removed", "_roster", "_signatures", "_site", "_tray", "_untold", "aside", "log",
-        "reconciliation",
-    )  # fmt: skip
-
     def __init__(
         self,
         site: str,
@@ -349,12 +339,7 @@ class Commands:
         return self.log.adopt(count)
 
     def _accepted(
-        self,
-        command: Command,
-        removed: list[QueryId],
-        *,
-        now_s: float,
-        sender: str | None = None,
+        self, command: Command, removed: list[QueryId], *, now_s: float, sender: str | None = None
     ) -> None:
         """Durable first, then acted on, then told to the rest of the federation."""
         self._tell_accepted(command)

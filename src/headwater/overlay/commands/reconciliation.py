@@ -31,11 +31,6 @@ ASKED_MAX = 10_000
 
 
 class Reconciliation:
-    __slots__ = (
-        "_accepted_s", "_asked_s", "_changed_s", "_differed", "_digest", "_every_s", "_log",
-        "_told_s",
-    )  # fmt: skip
-
     def __init__(self, log: CommandLog, *, every_s: float) -> None:
         self._log = log
         self._every_s = every_s

@@ -47,11 +47,6 @@ OWN_WORD_S = 300.0
 
 
 class Coordinates:
-    __slots__ = (
-        "_changed", "_every_s", "_federation", "_known", "_neighbours", "_next_s", "_own",
-        "_roster", "_said", "_said_s", "_tray", "_tree", "_vivaldi",
-    )  # fmt: skip
-
     def __init__(
         self,
         site: str,

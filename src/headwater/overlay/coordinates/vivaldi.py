@@ -87,11 +87,6 @@ class Chance(Protocol):
 class Vivaldi:
     """One site's coordinate over time."""
 
-    __slots__ = (
-        "_chance", "_error", "_height", "_moves", "_neighbours", "_position", "_ranked",
-        "_strengths",
-    )  # fmt: skip
-
     def __init__(self, *, random: Chance) -> None:
         self._chance = random
         self._position: Point = (ORIGIN.x, ORIGIN.y, ORIGIN.z)

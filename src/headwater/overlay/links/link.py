@@ -34,13 +34,6 @@ RTT_MAX_S = 60.0
 
 
 class Link:
-    __slots__ = (
-        "_asleep_s", "_config", "_deviation_s", "_echo_came_s", "_echo_s", "_heard_s",
-        "_interval_s", "_is_full", "_up_s", "_ways", "beat_rtt_s", "handed_bytes", "has_been_heard",
-        "has_turned", "is_silent", "is_up", "last_rtt_s", "load_is_told", "queued_bytes", "rtt_s",
-        "site",
-    )  # fmt: skip
-
     def __init__(self, site: str, config: OverlayConfig) -> None:
         self.site = site
         self.is_up = False

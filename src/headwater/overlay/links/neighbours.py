@@ -36,12 +36,6 @@ PATIENCES = 2.0
 
 
 class Neighbours:
-    __slots__ = (
-        "_backoffs", "_beat_s", "_config", "_dial_budget", "_diallable", "_level", "_links",
-        "_missing", "_next_beat_s", "_ordinal", "_roster", "_silence_s", "_site", "_turns", "_wake",
-        "beat_count", "hosts", "names",
-    )  # fmt: skip
-
     def __init__(
         self, site: str, *, roster: RosterIndex, config: OverlayConfig, wake: Wakefulness
     ) -> None:

@@ -44,10 +44,6 @@ TRIES_MAX = 4
 class _Search:
     """One query's search for a host, and the host that was found."""
 
-    __slots__ = (
-        "candidates", "host", "led_s", "lost_s", "resume_s", "root", "rounds", "tried",
-    )  # fmt: skip
-
     def __init__(self, root: str, lost_s: float) -> None:
         self.root = root
         self.lost_s = lost_s
@@ -65,11 +61,6 @@ class _Search:
 
 
 class LastResort:
-    __slots__ = (
-        "_budget", "_config", "_is_up", "_leads_to", "_ordinal", "_parents", "_roster", "_searches",
-        "_wake", "held_back",
-    )  # fmt: skip
-
     def __init__(
         self,
         ordinal: int,

@@ -33,11 +33,6 @@ DRAIN_LIVES = 2
 
 
 class Pathfinder:
-    __slots__ = (
-        "_above", "_below", "_drained_s", "_federation", "_goes_down", "_home", "_neighbours",
-        "_parents", "_proofs", "_resort", "_roster", "_signs", "_summary_life_s", "_tray", "router",
-    )  # fmt: skip
-
     def __init__(
         self,
         ordinal: int,

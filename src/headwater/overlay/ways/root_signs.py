@@ -83,11 +83,6 @@ class RootSigns:
     """``ways_to`` finds the ways to a root that are to be told, the best one first; ``patience_s``
     is how long news of a root may take."""
 
-    __slots__ = (
-        "_config", "_has_way", "_name_of", "_ordinal", "_own", "_patience_s", "_unsaid", "_votes",
-        "_ways_to",
-    )  # fmt: skip
-
     def __init__(
         self,
         ordinal: int,
@@ -219,9 +214,14 @@ class RootSigns:
         if clock is None or (votes is not None and votes.is_hearsay and root not in self._own):
             return sign  # an install's word went to all: told on, one lie would have many votes
         return RootSign(
-            root, sign.age_s, now_s + clock.offset_s, clock.spread_at(now_s), sign.via,
-            sign.by_host, min(max(0.0, now_s - clock.told_s), LOST_S),
-        )  # fmt: skip
+            root,
+            sign.age_s,
+            now_s + clock.offset_s,
+            clock.spread_at(now_s),
+            sign.via,
+            sign.by_host,
+            min(max(0.0, now_s - clock.told_s), LOST_S),
+        )
 
 
 def _sign(root: int, way: RootWay, now_s: float) -> RootSign:

@@ -33,8 +33,6 @@ class Way(msgspec.Struct, frozen=True):
 
 
 class Router:
-    __slots__ = ("_carriers", "_is_open", "_leads_to", "_queries", "_resort", "federation")
-
     def __init__(
         self,
         federation: Federation,

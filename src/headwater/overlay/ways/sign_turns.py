@@ -23,8 +23,6 @@ Signs = tuple[RootSign, ...]
 class _Turn:
     """What was said to one site."""
 
-    __slots__ = ("number", "told")
-
     def __init__(self) -> None:
         self.number = 0
         self.told: dict[int, tuple[int, bool]] = {}
@@ -32,8 +30,6 @@ class _Turn:
 
 
 class SignTurns:
-    __slots__ = ("_grouped", "_groups", "_needed", "_turns", "turn_beats")
-
     def __init__(self) -> None:
         self.turn_beats = 1
         """In so many heartbeats every root that a link needs is spoken of."""

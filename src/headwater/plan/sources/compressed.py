@@ -10,9 +10,22 @@ BY_SPARK = (".gz", ".bz2", ".zst")
 """Expanded by Spark's text reader."""
 EXPANDED = (*BY_SPARK, ".xz")
 NOT_EXPANDED = (
-    ".zip", ".lz4", ".snappy", ".sz", ".deflate", ".7z", ".rar", ".lzma", ".lz", ".lzo", ".br",
-    ".z", ".tgz", ".tbz2", ".txz",
-)  # fmt: skip
+    ".zip",
+    ".lz4",
+    ".snappy",
+    ".sz",
+    ".deflate",
+    ".7z",
+    ".rar",
+    ".lzma",
+    ".lz",
+    ".lzo",
+    ".br",
+    ".z",
+    ".tgz",
+    ".tbz2",
+    ".txz",
+)
 """Compressed all the same."""
 WHY_LEFT_ALONE = (
     f"can't be expanded here; expand it, or compress it as one of {', '.join(EXPANDED)}"

@@ -49,11 +49,20 @@ _COMBINED = (
     + f'(?: "{_QUOTED}" "{_QUOTED}")?+'
 )
 _ACCESS = (
-    ("vhost", "string"), ("client", "string"), ("ident", "string"), ("user", "string"),
-    ("ts", "timestamp"), ("request", "string"), ("method", "string"), ("path", "string"),
-    ("protocol", "string"), ("status", "int"), ("bytes", "bigint"), ("referer", "string"),
+    ("vhost", "string"),
+    ("client", "string"),
+    ("ident", "string"),
+    ("user", "string"),
+    ("ts", "timestamp"),
+    ("request", "string"),
+    ("method", "string"),
+    ("path", "string"),
+    ("protocol", "string"),
+    ("status", "int"),
+    ("bytes", "bigint"),
+    ("referer", "string"),
     ("agent", "string"),
-)  # fmt: skip
+)
 _REQUESTED = {"request": ("method", "path", "protocol")}
 _ACCESS_OPTIONS = {"timestamp_format": "dd/MMM/yyyy:HH:mm:ss Z", "null_value": "-"}
 
@@ -73,14 +82,25 @@ _CLOUDFRONT = """
     x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields
 """
 _CLOUDFRONT_TYPES = {
-    "sc-bytes": "bigint", "sc-status": "int", "cs-bytes": "bigint", "time-taken": "double"
-}  # fmt: skip
+    "sc-bytes": "bigint",
+    "sc-status": "int",
+    "cs-bytes": "bigint",
+    "time-taken": "double",
+}
 _JOURNAL = {
-    "ts": "__REALTIME_TIMESTAMP", "message": "MESSAGE", "priority": "PRIORITY",
-    "unit": "_SYSTEMD_UNIT", "identifier": "SYSLOG_IDENTIFIER", "pid": "_PID", "uid": "_UID",
-    "host": "_HOSTNAME", "command": "_COMM", "transport": "_TRANSPORT", "boot_id": "_BOOT_ID",
+    "ts": "__REALTIME_TIMESTAMP",
+    "message": "MESSAGE",
+    "priority": "PRIORITY",
+    "unit": "_SYSTEMD_UNIT",
+    "identifier": "SYSLOG_IDENTIFIER",
+    "pid": "_PID",
+    "uid": "_UID",
+    "host": "_HOSTNAME",
+    "command": "_COMM",
+    "transport": "_TRANSPORT",
+    "boot_id": "_BOOT_ID",
     "cursor": "__CURSOR",
-}  # fmt: skip
+}
 _JOURNAL_TYPES = {"ts": "timestamp", "priority": "int", "pid": "int", "uid": "bigint"}
 
 LOG_FORMATS: Mapping[SourceFormat, LogFormat] = {
@@ -96,8 +116,14 @@ LOG_FORMATS: Mapping[SourceFormat, LogFormat] = {
     ),
     SourceFormat.SYSLOG: LogFormat(
         (
-            ("priority", "int"), ("ts", "timestamp"), ("host", "string"), ("app", "string"),
-            ("pid", "string"), ("message_id", "string"), ("data", "string"), ("message", "string"),
+            ("priority", "int"),
+            ("ts", "timestamp"),
+            ("host", "string"),
+            ("app", "string"),
+            ("pid", "string"),
+            ("message_id", "string"),
+            ("data", "string"),
+            ("message", "string"),
         ),
         _SYSLOG,
         {"app": (4, 6), "pid": (5, 7), "message_id": (8,), "data": (9,), "message": (10,)},
@@ -123,7 +149,7 @@ LOG_FORMATS: Mapping[SourceFormat, LogFormat] = {
         is_open=True,
     ),
     SourceFormat.LOGFMT: LogFormat(is_open=True),
-}  # fmt: skip
+}
 """By the name that ``format`` takes."""
 HEADED = (SourceFormat.W3C, SourceFormat.CLOUDFRONT)
 """Files of these name their columns by themselves, always."""

@@ -16,9 +16,29 @@ import re
 
 PATTERN_LENGTH_MAX = 200
 COUNTS = {
-    "G": 4, "y": 6, "M": 4, "L": 4, "d": 2, "D": 3, "E": 4, "F": 1, "a": 1, "h": 2, "K": 2,
-    "k": 2, "H": 2, "m": 2, "s": 2, "S": 9, "z": 4, "X": 5, "x": 5, "Z": 5, "Q": 4, "q": 4,
-}  # fmt: skip
+    "G": 4,
+    "y": 6,
+    "M": 4,
+    "L": 4,
+    "d": 2,
+    "D": 3,
+    "E": 4,
+    "F": 1,
+    "a": 1,
+    "h": 2,
+    "K": 2,
+    "k": 2,
+    "H": 2,
+    "m": 2,
+    "s": 2,
+    "S": 9,
+    "z": 4,
+    "X": 5,
+    "x": 5,
+    "Z": 5,
+    "Q": 4,
+    "q": 4,
+}
 """How often a letter may stand in a row."""
 EXACT = {"V": (2,), "O": (1, 4)}
 ONLY_WRITTEN = frozenset("EFQq")

@@ -51,10 +51,6 @@ class _Match(Enum):
 class _Life:
     """What is compared of one life of a site."""
 
-    __slots__ = (
-        "ask", "doubted", "incarnation", "pending", "pending_s", "sure_number", "through",
-    )  # fmt: skip
-
     def __init__(self, incarnation: int, through: int) -> None:
         self.incarnation = incarnation
         self.through = through
@@ -70,8 +66,6 @@ class _Life:
 
 class _Ask:
     """A question that is under way, and what was held when it was put first."""
-
-    __slots__ = ("first", "held", "last", "number")
 
     def __init__(self, first: int, last: int, number: int, held: dict[int, Held]) -> None:
         self.first = first

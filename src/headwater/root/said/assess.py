@@ -52,9 +52,16 @@ class Assessment(msgspec.Struct, frozen=True):
     def signature(self) -> int:
         """Equal when a new revision would say nothing new, but for rows."""
         return _signature(
-            self.covered, self.missing, self.missing_count, self.is_exact, self.is_final,
-            self.damaged, self.disputed, self.alarms, self.alarm_count,
-        )  # fmt: skip
+            self.covered,
+            self.missing,
+            self.missing_count,
+            self.is_exact,
+            self.is_final,
+            self.damaged,
+            self.disputed,
+            self.alarms,
+            self.alarm_count,
+        )
 
 
 def signature_of(envelope: Envelope) -> int:
@@ -65,9 +72,16 @@ def signature_of(envelope: Envelope) -> int:
     """
     is_exact = envelope.exact or envelope.left_out.exact_otherwise
     return _signature(
-        envelope.covered, envelope.missing, envelope.missing_count, is_exact,
-        envelope.final, envelope.damaged, envelope.disputed, envelope.alarms, envelope.alarm_count,
-    )  # fmt: skip
+        envelope.covered,
+        envelope.missing,
+        envelope.missing_count,
+        is_exact,
+        envelope.final,
+        envelope.damaged,
+        envelope.disputed,
+        envelope.alarms,
+        envelope.alarm_count,
+    )
 
 
 def assess(
@@ -126,12 +140,14 @@ def alarms_of(
     panes, names = spec.panes_of(window), scoreboard.table.names
     found = [
         WindowAlarm(
-            names.get(alarm.ordinal, ""), alarm.kind,
+            names.get(alarm.ordinal, ""),
+            alarm.kind,
             (max(alarm.first, panes.start), min(alarm.last, panes.stop - 1)),
-            alarm.text, alarm.carriers,
+            alarm.text,
+            alarm.carriers,
         )
         for alarm in book.of(panes.start, panes.stop - 1)
-    ]  # fmt: skip
+    ]
     return tuple(sorted(found, key=lambda one: (one.site, one.kind, one.panes)))
 
 

@@ -17,8 +17,6 @@ from headwater.sim.records.bag import Bag, numbers_text
 class Published:
     """The newest answer of a window."""
 
-    __slots__ = ("at_s", "bag", "envelope")
-
     def __init__(self, envelope: Envelope, bag: Bag, at_s: float) -> None:
         self.envelope = envelope
         self.bag = bag

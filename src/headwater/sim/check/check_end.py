@@ -212,8 +212,7 @@ class EndCheck:
                 lack = site.truth.lack_at_end(query, pane, in_it)
                 if lack and (site.name, pane) not in excused:
                     raise Violation(
-                        "convergence",
-                        f"{where}: final, but {site.name} pane {pane}: {lack}",
+                        "convergence", f"{where}: final, but {site.name} pane {pane}: {lack}"
                     )
 
     def _awaits_own_word(self, query: Query, window: int, newest: Published) -> bool:

@@ -81,8 +81,7 @@ class StormCheck:
         level.at_s = now_s
         if level.spent > burst + per_s * SLACK_S:
             raise Violation(
-                "no storm",
-                f"{site.name}: more than {burst:g} {what} and {per_s:g} a second",
+                "no storm", f"{site.name}: more than {burst:g} {what} and {per_s:g} a second"
             )
 
     def _count(self, what: str) -> None:

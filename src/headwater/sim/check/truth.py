@@ -36,12 +36,6 @@ NOT_YET = 1 << 60
 class SiteTruth:
     """One site's log as it was read, over all its lives."""
 
-    __slots__ = (
-        "_ahead_s", "_indexes", "_placements", "_poll_highs_s", "_poll_positions", "_standing",
-        "born_s", "incarnations", "log", "lost_s", "ordinal", "renamed", "states",
-        "wrongly_refused",
-    )  # fmt: skip
-
     def __init__(self, ordinal: int, log: Log) -> None:
         self.ordinal = ordinal
         self.log = log

@@ -71,15 +71,33 @@ FLOOD_SHARE = 0.03
 Lie = Callable[[], Message | None]
 
 LIES = (
-    "a state of another", "an old state", "an acknowledgement", "an old acknowledgement",
-    "leaves", "a count of another", "a leap of its own count", "an install", "a removal",
-    "new trees", "hints", "questions", "places of others",
-    "empty panes of others", "updates never cut", "closes never said", "rows left out",
-    "an update of another", "an old update",
-)  # fmt: skip
+    "a state of another",
+    "an old state",
+    "an acknowledgement",
+    "an old acknowledgement",
+    "leaves",
+    "a count of another",
+    "a leap of its own count",
+    "an install",
+    "a removal",
+    "new trees",
+    "hints",
+    "questions",
+    "places of others",
+    "empty panes of others",
+    "updates never cut",
+    "closes never said",
+    "rows left out",
+    "an update of another",
+    "an old update",
+)
 """All that it tells, by name."""
-BENT = ("the clock of a root", "a spread of a root's clock", "an age of a root's clock",
-        "the clock in an install")  # fmt: skip
+BENT = (
+    "the clock of a root",
+    "a spread of a root's clock",
+    "an age of a root's clock",
+    "the clock in an install",
+)
 """What it says of its own accord and bends."""
 
 
@@ -111,12 +129,26 @@ class Liar:
         self._lives: dict[tuple[str, int], int] = {}
         """(query, site) -> incarnation, as states and greetings tell it."""
         tells: tuple[Lie, ...] = (
-            self._state, self._old_state, self._ack, self._old_ack,
-            self._leaves, self._count, self._leap, self._install, self._removal, self._plan,
-            self._hints, self._questions, self._places,
-            self._empty, self._never_cut, self._never_closed, self._left_out,
-            self._update, self._old_update,
-        )  # fmt: skip
+            self._state,
+            self._old_state,
+            self._ack,
+            self._old_ack,
+            self._leaves,
+            self._count,
+            self._leap,
+            self._install,
+            self._removal,
+            self._plan,
+            self._hints,
+            self._questions,
+            self._places,
+            self._empty,
+            self._never_cut,
+            self._never_closed,
+            self._left_out,
+            self._update,
+            self._old_update,
+        )
         self._lies = dict(zip(LIES, tells, strict=True))
         self._clock_lie = self._draw_clock_lie()
         self._is_constant = random.random() < CONSTANT_SHARE
@@ -382,9 +414,11 @@ class Liar:
             return None
         true = self._random.choice(self._counts)
         lie = msgspec.structs.replace(
-            true, number=true.number + self._leap_by(), revision=true.revision + self._leap_by(),
+            true,
+            number=true.number + self._leap_by(),
+            revision=true.revision + self._leap_by(),
             live=(),
-        )  # fmt: skip
+        )
         signed = lie if true.installer == self.site else self._signatures.sign_count(lie)
         unsigned = msgspec.structs.replace(lie, proof=None)
         return CommandsKnown((self._random.choice((lie, signed, unsigned)),), ())

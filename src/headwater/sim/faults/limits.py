@@ -35,17 +35,19 @@ class Reach:
                 self._links[names[parent]].add(names[child])
                 self._below[names[parent]].add(names[child])
         self._faults = [
-            fault for fault in faults
+            fault
+            for fault in faults
             if fault.kind in GONE or fault.kind in (Kind.CUT, Kind.ONE_WAY, Kind.PARTITION)
-        ]  # fmt: skip
+        ]
         self._known: dict[tuple[int, ...], tuple[frozenset[str], ...]] = {}
 
     def during(self, from_s: float, until_s: float) -> tuple[frozenset[str], ...]:
         """(live, reachable upwards, over trees' links, at all), throughout this stretch."""
         active = tuple(
-            number for number, fault in enumerate(self._faults)
+            number
+            for number, fault in enumerate(self._faults)
             if fault.at_s < until_s and fault.at_s + fault.for_s > from_s
-        )  # fmt: skip
+        )
         found = self._known.get(active)
         if found is None:
             found = self._known[active] = self._reach([self._faults[one] for one in active])
@@ -57,9 +59,8 @@ class Reach:
         sides = [set(fault.sites) for fault in active if fault.kind is Kind.PARTITION]
         cut = {frozenset(fault.sites) for fault in active if fault.kind in (Kind.CUT, Kind.ONE_WAY)}
         together = frozenset(
-            site for site in live
-            if all((site in side) == (self._root in side) for side in sides)
-        )  # fmt: skip
+            site for site in live if all((site in side) == (self._root in side) for side in sides)
+        )
         up = self._walk(together, cut, self._below)
         return live, up, self._walk(together, cut, self._links), together
 

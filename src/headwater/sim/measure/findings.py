@@ -177,9 +177,14 @@ def _windows(ran: Ran) -> tuple[WindowFound, ...]:
 
 
 def _window(
-    number: int, seen: WindowSeen | None, start_s: float, end_s: float, reach: Reach,
-    births: Mapping[int, int], ran: Ran,
-) -> WindowFound:  # fmt: skip
+    number: int,
+    seen: WindowSeen | None,
+    start_s: float,
+    end_s: float,
+    reach: Reach,
+    births: Mapping[int, int],
+    ran: Ran,
+) -> WindowFound:
     query = ran.scenario.first_query
     answered_s = end_s + query.timing.deadline_s if seen is None else seen.first.at_s
     live, upwards, by_trees, by_network = reach.during(start_s - START_S, answered_s - START_S)

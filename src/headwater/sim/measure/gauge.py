@@ -75,8 +75,10 @@ class Gauge:
         self.storm = storm
         self.windows: dict[int, WindowSeen] = {}
         self.load_bytes: dict[str, Counter[int]] = {
-            HEARTBEATS: Counter(), SUMMARIES: Counter(), REST: Counter(),
-        }  # fmt: skip
+            HEARTBEATS: Counter(),
+            SUMMARIES: Counter(),
+            REST: Counter(),
+        }
         """By kind and second of true time: bytes that left, once for each hop."""
         self.message_count: Counter[str] = Counter()
         self.hops: Counter[int] = Counter()
@@ -178,9 +180,14 @@ class Gauge:
         if seen is None:
             missing = frozenset(one.site for one in envelope.missing)
             first = FirstAnswer(
-                now_s, envelope.trigger.value, envelope.covered, envelope.expected, missing,
-                records, self._right(query, window, rows),
-            )  # fmt: skip
+                now_s,
+                envelope.trigger.value,
+                envelope.covered,
+                envelope.expected,
+                missing,
+                records,
+                self._right(query, window, rows),
+            )
             seen = self.windows[window] = WindowSeen(first, envelope, records)
         else:
             before = seen.newest

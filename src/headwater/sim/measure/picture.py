@@ -34,8 +34,9 @@ def draw_trees(trees: Sequence[Tree]) -> str:
         x0, y0 = PANEL * number + PANEL / 2, PANEL / 2 + 20
         ring = (PANEL / 2 - 15) / max(1, max(tree.levels.values()))
 
-        def at(site: int, x0: float = x0, y0: float = y0, ring: float = ring,
-               tree: Tree = tree) -> tuple[float, float]:  # fmt: skip
+        def at(
+            site: int, x0: float = x0, y0: float = y0, ring: float = ring, tree: Tree = tree
+        ) -> tuple[float, float]:
             radius = ring * tree.levels[site]
             return x0 + radius * cos(order[site]), y0 + radius * sin(order[site])
 
@@ -92,9 +93,12 @@ def draw_completeness(findings: Findings) -> str:
 
 def _legend(latency: str) -> str:
     entries = (
-        ("#bbbbbb", "live sites"), ("#2ca02c", "reachable"), ("#1f77b4", "in the first answer"),
-        ("#9467bd", "in the newest answer"), ("#ff7f0e", latency),
-    )  # fmt: skip
+        ("#bbbbbb", "live sites"),
+        ("#2ca02c", "reachable"),
+        ("#1f77b4", "in the first answer"),
+        ("#9467bd", "in the newest answer"),
+        ("#ff7f0e", latency),
+    )
     return "".join(
         f'<text x="{MARGIN + 155 * number}" y="20" fill="{colour}">{text}</text>'
         for number, (colour, text) in enumerate(entries)

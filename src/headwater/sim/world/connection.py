@@ -12,15 +12,6 @@ PRIORITY_COUNT = 3
 class Path:
     """One direction between two sites, as it is now."""
 
-    __slots__ = (
-        "block_count",
-        "bytes_per_s",
-        "delay_s",
-        "extra_delay_s",
-        "is_echoing",
-        "lost_share",
-    )
-
     def __init__(self, delay_s: float) -> None:
         self.delay_s = delay_s
         self.extra_delay_s = 0.0
@@ -33,19 +24,6 @@ class Path:
 
 class Half:
     """One direction of one connection."""
-
-    __slots__ = (
-        "blind_count",
-        "connection",
-        "is_busy",
-        "is_void",
-        "last_s",
-        "path",
-        "receiver",
-        "sender",
-        "stuck",
-        "waiting",
-    )
 
     def __init__(self, connection: Connection, sender: str, receiver: str, path: Path) -> None:
         self.connection = connection
@@ -80,8 +58,6 @@ class Half:
 
 class Connection:
     """Both directions, and which of the two ends still believes in it."""
-
-    __slots__ = ("halves", "open_at")
 
     def __init__(self, left: str, right: str, there: Path, back: Path) -> None:
         self.halves = {left: Half(self, left, right, there), right: Half(self, right, left, back)}

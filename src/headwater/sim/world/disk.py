@@ -42,10 +42,6 @@ Records = Any
 class PaneDisk:
     """One pane of one query in a cube."""
 
-    __slots__ = (
-        "is_acked", "is_dropped", "is_same", "is_whole", "sent", "updates", "waiting", "written_s",
-    )  # fmt: skip
-
     def __init__(self, nothing: Records) -> None:
         self.updates: list[Records] = []
         self.sent: Ranges = ()
@@ -67,8 +63,6 @@ class Untold:
     concerns has written a record after it was told; until then a restart tells it again.
     """
 
-    __slots__ = ("damaged_us", "failed", "is_told", "queries")
-
     def __init__(
         self, queries: set[str], *, failed: QueryBatch | None, damaged_us: tuple[int, int] | None
     ) -> None:
@@ -80,12 +74,6 @@ class Untold:
 
 class CubeDisk:
     """The partial rows and updates of all queries at one site, in one incarnation."""
-
-    __slots__ = (
-        "_births", "_incarnation", "_kind", "_ordinal", "_over", "_panes", "_records_max",
-        "_slot_count", "_truth", "committed", "damage", "found", "found_s", "is_begun", "nothing",
-        "records", "states", "untold",
-    )  # fmt: skip
 
     def __init__(
         self,
@@ -345,10 +333,7 @@ class LedgerDisk:
     def keep_agreement(self, keep: KeepAgreement) -> None:
         known = self.states[keep.ordinal, keep.incarnation]
         self.states[keep.ordinal, keep.incarnation] = msgspec.structs.replace(
-            known,
-            agreed_through=keep.through,
-            disputed=keep.disputed,
-            sure_number=keep.sure_number,
+            known, agreed_through=keep.through, disputed=keep.disputed, sure_number=keep.sure_number
         )
 
     def replace(self, replace: Replace) -> None:

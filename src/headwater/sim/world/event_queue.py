@@ -86,8 +86,6 @@ class Clock:
     ``drift_ppm`` is how much faster both run; ``offset_s`` is then the offset at the start.
     """
 
-    __slots__ = ("_queue", "_rate", "_steady_s", "offset_s")
-
     def __init__(self, queue: EventQueue, *, offset_s: float, drift_ppm: float = 0.0) -> None:
         self._queue = queue
         self._rate = 1.0 + drift_ppm * 1e-6

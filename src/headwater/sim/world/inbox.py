@@ -25,8 +25,6 @@ alone: others handle everything in the instant in which it comes."""
 class Inbox:
     """Of one process, from when its machine became slow until it has caught up after that."""
 
-    __slots__ = ("_is_busy", "_queue", "_read_s", "_waiting", "factor", "is_closed")
-
     def __init__(self, queue: EventQueue, factor: float) -> None:
         self.factor = factor
         """How many times as long everything takes; 0: as on other machines."""

@@ -47,13 +47,7 @@ class Surroundings:
     """What all sites of a world share."""
 
     def __init__(
-        self,
-        queue: EventQueue,
-        network: Network,
-        *,
-        pace: Pace,
-        random: Random,
-        is_finite: bool,
+        self, queue: EventQueue, network: Network, *, pace: Pace, random: Random, is_finite: bool
     ) -> None:
         self.queue = queue
         self.network = network
@@ -69,16 +63,16 @@ class ReadingBegins:
 class Life:
     """Ends by ``end``; whatever of it is still in the queue of events then does nothing."""
 
-    __slots__ = (
-        "_actions", "_around", "_clock", "_effects", "_is_waiting", "_is_working", "_name",
-        "_tick_s", "_tick_waits", "_watcher", "crash", "crash_after", "disk", "inbox",
-        "is_behind", "is_over", "node", "spark",
-    )  # fmt: skip
-
     def __init__(
-        self, name: str, *, node: Node, disk: Disk, clock: Clock, around: Surroundings,
+        self,
+        name: str,
+        *,
+        node: Node,
+        disk: Disk,
+        clock: Clock,
+        around: Surroundings,
         watcher: Watcher,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.node = node
         self.disk = disk
         self.spark: SiteSpark | None = None
@@ -416,9 +410,25 @@ class Life:
 
 DURABLE = frozenset(
     {
-        do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.MarkUnacked, do.Expire, do.Forget,
-        do.Keep, do.KeepState, do.KeepAgreement, do.KeepAlarm, do.Replace, do.Trim,
-        do.KeepCommand, do.KeepCounts, do.AnswersBegun, do.AnswersEnded, do.LiveAnew, do.RiseAbove,
+        do.Cut,
+        do.Remember,
+        do.MarkSent,
+        do.MarkAcked,
+        do.MarkUnacked,
+        do.Expire,
+        do.Forget,
+        do.Keep,
+        do.KeepState,
+        do.KeepAgreement,
+        do.KeepAlarm,
+        do.Replace,
+        do.Trim,
+        do.KeepCommand,
+        do.KeepCounts,
+        do.AnswersBegun,
+        do.AnswersEnded,
+        do.LiveAnew,
+        do.RiseAbove,
     }
-)  # fmt: skip
+)
 """Effects that write to the disk."""

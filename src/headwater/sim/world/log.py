@@ -34,11 +34,6 @@ class Workload(msgspec.Struct, frozen=True):
 class Log:
     """One site's log. Positions count from 0 and are never used again."""
 
-    __slots__ = (
-        "_births_s", "_clock", "_losing", "_random", "_slot", "_slot_count", "_workload",
-        "highs_us", "lost", "numbers", "times_us", "true_s",
-    )  # fmt: skip
-
     def __init__(
         self, workload: Workload, clock: Clock, *, random: Random, slot: int, slot_count: int
     ) -> None:

@@ -35,12 +35,6 @@ class SiteWatcher(Protocol):
 
 
 class SimulatedSite:
-    __slots__ = (
-        "_around", "_failing_until_s", "_longer_s", "_make_disk", "_make_node", "_slow_factor",
-        "_stalled_until_s", "_watcher", "clock", "disk", "has_data", "life", "life_count", "log",
-        "name", "truth",
-    )  # fmt: skip
-
     def __init__(
         self,
         name: str,
@@ -87,9 +81,13 @@ class SimulatedSite:
         self.clock.begin_life()
         self._begin_disk()
         life = self.life = Life(
-            self.name, node=self._make_node(self.disk), disk=self.disk, clock=self.clock,
-            around=self._around, watcher=self,
-        )  # fmt: skip
+            self.name,
+            node=self._make_node(self.disk),
+            disk=self.disk,
+            clock=self.clock,
+            around=self._around,
+            watcher=self,
+        )
         life.slow_down(self._slow_factor)
         if self.has_data:
             life.spark = self._make_spark(life)
@@ -114,10 +112,18 @@ class SimulatedSite:
     def _make_spark(self, life: Life) -> SiteSpark:
         around = self._around
         spark = SiteSpark(
-            around.queue, self.clock, self.log, self.disk, self.truth, pace=around.pace,
-            random=around.random, tell=life.batch_committed, offset_us=life.offset_us,
-            ahead_s=lambda: life.node.ahead_s, is_finite=around.is_finite,
-        )  # fmt: skip
+            around.queue,
+            self.clock,
+            self.log,
+            self.disk,
+            self.truth,
+            pace=around.pace,
+            random=around.random,
+            tell=life.batch_committed,
+            offset_us=life.offset_us,
+            ahead_s=lambda: life.node.ahead_s,
+            is_finite=around.is_finite,
+        )
         spark.stalled_until_s = self._stalled_until_s
         spark.failing_until_s = self._failing_until_s
         spark.longer_s = self._longer_s

@@ -39,12 +39,6 @@ Reading = dict[str, tuple[Query, int]]
 class SiteSpark:
     """One life of a site's reader; a crash leaves ``disk`` and drops this."""
 
-    __slots__ = (
-        "_ahead_s", "_batch", "_clock", "_disk", "_is_busy", "_is_finite", "_log", "_offset_us",
-        "_pace", "_queue", "_random", "_tell", "_truth", "failing_until_s", "is_dead", "longer_s",
-        "queries", "stalled_until_s",
-    )  # fmt: skip
-
     def __init__(
         self,
         queue: EventQueue,
@@ -185,16 +179,16 @@ class SiteSpark:
         for query_id, (query, offset_us) in queries.items():
             if query.time is TimeKind.AGE and query_id in cube.records:
                 self._truth.placements(query).place(
-                    cube.committed, through,
-                    offset_us=offset_us, incarnation=self._disk.incarnation,
-                )  # fmt: skip
+                    cube.committed, through, offset_us=offset_us, incarnation=self._disk.incarnation
+                )
 
     def _result(self, query: Query, positions: list[int], *, offset_us: int) -> QueryBatch:
         log = self._log
         records = [
             (log.numbers[p], log.times_us[p] + offset_us)
-            for p in positions if admits(query, log.numbers[p])
-        ]  # fmt: skip
+            for p in positions
+            if admits(query, log.numbers[p])
+        ]
         if records and self._queue.now_s < self.failing_until_s:
             panes = [query.window.pane_at(time_us) for _, time_us in records]
             self._disk.cube.states.miss(min(time_us for _, time_us in records), str(query.id))

@@ -29,10 +29,7 @@ from headwater.errors import ConfigurationError, SparkFailed
 STANDALONE = "spark://"
 SHUFFLE_PARTITIONS = 64
 """What a shuffle is cut into at most; Spark joins those that turn out small."""
-CLUSTER = {
-    "spark.sql.adaptive.enabled": "true",
-    "spark.locality.wait": "0s",
-}
+CLUSTER = {"spark.sql.adaptive.enabled": "true", "spark.locality.wait": "0s"}
 """All executors are as near to a shared directory, so none is waited for."""
 ENCRYPTED = {
     "spark.authenticate": "true",

@@ -40,8 +40,7 @@ class Alone:
             self._waiting += 1
             try:
                 is_free = self._changed.wait_for(
-                    lambda: not self._is_held and not self._with_others,
-                    timeout=self._wait_s_max,
+                    lambda: not self._is_held and not self._with_others, timeout=self._wait_s_max
                 )
                 self._is_held = self._is_held or is_free
                 return is_free

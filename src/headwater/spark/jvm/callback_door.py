@@ -30,9 +30,11 @@ def guard_callbacks(gateway: Any) -> None:
 
     def make_server(_: Any) -> GuardedServer:
         return GuardedServer(
-            gateway._gateway_client, gateway.java_parameters, gateway.python_parameters,
+            gateway._gateway_client,
+            gateway.java_parameters,
+            gateway.python_parameters,
             gateway.gateway_property,
-        )  # fmt: skip
+        )
 
     gateway._create_callback_server = make_server
 

@@ -45,10 +45,20 @@ STOP_TIMEOUT_S = 20.0
 POLL_S = 0.02
 
 OPENED_PACKAGES = (
-    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio",
-    "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
-    "sun.nio.ch", "sun.nio.cs", "sun.util.calendar",
-)  # fmt: skip
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.util.calendar",
+)
 """What ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3 opens in java.base, less
 ``sun.security.action``, which is for Kerberos and gone from Java 25."""
 
@@ -151,9 +161,11 @@ class Jvm:
         if code is None:
             return None
         return end_of(
-            code, self._voice.last_words(), crash=self._voice.crash(self.identity.pid),
+            code,
+            self._voice.last_words(),
+            crash=self._voice.crash(self.identity.pid),
             heap=self._heap,
-        )  # fmt: skip
+        )
 
     def kill(self) -> None:
         """At once. Whoever waits for an answer of it gets an error instead."""
@@ -219,10 +231,16 @@ def jvm_command(java: Java, *, options: Sequence[str], settings: Mapping[str, st
     conf = os.environ.get("SPARK_CONF_DIR", str(SPARK_HOME / "conf"))
     confs = [part for item in settings.items() for part in ("--conf", "=".join(item))]
     return [
-        str(java.executable), "-cp", f"{conf}:{SPARK_HOME}/jars/*",
-        *MODULE_OPTIONS, *LIMITS, *options,
-        "org.apache.spark.deploy.SparkSubmit", *confs, "pyspark-shell",
-    ]  # fmt: skip
+        str(java.executable),
+        "-cp",
+        f"{conf}:{SPARK_HOME}/jars/*",
+        *MODULE_OPTIONS,
+        *LIMITS,
+        *options,
+        "org.apache.spark.deploy.SparkSubmit",
+        *confs,
+        "pyspark-shell",
+    ]
 
 
 def started_ticks(pid: int) -> int | None:
@@ -270,9 +288,13 @@ def _spawn(
         )
     with log.open("ab") as sink:
         return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=sink, stderr=sink, env=environment,
+            command,
+            stdin=subprocess.PIPE,
+            stdout=sink,
+            stderr=sink,
+            env=environment,
             start_new_session=True,
-        )  # fmt: skip
+        )
 
 
 def _await_port(

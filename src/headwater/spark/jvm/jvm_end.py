@@ -58,9 +58,10 @@ def end_of(code: int, last_words: str, *, crash: Path | None = None, heap: str =
         return _out_of_memory(found[1].strip(), heap)
     if "Out of space in CodeCache" in last_words:
         return JvmEnd(
-            Cause.CODE_CACHE, "the JVM had no room left for compiled code",
+            Cause.CODE_CACHE,
+            "the JVM had no room left for compiled code",
             "it is bounded by CODE_CACHE_MB; please report what was run",
-        )  # fmt: skip
+        )
     if crash is not None or code in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS):
         return _crashed(crash)
     if code < 0:
@@ -73,43 +74,49 @@ def end_of(code: int, last_words: str, *, crash: Path | None = None, heap: str =
 def stuck(waited_s: float) -> JvmEnd:
     """It was ended by us, because it had not answered."""
     return JvmEnd(
-        Cause.STUCK, f"the JVM did not answer for {waited_s:.0f} s and was ended",
+        Cause.STUCK,
+        f"the JVM did not answer for {waited_s:.0f} s and was ended",
         "its heap may be too small, or the machine too busy: see spark.memory",
-    )  # fmt: skip
+    )
 
 
 def overdue(waited_s: float) -> JvmEnd:
     """It was replaced under somebody who still worked with it."""
     return JvmEnd(
-        Cause.STUCK, f"the JVM was to be replaced and was ended after {waited_s:.0f} s, at work",
+        Cause.STUCK,
+        f"the JVM was to be replaced and was ended after {waited_s:.0f} s, at work",
         "it is tried again with the next one",
-    )  # fmt: skip
+    )
 
 
 def let_down(why: str) -> JvmEnd:
     """It is well, and the cluster does not work for it any more."""
     return JvmEnd(
-        Cause.CLUSTER, f"the JVM was ended, because {why}",
+        Cause.CLUSTER,
+        f"the JVM was ended, because {why}",
         "another one asks the cluster anew: look at its master and workers",
-    )  # fmt: skip
+    )
 
 
 def _out_of_memory(what: str, heap: str) -> JvmEnd:
     if "etaspace" in what or "class space" in what:
         return JvmEnd(
-            Cause.METASPACE, f"the JVM had no room left for classes ({what})",
+            Cause.METASPACE,
+            f"the JVM had no room left for classes ({what})",
             "it is bounded by METASPACE_MB; please report what was run",
-        )  # fmt: skip
+        )
     if "native thread" in what:
         return JvmEnd(
-            Cause.MEMORY, f"the JVM could start no thread ({what})",
+            Cause.MEMORY,
+            f"the JVM could start no thread ({what})",
             "raise the limit of processes (`ulimit -u`) or free memory on the machine",
-        )  # fmt: skip
+        )
     size = f" of {heap}" if heap else ""
     return JvmEnd(
-        Cause.HEAP, f"the JVM had no room left in its heap{size} ({what})",
+        Cause.HEAP,
+        f"the JVM had no room left in its heap{size} ({what})",
         "give it a larger one (spark.memory in agent.toml), or ask for fewer groups",
-    )  # fmt: skip
+    )
 
 
 def _crashed(report: Path | None) -> JvmEnd:

@@ -231,10 +231,7 @@ class RunningSpark:
 
 
 def start_session(
-    config: SparkConfig,
-    *,
-    archive_into: Path | None = None,
-    began: Began = lambda process: None,
+    config: SparkConfig, *, archive_into: Path | None = None, began: Began = lambda process: None
 ) -> RunningSpark:
     """Start Spark; takes 3 to 6 s. Raises ``SparkFailed`` if there is no Java or no start.
 

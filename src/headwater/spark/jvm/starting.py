@@ -45,9 +45,11 @@ class StartingSpark:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not self._is_done.is_set():
             self._give_up()
         if self._running is not None:

@@ -35,11 +35,7 @@ ONE_TASK_BYTES = 8 << 20
 """Up to here a batch is one task: a third of a second at most, once Java has compiled."""
 LOOK_BYTES = 1 << 20
 LINES_SUFFIX = ".txt"
-READERS = {
-    "parquet": "parquet",
-    "orc": "orc",
-    "avro": "org.apache.spark.sql.avro.AvroFileFormat",
-}
+READERS = {"parquet": "parquet", "orc": "orc", "avro": "org.apache.spark.sql.avro.AvroFileFormat"}
 """Spark's own. Avro's short name asks for a jar that PySpark does not have; its class is there."""
 
 

@@ -36,9 +36,12 @@ class PaneFiles:
         fields = [pa.field(place(at), field.type) for at, field in enumerate(self._schema)]
         self._in_file = pa.schema([pa.field(PANE, pa.int64()), *fields])
         self._writer = pq.ParquetWriter(
-            folder / "rows.parquet", self._in_file, compression="snappy", write_statistics=False,
+            folder / "rows.parquet",
+            self._in_file,
+            compression="snappy",
+            write_statistics=False,
             use_dictionary=[PANE],
-        )  # fmt: skip
+        )
         self.panes: set[int] = set()
         self.bytes = 0
         """Of all rows so far, as Arrow holds them."""

@@ -86,9 +86,15 @@ class SiteOutcome(msgspec.Struct, frozen=True):
         cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[Malformed, ...]
     ) -> SiteOutcome:
         return cls(
-            tuple(results), tally.records, tally.unparsed, samples, tally.high_time_us,
-            tally.fenced, tally.refused, tally.lines,
-        )  # fmt: skip
+            tuple(results),
+            tally.records,
+            tally.unparsed,
+            samples,
+            tally.high_time_us,
+            tally.fenced,
+            tally.refused,
+            tally.lines,
+        )
 
 
 class Unreadable(Exception):
@@ -246,9 +252,13 @@ class BatchRunner:
             if counts is not None:
                 unparsed = counts.candidates - counts.records
                 tally = Tally(
-                    counts.records, unparsed, high_time_us=high_us, top_time_us=high_us,
-                    lines=counts.candidates, malformed=(unparsed,),
-                )  # fmt: skip
+                    counts.records,
+                    unparsed,
+                    high_time_us=high_us,
+                    top_time_us=high_us,
+                    lines=counts.candidates,
+                    malformed=(unparsed,),
+                )
             elif tally is None:
                 (tally,) = self._tallies(session, parser, typed, [fence])
         (samples,) = self._why(session, parser, [query], [tally])
@@ -341,9 +351,16 @@ class BatchRunner:
             has_refused = any(one.refused for one in counted)
             before_us = refused_sql(fences, site=SITE) if has_refused else None
             shared = SharedRun(
-                session, parser, TYPED, counted, self._collector, bytes_in=bytes_in,
-                before_us=before_us, offsets_us=offsets_us, jobs=self.jobs,
-            )  # fmt: skip
+                session,
+                parser,
+                TYPED,
+                counted,
+                self._collector,
+                bytes_in=bytes_in,
+                before_us=before_us,
+                offsets_us=offsets_us,
+                jobs=self.jobs,
+            )
             return counted, self._apart(shared, group, group.queries)
         finally:
             typed.unpersist()

@@ -30,9 +30,15 @@ NAMED_MAX = 5
 OWN_OPTIONS = ("future_tolerance", "malformed_max")
 """Options that change nothing about which bytes a column is."""
 _ANYWHERE = {
-    "zone": "UTC", "round": "false", "timestamp_format": "iso", "date_format": "iso",
-    "encoding": "utf-8", "replace": "false", "array": "false", "null_value": "",
-}  # fmt: skip
+    "zone": "UTC",
+    "round": "false",
+    "timestamp_format": "iso",
+    "date_format": "iso",
+    "encoding": "utf-8",
+    "replace": "false",
+    "array": "false",
+    "null_value": "",
+}
 _DELIMITED = {"header": "false", "multiline": "false"}
 
 

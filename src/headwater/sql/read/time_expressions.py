@@ -57,10 +57,28 @@ DATE_LENGTH_MIN = 8
 NEAR_S = 250_000 * 365 * 86_400
 """Seconds from 1970 within which a time can be moved from zone to zone."""
 _ADMITTED = (
-    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.DPipe, exp.And,
-    exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Case, exp.If, exp.TryCast, exp.DataType,
-    exp.DataTypeParam, exp.Anonymous, *COMPARISONS, *PATTERNS,
-)  # fmt: skip
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Null,
+    exp.Boolean,
+    exp.Paren,
+    exp.DPipe,
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.Is,
+    exp.In,
+    exp.Between,
+    exp.Case,
+    exp.If,
+    exp.TryCast,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.Anonymous,
+    *COMPARISONS,
+    *PATTERNS,
+)
 
 Types = Mapping[str, str]
 """Of the source's columns, by name."""
@@ -159,8 +177,9 @@ def _made(arguments: list[exp.Expr], types: Types) -> exp.Expr:
     parts.append(_try_cast(_try_cast(arguments[5].copy(), "DECIMAL(8, 6)"), "STRING"))
     text: exp.Expr = parts[0]
     for sign, part in zip(MADE_SIGNS, parts[1:], strict=True):
-        text = exp.DPipe(this=exp.DPipe(this=text, expression=exp.Literal.string(sign)),
-                         expression=part)  # fmt: skip
+        text = exp.DPipe(
+            this=exp.DPipe(this=text, expression=exp.Literal.string(sign)), expression=part
+        )
     read = _call("TO_TIMESTAMP", text, exp.Literal.string(MADE_PATTERN))
     return read if len(arguments) == 6 else _call("TO_UTC_TIMESTAMP", read, arguments[6].copy())
 

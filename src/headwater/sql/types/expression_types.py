@@ -44,16 +44,7 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Mod: "%",
     exp.IntDiv: "DIV",
 }
-COMPARISONS = (
-    exp.EQ,
-    exp.NEQ,
-    exp.LT,
-    exp.LTE,
-    exp.GT,
-    exp.GTE,
-    exp.NullSafeEQ,
-    exp.NullSafeNEQ,
-)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
 BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 

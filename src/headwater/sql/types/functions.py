@@ -209,15 +209,7 @@ ENTRIES = """
     year(date) int
 """
 
-CAST_FUNCTIONS = (
-    "boolean",
-    *INTEGERS,
-    *FLOATS,
-    "string",
-    "binary",
-    "date",
-    "timestamp",
-)
+CAST_FUNCTIONS = ("boolean", *INTEGERS, *FLOATS, "string", "binary", "date", "timestamp")
 """Types that Spark can be called by, as in ``int(x)``: each is a CAST."""
 
 KINDS: dict[str, str] = {

@@ -35,14 +35,7 @@ _TYPE_NAMES = {
     "dec": "decimal",
     "numeric": "decimal",
 }
-PLAIN_TYPES = (
-    "boolean",
-    *INTEGERS,
-    *FLOATS,
-    "string",
-    "binary",
-    *TIMES,
-)
+PLAIN_TYPES = ("boolean", *INTEGERS, *FLOATS, "string", "binary", *TIMES)
 
 
 def is_number(type_name: str) -> bool:

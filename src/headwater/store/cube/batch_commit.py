@@ -240,9 +240,12 @@ class BatchCommitter:
         message, touched = message[:MESSAGE_CHARS_MAX], result.touched
         number = self._queries.add_failure(result.query, message, touched)
         return QueryBatch(
-            result.query, failed=message, touched=touched, failure=number,
+            result.query,
+            failed=message,
+            touched=touched,
+            failure=number,
             malformed=result.malformed,
-        )  # fmt: skip
+        )
 
     @contextlib.contextmanager
     def _undone_if_failed(self, names: Sequence[str]) -> Iterator[None]:

@@ -43,9 +43,12 @@ class _Known:
 
     def copied(self) -> _Known:
         return _Known(
-            dict(self.numbers), dict(self.records), dict(self.over), dict(self.forgotten),
+            dict(self.numbers),
+            dict(self.records),
+            dict(self.over),
+            dict(self.forgotten),
             dict(self.unread),
-        )  # fmt: skip
+        )
 
     def over_to_change(self, query: str) -> dict[int, Reason]:
         if query not in self.own_over:

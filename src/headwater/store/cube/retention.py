@@ -52,11 +52,7 @@ class Retention:
     """One run, inside one transaction."""
 
     def __init__(
-        self,
-        manifest: Manifest,
-        queries: CubeQueries,
-        writer: CubeWriter,
-        config: RetentionConfig,
+        self, manifest: Manifest, queries: CubeQueries, writer: CubeWriter, config: RetentionConfig
     ) -> None:
         self._manifest = manifest
         self._queries = queries

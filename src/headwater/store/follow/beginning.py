@@ -74,11 +74,7 @@ class Beginning:
 def as_listed(file: Followed, found: Found, *, start_at: int | None) -> Followed:
     """Of a file that could never be opened only its place, its size and its time are known."""
     return msgspec.structs.replace(
-        file,
-        path=found.path,
-        unopened=found.size,
-        modified_ns=found.modified_ns,
-        start_at=start_at,
+        file, path=found.path, unopened=found.size, modified_ns=found.modified_ns, start_at=start_at
     )
 
 

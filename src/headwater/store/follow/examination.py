@@ -52,13 +52,7 @@ class Examination:
         )
 
     def examine(
-        self,
-        file: Followed,
-        listed: Found,
-        listing: Listing,
-        round_: Round,
-        *,
-        is_sure: bool,
+        self, file: Followed, listed: Found, listing: Listing, round_: Round, *, is_sure: bool
     ) -> Look | None:
         """``listed`` says where it is and, if its size is known, how much there is to read;
         ``is_sure``: the inode has been the file's all the time."""

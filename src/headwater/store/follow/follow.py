@@ -171,11 +171,7 @@ class LogFollower:
         return False
 
     def _is_registered(
-        self,
-        round_: Round,
-        readings: list[Reading],
-        farewells: list[Followed],
-        cutter: Cutter,
+        self, round_: Round, readings: list[Reading], farewells: list[Followed], cutter: Cutter
     ) -> bool:
         """Make it durable. False when there was no room or the spool failed: nothing happened."""
         cuts = [cut for reading in readings for cut in reading.cuts]
@@ -239,9 +235,12 @@ class LogFollower:
         is_behind = bool(behind or cutter.stalled)
         is_clean = round_.is_clean and not is_behind
         report = self._cuts.polled(
-            self._state, started_s=round_.now_s, is_clean=is_clean,
-            has_unread=not round_.is_clean, is_behind=is_behind,
-        )  # fmt: skip
+            self._state,
+            started_s=round_.now_s,
+            is_clean=is_clean,
+            has_unread=not round_.is_clean,
+            is_behind=is_behind,
+        )
         refused = sorted(round_.refused.items())[:REFUSED_SHOWN_MAX]
         return Poll(
             started_s=round_.now_s,
@@ -264,9 +263,15 @@ class LogFollower:
 
 def _worth_writing(file: Followed) -> tuple[object, ...]:
     return (
-        file.print, file.skipping, file.checked, file.waits, file.held, file.unproven,
-        file.succeeded, file.unopened,
-    )  # fmt: skip
+        file.print,
+        file.skipping,
+        file.checked,
+        file.waits,
+        file.held,
+        file.unproven,
+        file.succeeded,
+        file.unopened,
+    )
 
 
 def _what_was_lost(round_: Round, skipped: int) -> str:

@@ -334,9 +334,14 @@ class CutLog:
         return None if row is None else row_value(row[0], Places, where=where, hint=REMOVE)
 
     def polled(
-        self, state: SourceState, *, started_s: float, is_clean: bool, has_unread: bool = False,
+        self,
+        state: SourceState,
+        *,
+        started_s: float,
+        is_clean: bool,
+        has_unread: bool = False,
         is_behind: bool = False,
-    ) -> BatchReport | None:  # fmt: skip
+    ) -> BatchReport | None:
         """A poll is over. What it tells the edge if nothing waits for Spark; else a batch will."""
         with self._manifest.lock:
             self.refuse_forgotten(state)

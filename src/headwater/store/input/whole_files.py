@@ -70,9 +70,12 @@ class WholeFiles:
             round_.stalled = self._register(listing, round_, now_s=now_s)
         is_clean = is_in_sight and listing.is_whole and not round_.stalled and not round_.is_unclean
         report = self._cuts.polled(
-            self._state, started_s=now_s, is_clean=is_clean, has_unread=not is_clean,
+            self._state,
+            started_s=now_s,
+            is_clean=is_clean,
+            has_unread=not is_clean,
             is_behind=bool(round_.stalled),
-        )  # fmt: skip
+        )
         return Poll(
             started_s=now_s,
             files=len(self._known),
@@ -149,10 +152,16 @@ class WholeFiles:
         number = max([*self._known, *(file.id for file in round_.files)], default=0) + 1
         round_.files.append(
             Followed(
-                number, found.device, found.inode, found.path, Print(found.size), checked=True,
-                size_seen=found.size, modified_ns=found.modified_ns,
+                number,
+                found.device,
+                found.inode,
+                found.path,
+                Print(found.size),
+                checked=True,
+                size_seen=found.size,
+                modified_ns=found.modified_ns,
             )
-        )  # fmt: skip
+        )
 
     def _register(self, listing: Listing, round_: _Round, *, now_s: float) -> str:
         """Empty, or why it was not possible now."""

@@ -327,8 +327,7 @@ class RootLedger:
         if cached is not None:
             return cached
         row = self._manifest.first(
-            "SELECT checksum, data FROM summaries WHERE query = ? AND number = ?",
-            (query, number),
+            "SELECT checksum, data FROM summaries WHERE query = ? AND number = ?", (query, number)
         )
         if row is None:
             raise RowsGone(f"summary {number} of {query}: its pane is done, or it was set aside")
@@ -507,15 +506,16 @@ class RootLedger:
             query,
             tuple(
                 KeptSummary(
-                    number, pane, _coverage(coverage, where(f"summary {number}")), None,
+                    number,
+                    pane,
+                    _coverage(coverage, where(f"summary {number}")),
+                    None,
                     bool(has_rows),
                 )
                 for number, pane, coverage, has_rows in summaries
             ),
             tuple(_kept_state(query, *row, where=where("a state")) for row in states),
-            tuple(
-                row_value(one, WindowAnswered, where=where("an answer")) for (one,) in answers
-            ),
+            tuple(row_value(one, WindowAnswered, where=where("an answer")) for (one,) in answers),
             int(done[0]) if done is not None else None,
             last_number,
             tuple(
@@ -523,7 +523,7 @@ class RootLedger:
                 for n, p, c in lost
             ),
             tuple(row_value(one, StandingAlarm, where=where("an alarm")) for (one,) in alarms),
-        )  # fmt: skip
+        )
 
     def queries(self) -> tuple[str, ...]:
         """Those of which anything is kept."""

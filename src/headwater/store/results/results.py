@@ -48,11 +48,7 @@ class ResultsWriter:
     """The only writer of a stream's directory. Who does several steps holds ``lock``."""
 
     def __init__(
-        self,
-        directory: Path,
-        *,
-        publications_max: int = PUBLICATIONS_MAX,
-        disk: Disk | None = None,
+        self, directory: Path, *, publications_max: int = PUBLICATIONS_MAX, disk: Disk | None = None
     ) -> None:
         self.directory = directory
         self._publications_max = publications_max
