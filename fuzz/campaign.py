@@ -26,7 +26,7 @@ from fuzz.targets import TARGETS, Target
 HANG_S = 10.0
 """Of CPU: on a busy machine a child may wait for long and be well."""
 ASLEEP_S = 120.0
-"""A child that neither works nor gets on. One that others starve does get on, now and then."""
+"""A child that neither works nor waits for a processor nor gets on."""
 WATCH_EVERY_S = 0.02
 CHILD_MEMORY_BYTES = 8 << 30
 FINDS_MAX = 20
@@ -136,17 +136,26 @@ def _live(target: Target, draw: Draw, shared: mmap.mmap, cpu_s: float) -> None:
 
 def _watch(child: int, shared: mmap.mmap) -> int:
     """The child's status; 0 when it ended well. A child that stands still is killed."""
-    seen, seen_s, seen_cpu_s = -1, time.monotonic(), 0.0
+    seen, seen_s, seen_cpu_s = -1, _awake_s(child), 0.0
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         tried, cpu_s = _STATE.unpack_from(shared)[0], _cpu_s(child)
         if tried != seen:
-            seen, seen_s, seen_cpu_s = tried, time.monotonic(), cpu_s
-        elif cpu_s - seen_cpu_s > HANG_S or time.monotonic() - seen_s > ASLEEP_S:
+            seen, seen_s, seen_cpu_s = tried, _awake_s(child), cpu_s
+        elif cpu_s - seen_cpu_s > HANG_S or _awake_s(child) - seen_s > ASLEEP_S:
             os.kill(child, signal.SIGKILL)
         time.sleep(WATCH_EVERY_S)
+
+
+def _awake_s(child: int) -> float:
+    """A clock that stands still while the child has work and others have the processors."""
+    try:
+        waited_ns = int(Path(f"/proc/{child}/schedstat").read_text().split()[1])
+    except (OSError, IndexError):
+        waited_ns = 0
+    return time.monotonic() - waited_ns / 1e9
 
 
 def _cpu_s(child: int) -> float:
