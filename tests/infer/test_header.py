@@ -22,3 +22,10 @@ def test_a_line_of_which_most_is_empty_names_nothing() -> None:
 
 def test_a_count_since_1970_stands_below_a_name_also_where_it_begins_with_zeros() -> None:
     assert find_header([["who", "at"], ["bob", "0999999999"]]) == ("who", "at")
+
+
+def test_a_name_may_have_signs_that_are_no_letters() -> None:
+    for name in ("preis €", "€/kWh", "°C", "R&D", "Größe (m²)", "_id", "Who?"):
+        assert find_header([["at", name], ["2024-01-01 00:00:01", "7"]]) == ("at", name)
+    for value in ("-5 °C", "{}", "a=b", "3 €", "--", "|"):
+        assert find_header([["at", value], ["2024-01-01 00:00:01", "7"]]) == ()

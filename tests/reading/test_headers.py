@@ -12,6 +12,7 @@ from headwater.reading.headers import (
     header_of,
     line_at,
 )
+from headwater.reading.text import Encoding
 
 NAMED, FIELDS = Form(has_header=True), Form(has_fields_lines=True)
 
@@ -60,3 +61,23 @@ def test_the_newest_names_before_a_position_hold() -> None:
     short = b"#Fields: a\n1\n#Fields: b\n2\n#Fields: c\n3\n"
     assert fields_before(lambda count, at: short[at : at + count], len(short)) == "#Fields: c"
     assert fields_before(read_at, len(text) - 20) == "#Fields: a"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "iso8859-15", "utf-16-le", "utf-16-be"])
+def test_names_of_columns_are_read_in_the_encoding_of_their_file(encoding: str) -> None:
+    text = "#Fields: a €\n1 2\n#Fields: € b\n3 4\n".encode(encoding)
+    form = Form(has_fields_lines=True, encoding=encoding)
+    assert header_of(text, form) == "#Fields: a €"
+    assert (
+        header_of("a,€\n1,2\n".encode(encoding), Form(has_header=True, encoding=encoding)) == "a,€"
+    )
+    found = Encoding(encoding)
+    second = fields_line_in(text, 1, found)
+    assert line_at(text, second, found) == "#Fields: € b"
+    assert fields_line_in(text, second + 1, found) == -1
+
+    def read_at(count: int, offset: int) -> bytes:
+        return text[offset : offset + count]
+
+    assert fields_before(read_at, len(text), found) == "#Fields: € b"
+    assert fields_before(read_at, second, found) == "#Fields: a €"

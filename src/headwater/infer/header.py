@@ -13,7 +13,11 @@ from headwater.infer.epoch import find_unit
 from headwater.infer.time_formats import find_date_format, find_format
 from headwater.infer.value_types import find_type
 
-_NAME = re.compile(r"[^\W\d][\w .@#%$()/:\-\[\]]{0,99}|@\w[\w.-]*", re.UNICODE)
+_NAME = re.compile(
+    r"(?=.*(?:[^\W\d]|[^\x00-\x7f]))[^\x00-\x20\d+\-.,'\"<=>\\{|}~\x7f][^\x00-\x1f\"<=>\\{|}~\x7f]{0,99}"
+)
+"""Any signs with a letter among them, or one that only other alphabets and currencies have (``€``,
+``°C``). What begins like a number is a value, and so is what looks like JSON or a pair."""
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwater.reading.form import Form
-from headwater.reading.text import as_utf8, encoding_of
+from headwater.reading.text import Encoding, as_utf8, encoding_of
 
 HEADER_BYTES_MAX = 64 << 10
 """A header that does not end by then is cut there: it will name no column of a sane source."""
-FIELDS_LINE = b"#Fields:"
+FIELDS_LINE = "#Fields:"
+UTF8 = Encoding()
 
 ReadAt = Callable[[int, int], bytes]
 """(count, offset) to bytes; fewer than asked for at the end of the file."""
@@ -36,28 +37,35 @@ def header_of(head: bytes, form: Form) -> str:
     return line_at(head.lstrip(b"\r\n"), 0) if form.has_header else ""
 
 
-def fields_line_in(block: bytes, start: int = 0) -> int:
+def fields_line_in(block: bytes, start: int = 0, encoding: Encoding = UTF8) -> int:
     """Where the first line begins from ``start`` on that names columns, or -1."""
-    if start == 0 and block.startswith(FIELDS_LINE):
+    line_feed, sign = encoding.line_feed, fields_sign(encoding)
+    if start == 0 and block.startswith(sign):
         return 0
-    at = block.find(b"\n" + FIELDS_LINE, max(0, start - 1))
-    return at + 1 if at >= 0 else -1
+    at = block.find(line_feed + sign, max(0, start - len(line_feed)))
+    return at + len(line_feed) if at >= 0 else -1
 
 
-def line_at(block: bytes, at: int) -> str:
+def fields_sign(encoding: Encoding = UTF8) -> bytes:
+    """What begins such a line, as it stands in the file."""
+    return FIELDS_LINE.encode(encoding.name)
+
+
+def line_at(block: bytes, at: int, encoding: Encoding = UTF8) -> str:
     """The line that begins there, without its end."""
-    line = block[at : at + HEADER_BYTES_MAX]
+    line = as_utf8(block[at : at + HEADER_BYTES_MAX], encoding)
     ends = [end for end in (line.find(b"\n"), line.find(b"\r")) if end >= 0]
     return line[: min(ends, default=len(line))].decode("utf-8", "replace")
 
 
-def fields_before(read_at: ReadAt, position: int) -> str:
+def fields_before(read_at: ReadAt, position: int, encoding: Encoding = UTF8) -> str:
     """The newest line before ``position`` that names columns, as far as a look at the beginning and
     at the end of what lies before it tells."""
     start = max(0, position - HEADER_BYTES_MAX)
     near = read_at(position - start, start)
-    at = near.rfind(b"\n" + FIELDS_LINE)
+    at = near.rfind(encoding.line_feed + fields_sign(encoding))
     if at >= 0:
-        return line_at(near, at + 1)
+        return line_at(near, at + len(encoding.line_feed), encoding)
     head = read_at(min(position, HEADER_BYTES_MAX), 0)
-    return header_of(head, Form(has_fields_lines=True))
+    form = Form(has_fields_lines=True, encoding=encoding.name)
+    return header_of(head, form)

@@ -61,6 +61,14 @@ def test_a_header_says_where_each_column_stands(header: str, layout: Layout) -> 
     assert layout_of(header, ["ts", "name", "n"], delimited(source())) == layout
 
 
+def test_a_header_with_bytes_of_another_encoding_is_said_to_have_them() -> None:
+    fault = layout_of("ts,name,n\ufffd", ["ts", "name", "n€"], delimited(source())).fault
+    assert fault.startswith(
+        "the header of this file lacks column `n€`, and has bytes that are not of"
+    )
+    assert "encoding = " in fault
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("is_quote_free", [False, True])
 def test_one_header_gives_the_columns_by_name_and_is_no_record(

@@ -85,6 +85,19 @@ def test_lines_whose_columns_are_named_in_the_middle_go_below_their_own_header(
     assert read["__head=1"] == 2 * b"#Fields: b a\r\n5 6\r\n" + b"#Fields: b a\n7 8\n"
 
 
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16le"])
+def test_columns_that_change_in_the_middle_are_found_in_any_encoding(
+    tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / "a.log").write_bytes("#Fields: a €\n1 2\n#Fields: € a\n3 4\n".encode(encoding))
+    form = Form(has_fields_lines=True, encoding=encoding)
+    chunks = whole_files([tmp_path / "a.log"], form)
+    with linked(tmp_path / "batch", [chunks], form=form) as found:
+        texts = [path.read_text() for path in sorted(found.directory.rglob("*.txt"))]
+    assert found.headers == ("#Fields: a €", "#Fields: € a")
+    assert texts == ["#Fields: a €\n1 2\n", "#Fields: € a\n3 4\n"]
+
+
 def test_where_there_are_no_headers_there_is_no_column_for_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1\n")
     with linked(tmp_path / "batch", [[Chunk(3, tmp_path / "a.csv", 2)]]) as found:

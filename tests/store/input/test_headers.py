@@ -82,6 +82,26 @@ def test_columns_that_are_named_anew_in_the_middle_begin_a_chunk(
     ]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [("windows-1252", b""), ("utf-16le", b"\xff\xfe"), ("utf-8", b"\xef\xbb\xbf")],
+)
+def test_columns_are_named_in_the_encoding_of_the_file(
+    follow: Callable[..., Follow], encoding: str, mark: bytes
+) -> None:
+    one = follow(form=Form(has_fields_lines=True, encoding=encoding))
+    one.write("a.log", mark + "#Fields: a €\n1 ü\n#Fields: € a\n".encode(encoding))
+    one.poll()
+    one.restart()
+    one.write("a.log", "3 4\n".encode(encoding))
+    one.poll()
+    assert heads(one) == [
+        ("#Fields: a €", "#Fields: a €\n1 ü\n"),
+        ("#Fields: € a", "#Fields: € a\n"),
+        ("#Fields: € a", "3 4\n"),
+    ]
+
+
 def test_names_of_columns_hold_over_chunks_and_where_a_file_is_begun_late(
     follow: Callable[..., Follow],
 ) -> None:

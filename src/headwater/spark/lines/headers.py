@@ -18,6 +18,8 @@ import msgspec
 from headwater.plan.sources.log_formats import FIELDS_DIRECTIVE
 
 BYTE_ORDER_MARK = "\ufeff"
+REPLACEMENT = "\ufffd"
+"""What bytes have become that are not of a file's encoding."""
 
 
 class Dialect(Protocol):
@@ -50,8 +52,15 @@ def layout_of(header: str, columns: Sequence[str], dialect: Dialect) -> Layout:
         times = found.count(name.lower())
         if times != 1:
             has = "lacks column" if not times else "has more than one column"
-            return Layout(-1, fault=f"the header of this file {has} `{name}`")
+            return Layout(-1, fault=f"the header of this file {has} `{name}`{_garbled(header)}")
     return Layout(len(found), tuple(found.index(name.lower()) for name in columns))
+
+
+def _garbled(header: str) -> str:
+    """Names of another encoding are other names."""
+    if REPLACEMENT not in header:
+        return ""
+    return ", and has bytes that are not of the source's encoding; say which: encoding = '…'"
 
 
 def header_names(header: str, dialect: Dialect) -> list[str]:

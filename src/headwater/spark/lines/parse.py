@@ -43,6 +43,7 @@ from headwater.spark.lines.column_fields import ColumnFields
 from headwater.spark.lines.convert import conversion, taken_over, time_conversion, with_year
 from headwater.spark.lines.fields import FIELDS, HEAD, LINE, Fields, literal, quoted
 from headwater.spark.lines.formats import fields_of
+from headwater.spark.lines.headers import REPLACEMENT
 from headwater.spark.lines.json_fields import JsonFields
 from headwater.spark.lines.named_fields import JournalFields
 from headwater.spark.workers.worker_fields import WorkerFields
@@ -60,7 +61,6 @@ HAS = "__has_"
 """Followed by a column: whether the field is not empty."""
 MALFORMED = "__malformed"
 UTF8 = "utf-8"
-REPLACEMENT = "\ufffd"
 IS_NEVER = "spark_partition_id() < 0"
 """False, but the optimizer can't know."""
 STRINGS_TOLD = (*COLUMNAR, SourceFormat.JOURNALD)

@@ -20,9 +20,9 @@ from headwater.reading.arrays import ARRAY_BYTES_MAX, lines_of_array
 from headwater.reading.expand import Expanded, ReadAt, head_of
 from headwater.reading.form import Form
 from headwater.reading.headers import (
-    FIELDS_LINE,
     HEADER_BYTES_MAX,
     fields_line_in,
+    fields_sign,
     header_of,
     line_at,
 )
@@ -121,35 +121,37 @@ def _pieces(path: Path, read_at: ReadAt, header: str, form: Form) -> list[Piece]
     is_lines = encoding == Encoding() and not form.separator and not form.is_array
     is_as_it_is = is_lines and (not suffix or suffix in BY_SPARK)
     whole = Piece(header, is_as_it_is, encoding.mark_bytes, encoding=encoding)
-    if not form.has_fields_lines or not encoding.is_utf8:
+    if not form.has_fields_lines:
         return [whole]
-    found = _by_fields(_held(read_at, path.name), encoding.mark_bytes)
+    found = _by_fields(_held(read_at, path.name), encoding)
     return found if len(found) > 1 else [whole]
 
 
-def _by_fields(read_at: ReadAt, start: int) -> list[Piece]:
+def _by_fields(read_at: ReadAt, encoding: Encoding) -> list[Piece]:
     """The stretches of lines whose columns are named by one line. What stands before the first of
     them goes with it."""
     found: list[Piece] = []
-    for at in _fields_lines(read_at, start):
-        name = line_at(read_at(HEADER_BYTES_MAX, at), 0)
+    for at in _fields_lines(read_at, encoding):
+        name = line_at(read_at(HEADER_BYTES_MAX, at), 0, encoding)
         if not found or found[-1].header != name:
-            found.append(Piece(name, is_as_it_is=False, start=at if found else start))
+            start = at if found else encoding.mark_bytes
+            found.append(Piece(name, is_as_it_is=False, start=start, encoding=encoding))
     ends: list[int | None] = [*(one.start for one in found[1:]), None]
     return [msgspec.structs.replace(one, end=end) for one, end in zip(found, ends, strict=True)]
 
 
-def _fields_lines(read_at: ReadAt, start: int) -> list[int]:
+def _fields_lines(read_at: ReadAt, encoding: Encoding) -> list[int]:
     """Where the lines begin that name columns."""
     found = []
-    offset, kept = start, b"\n"
+    offset, kept = encoding.mark_bytes, encoding.line_feed
+    kept_bytes = len(encoding.line_feed + fields_sign(encoding)) - 1
     while block := read_at(BLOCK_BYTES, offset):
         text = kept + block
-        at = fields_line_in(text, 1)
+        at = fields_line_in(text, 1, encoding)
         while at >= 0:
             found.append(offset - len(kept) + at)
-            at = fields_line_in(text, at + 1)
-        offset, kept = offset + len(block), text[-len(FIELDS_LINE) :]
+            at = fields_line_in(text, at + 1, encoding)
+        offset, kept = offset + len(block), text[-kept_bytes:]
     return found
 
 

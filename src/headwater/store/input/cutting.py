@@ -12,6 +12,7 @@ from headwater.reading.headers import (
     HEADER_BYTES_MAX,
     fields_before,
     fields_line_in,
+    fields_sign,
     header_of,
     line_at,
 )
@@ -67,7 +68,7 @@ class Cutter:
             if is_doubtful:
                 block = _lines_before(block, reading.file.doubtful - position)
             if self._form.has_fields_lines:
-                block = self._below_one_header(reading, read_at, block)
+                block = self._below_one_header(reading, read_at, block, encoding)
                 header = reading.file.fields
             stretch = self._stretch(block, reading.file, encoding)
             if stretch.consumed == 0 and reading.file.packed and position + len(block) == size:
@@ -122,16 +123,19 @@ class Cutter:
             return Stretch((), len(block), 1, skipping=False)
         return Stretch((), 0, 0, skipping=False)
 
-    def _below_one_header(self, reading: Reading, read_at: ReadAt, block: bytes) -> bytes:
+    def _below_one_header(
+        self, reading: Reading, read_at: ReadAt, block: bytes, encoding: Encoding
+    ) -> bytes:
         """The block up to where the columns change; ``fields`` is then what names those in it."""
         position, known = reading.file.position, reading.file.fields
         if not known and position:
-            known = fields_before(read_at, position)
-        at = fields_line_in(block)
-        if at == 0 and b"\n" in block:
-            known = line_at(block, 0)
-        while 0 <= at < len(block) and line_at(block, at) == known:
-            at = fields_line_in(block, at + 1)
+            known = fields_before(read_at, position, encoding)
+        begin = 0 if position else encoding.mark_bytes
+        if block.startswith(fields_sign(encoding), begin) and encoding.line_feed in block:
+            known = line_at(block, begin, encoding)
+        at = fields_line_in(block, 0, encoding)
+        while 0 <= at < len(block) and line_at(block, at, encoding) == known:
+            at = fields_line_in(block, at + 1, encoding)
         reading.file = msgspec.structs.replace(reading.file, fields=known)
         return block[:at] if at > 0 else block
 
