@@ -118,9 +118,11 @@ def test_people_are_told_what_to_do_about_each_source() -> None:
             ),
         ),
         SiteGives("hits", "rome", 0, 0, {}, SiteCheck()),
+        SiteGives("hits", "lima", 2, 0, {}, SiteCheck(), empty=2),
     ]
     assert words(gives) == [
         "hits: no file matches at rome",
+        "hits: all files are empty at lima",
         "hits: at bern 1,500 of 2,000 lines are malformed",
         "  n: wanted int, came 'x' (1,500 lines; the first: '12:00,x')",
         "hits: with disorder = '2s' all but one record in a thousand would have been on time at "

@@ -109,3 +109,19 @@ def test_reasons_that_were_not_looked_at_are_counted() -> None:
 
 def test_results_of_who_tells_nothing_of_reading_are_no_failure() -> None:
     assert reading_report([StreamResult(queries()[0], ())]).failures == ()
+
+
+def test_empty_files_are_counted_beside_those_that_were_read() -> None:
+    some = msgspec.structs.replace(GOOD, empty=1)
+    assert report(some)[0] == (
+        "hits: read 2 files at 1 site (1 more is empty): 1,000 lines, 1,000 records, 0 malformed",
+    )
+    none = SiteReading("oslo", empty=3)
+    lines, failures = report(some, none)
+    assert "(4 more are empty)" in lines[0]
+    assert lines[1:] == ("  oslo: all 3 files that match are empty",)
+    assert failures == ()
+    assert report(SiteReading("oslo", empty=1))[0][1:] == (
+        "  oslo: the file that matches is empty",
+    )
+    assert report(none)[1] == ("hits: nothing was read: no file that matches '*.csv' has a line",)

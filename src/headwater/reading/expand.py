@@ -21,6 +21,8 @@ import pyarrow as pa
 from headwater.plan.sources.compressed import expanded_suffix
 
 READ_BYTES = 256 << 10
+EMPTY_BYTES_MAX = 1 << 10
+"""Of a compressed file that holds nothing: its own name may be in it, and little else."""
 KEPT_BYTES = 64 << 10
 """Of the beginning, and of what was read last."""
 XZ_MEMORY_MAX = 256 << 20
@@ -123,6 +125,17 @@ def head_of(read_at: ReadAt, name: str, count: int) -> bytes:
     """The first bytes of what a file holds, whether or not it is compressed."""
     suffix = expanded_suffix(name)
     return Expanded(read_at, suffix=suffix).read_at(count, 0) if suffix else read_at(count, 0)
+
+
+def is_empty(read_at: ReadAt, name: str, size: int) -> bool:
+    """Whether a file holds no byte. One that can't be expanded is not said to: whoever reads it
+    finds out. Raises what reading it raises."""
+    if not size or not expanded_suffix(name) or size > EMPTY_BYTES_MAX:
+        return not size
+    try:
+        return not head_of(read_at, name, 1)
+    except (Incomplete, Damaged):
+        return False
 
 
 def _opened(read_at: ReadAt, suffix: str) -> _Stream:

@@ -50,6 +50,7 @@ def test_each_site_s_files_are_counted_and_their_disorder_is_measured(
     (tmp_path / "behind" / "a.csv").write_text("".join(late))
     (tmp_path / "broken" / "a.csv").write_text(line(1) + "nonsense\n" + line(2, "x") + "\n")
     (tmp_path / "broken" / "b.csv.zip").write_bytes(b"PK")
+    (tmp_path / "broken" / "c.csv").touch()
 
     (source,) = sources_of(SQL)
     folders = {path.name: path for path in sorted(tmp_path.iterdir())}
@@ -67,6 +68,7 @@ def test_each_site_s_files_are_counted_and_their_disorder_is_measured(
     assert gives["behind"].disorder == "1 minute"
 
     found = gives["broken"].found
+    assert (gives["broken"].files, gives["broken"].empty) == (2, 1)
     assert (found.lines, found.malformed) == (3, 2)
     assert [(kind.lines, kind.came) for kind in found.why] == [(1, "x"), (1, None)]
     assert found.why[0].reason == "n: wanted int"

@@ -123,6 +123,15 @@ def test_a_long_file_is_read_to_its_bound_and_ends_with_a_whole_line(tmp_path: P
     assert sample.lines[-1] == f"{T},1234567890"
 
 
+def test_empty_files_are_passed_over_and_counted(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"{number:02d}.csv").touch()
+    (tmp_path / "99.csv").write_text(TABLE)
+    found = infer_files([tmp_path])
+    assert (found.looked_at, found.empty) == (1, 50)
+    assert found.comments[0] == "-- Inferred from 1 of 51 files, of which 50 are empty."
+
+
 def test_files_of_several_kinds_are_not_mixed_and_those_left_alone_are_named(
     tmp_path: Path,
 ) -> None:

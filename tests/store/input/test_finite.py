@@ -54,6 +54,19 @@ def test_all_files_are_registered_at_once_as_links_that_keep_their_suffix(
     assert user.cube.status().spool_bytes == 0
 
 
+def test_files_with_nothing_in_them_are_counted_and_not_registered(
+    open_cube: Open, logs: Path
+) -> None:
+    (logs / "nothing.csv.gz").write_bytes(gzip.compress(b""))
+    (logs / "no.csv.gz").write_bytes(b"no gzip")
+    user = open_cube()
+    source = finite(user, logs)
+    poll = source.poll(now_s=5.0)
+    assert (poll.files, poll.empty) == (3, 2)
+    assert "no.csv.gz" in [Path(one.origin).name for one in user.cube.cuts.pending(SOURCE)]
+    assert source.poll(now_s=6.0).empty == 2
+
+
 def test_removing_the_files_afterwards_takes_nothing_away(open_cube: Open, logs: Path) -> None:
     user = open_cube()
     finite(user, logs).poll(now_s=5.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import os
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.listing import Glob
 from headwater.store.follow.poll import Start
 from headwater.store.input.finite import FiniteInput
-from headwater.store.input.site_files import look_below, paths_below
+from headwater.store.input.site_files import empty_count, look_below, paths_below
 
 READ = ("a.csv", "b.csv.gz", "c.csv.bz2", "d.csv.zst", "e.csv.xz")
 LEFT_ALONE = ("f.csv.zip", "g.csv.deflate", "h.csv.lz4", "i.csv.snappy", "j.csv.Z", "k.csv.7z")
@@ -121,3 +123,18 @@ def test_compressed_files_that_nobody_can_expand_are_left_alone_and_named(
     assert [path.name for path in paths_below([tmp_path], pattern)] == list(READ)
     refused = [Path(path).name for path in look_below(tmp_path, pattern).refused]
     assert sorted(refused) == [*LEFT_ALONE, "l.csv"]
+
+
+def test_files_with_nothing_in_them_are_counted_whether_or_not_they_are_compressed(
+    tmp_path: Path,
+) -> None:
+    for name, data in {
+        "a.csv": b"1\n",
+        "b.csv": b"",
+        "c.csv.gz": gzip.compress(b""),
+        "d.csv.gz": gzip.compress(b"1\n"),
+        "e.csv.xz": lzma.compress(b""),
+        "f.csv.gz": b"no gzip",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+    assert empty_count(look_below(tmp_path, "*").matching.values()) == 3

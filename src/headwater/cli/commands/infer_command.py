@@ -151,6 +151,7 @@ def _as_object(inferred: Inferred, held: Held | None) -> dict[str, Any]:
         "guess": msgspec.to_builtins(inferred.guess),
         "files": len(inferred.files),
         "looked_at": inferred.looked_at,
+        "empty": inferred.empty,
         "lines": None if held is None else held.found.lines,
         "malformed": None if held is None else held.found.malformed,
         "why": () if held is None else msgspec.to_builtins(held.found.why),
@@ -192,6 +193,7 @@ COLUMNS = (
     "source",
     "site",
     "files",
+    "empty",
     "bytes",
     "lines",
     "malformed",
@@ -212,7 +214,7 @@ REASONS_SHOWN = 5
 def _show(gives: Sequence[SiteGives], output: OutputFormat | None) -> None:
     is_table = chosen(output) is OutputFormat.TABLE
     rows = [_row(one, is_table=is_table) for one in gives]
-    listing = Listing(COLUMNS, rows, seldom=frozenset(("left_alone", "behind")))
+    listing = Listing(COLUMNS, rows, seldom=frozenset(("left_alone", "behind", "empty")))
     if is_table:
         print_table(Listing(COLUMNS[:-1], [row[:-1] for row in rows], seldom=listing.seldom))
     else:
@@ -231,6 +233,9 @@ def words(gives: Sequence[SiteGives]) -> list[str]:
         empty = [one.site for one in of_source if not one.files]
         if empty:
             lines.append(f"{name}: no file matches at {', '.join(empty)}")
+        empty = [one.site for one in of_source if one.files and one.empty == one.files]
+        if empty:
+            lines.append(f"{name}: all files are empty at {', '.join(empty)}")
         for one in of_source:
             if one.found.malformed:
                 lines.append(f"{name}: at {one.site} {_of_lines(one)} are malformed")
@@ -262,6 +267,7 @@ def _row(one: SiteGives, *, is_table: bool) -> tuple[Any, ...]:
         one.source,
         one.site,
         one.files,
+        one.empty,
         size,
         found.lines,
         found.malformed,

@@ -50,6 +50,7 @@ def source_lines(name: str, found: Sequence[SiteReading]) -> list[str]:
     files, lines = sum(one.files for one in found), sum(one.lines for one in found)
     malformed = sum(one.malformed for one in found)
     where = "" if not found[0].site else f" at {_many(len(found), 'site')}"
+    where += _empty(sum(one.empty for one in found))
     share = f" ({malformed / lines:.2%})" if malformed and lines else ""
     said = [
         f"{name}: read {_many(files, 'file')}{where}: {_many(lines, 'line')}, "
@@ -57,8 +58,23 @@ def source_lines(name: str, found: Sequence[SiteReading]) -> list[str]:
     ]
     said += _reasons(found, malformed)
     said += _first([_at(one, one.no_file) for one in found if one.no_file], "site")
+    said += _first(
+        [_at(one, _all_empty(one)) for one in found if one.empty and not one.files], "site"
+    )
     said += _first([_at(one, one.unread.text()) for one in found if one.unread], "site")
     return said
+
+
+def _empty(count: int) -> str:
+    if not count:
+        return ""
+    return f" ({count:,} more {'is' if count == 1 else 'are'} empty)"
+
+
+def _all_empty(one: SiteReading) -> str:
+    if one.empty == 1:
+        return "the file that matches is empty"
+    return f"all {one.empty:,} files that match are empty"
 
 
 def source_failures(source: Source, found: Sequence[SiteReading]) -> list[str]:

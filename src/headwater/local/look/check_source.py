@@ -12,7 +12,7 @@ from headwater.plan.query import Source
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.source_check import SiteCheck, lines_of
 from headwater.sql.compile import parse_program
-from headwater.store.input.site_files import look_below
+from headwater.store.input.site_files import empty_count, look_below
 
 DISORDERS = (
     (0, "0s"),
@@ -42,6 +42,8 @@ class SiteGives(msgspec.Struct, frozen=True):
     left_alone: dict[str, str]
     """By path below the site's folder: why it is not read."""
     found: SiteCheck
+    empty: int = 0
+    """How many of the files have nothing in them."""
 
     @property
     def disorder(self) -> str:
@@ -87,6 +89,7 @@ def check_folders(
             source=source.name,
             site=name,
             files=len(looks[name].matching) - len(not_read),
+            empty=empty_count(looks[name].matching.values()),
             bytes=sum(one.size for one in looks[name].matching.values()),
             left_alone={
                 path.removeprefix(f"{folders[name]}/"): reason

@@ -12,13 +12,7 @@ import msgspec
 from headwater.infer.json_columns import elements_of
 from headwater.infer.sample import FILE_BYTES_MAX
 from headwater.local.look.infer_files import Inferred
-from headwater.local.look.sampling import (
-    FoundFile,
-    columnar_format,
-    find_encoding,
-    read_start,
-    some_of,
-)
+from headwater.local.look.sampling import FoundFile, columnar_format, find_encoding, read_start
 from headwater.plan.sources.compressed import expanded_suffix
 from headwater.reading.form import form_of
 from headwater.spark.jvm.session import RunningSpark
@@ -44,7 +38,7 @@ def hold_against_parser(inferred: Inferred, spark: RunningSpark) -> Held:
     (source,) = parse_program(inferred.statement).sources
     with TemporaryDirectory(prefix="headwater-infer-") as scratch:
         is_array = form_of(source).is_array
-        starts = _starts(some_of(inferred.files), Path(scratch) / "starts", is_array=is_array)
+        starts = _starts(inferred.opened, Path(scratch) / "starts", is_array=is_array)
         with lines_of(spark.session, source, [starts], rows_max=ROWS_MAX) as lines:
             (found,) = lines.sites()
             records = lines.first_records(RECORDS_SHOWN)

@@ -40,14 +40,21 @@ class Inferred(msgspec.Struct, frozen=True):
     guess: SourceGuess
     files: tuple[FoundFile, ...]
     """All that the source stands for, as far as they were listed."""
-    looked_at: int
-    """Files that were opened."""
+    opened: tuple[FoundFile, ...]
+    empty: int = 0
+    """Files without a byte, none of which was opened."""
     refused: str = ""
     """Why the statement can't be run as it is; empty: it can."""
 
     @property
+    def looked_at(self) -> int:
+        return len(self.opened)
+
+    @property
     def comments(self) -> list[str]:
         seen = f"{len(self.files)} files" if len(self.files) != 1 else "1 file"
+        if self.empty:
+            seen += f", of which {self.empty} {'is' if self.empty == 1 else 'are'} empty"
         said = [f"-- Inferred from {self.looked_at} of {seen}.", *doubt_lines(self.guess)]
         return [*said, f"-- Can't be run as it is: {self.refused}"] if self.refused else said
 
@@ -55,12 +62,13 @@ class Inferred(msgspec.Struct, frozen=True):
 def infer_files(paths: Sequence[Path], *, name: str | None = None) -> Inferred:
     """Raises ``ConfigurationError``, with what was looked for, where no source can be written."""
     alike, doubts = _alike(find_files(paths))
-    looked_at = some_of(alike)
-    columnar = columnar_format(looked_at[0].path)
+    full = [file for file in alike if file.path.stat().st_size]
+    opened = some_of(full or alike)
+    columnar = columnar_format(opened[0].path)
     if columnar:
-        guess = guess_columnar([file.path for file in looked_at], columnar)
+        guess = guess_columnar([file.path for file in opened], columnar)
     else:
-        samples = read_samples(looked_at)
+        samples = read_samples(opened)
         guess = infer_source(samples)
         if isinstance(guess, SourceGuess):
             guess = _encoded(guess, samples)
@@ -76,7 +84,8 @@ def infer_files(paths: Sequence[Path], *, name: str | None = None) -> Inferred:
         question=write_question(guess, source=chosen),
         guess=guess,
         files=tuple(alike),
-        looked_at=len(looked_at),
+        opened=tuple(opened),
+        empty=len(alike) - len(full),
         refused=_refusal(statement),
     )
 

@@ -17,6 +17,7 @@ class SiteReading(msgspec.Struct, frozen=True):
     site: str
     """Empty: one plain Spark read the files of all sites."""
     files: int = 0
+    """That have something in them."""
     lines: int = 0
     """But for those that are passed over: empty ones, headers."""
     records: int = 0
@@ -26,6 +27,8 @@ class SiteReading(msgspec.Struct, frozen=True):
     no_file: str = ""
     """That none matches, in words."""
     unread: Unread = Unread()
+    empty: int = 0
+    """Files that have nothing in them."""
 
 
 def readings_of(federation: Federation, source: Source) -> tuple[SiteReading, ...]:
@@ -40,6 +43,7 @@ def readings_of(federation: Federation, source: Source) -> tuple[SiteReading, ..
             SiteReading(
                 site=site,
                 files=0 if followed.poll is None else followed.poll.files,
+                empty=0 if followed.poll is None else followed.poll.empty,
                 lines=followed.line_count,
                 records=followed.record_count,
                 malformed=followed.unparsed_count,

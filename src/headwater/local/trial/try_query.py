@@ -46,7 +46,7 @@ from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
 from headwater.spark.root.bad_groups import Finished
 from headwater.sql.compile import compile_statements
 from headwater.store.disk import ScratchDisk
-from headwater.store.input.site_files import found_below, look_below, paths_below
+from headwater.store.input.site_files import empty_count, found_below, look_below, paths_below
 from headwater.store.results.results import ResultsReader
 
 ROOT = "root"
@@ -175,9 +175,11 @@ def try_central(
             )
             looks = [look_below(path, query.source.path) for path in folders.values()]
             alone = tuple(one for look in looks for one in sorted(look.refused.items()))
+            empty = sum(empty_count(look.matching.values()) for look in looks)
             reading = SiteReading(
                 site="",
-                files=sum(len(look.matching) for look in looks),
+                files=sum(len(look.matching) for look in looks) - empty,
+                empty=empty,
                 lines=finished.lines,
                 records=finished.lines - finished.malformed,
                 malformed=finished.malformed,

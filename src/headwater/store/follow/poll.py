@@ -60,6 +60,8 @@ class Poll(msgspec.Struct, frozen=True):
     started_s: float
     files: int
     """How many are followed."""
+    empty: int = 0
+    """Of a finite input: files beside those, with nothing in them."""
     cuts: int = 0
     """How many were registered."""
     bytes: int = 0

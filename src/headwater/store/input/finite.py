@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from headwater.errors import DiskFull
-from headwater.reading.expand import Damaged, Incomplete, head_of
+from headwater.reading.expand import Damaged, Incomplete, head_of, is_empty
 from headwater.reading.form import Form
 from headwater.reading.headers import HEADER_BYTES_MAX, header_of
 from headwater.reading.whole import look_whole
@@ -56,6 +56,7 @@ class FiniteInput:
         self._state = cuts.open_source(source, ends=True)
         self._refused: dict[str, str] = {}
         """As it was when the files were registered, in this process: nothing is looked at later."""
+        self._empty_count = 0
 
     def poll(self, *, now_s: float) -> Poll:
         """Register all files at the first call; afterwards only tell how far they are read."""
@@ -66,13 +67,14 @@ class FiniteInput:
             stalled = offer.why_not or self._register(offer, now_s=now_s)
             if stalled:
                 self._withdraw(offer)
-            self._refused = offer.refused
+            self._refused, self._empty_count = offer.refused, offer.empty_count
         new = offer.cuts
         is_clean = not stalled
         report = self._cuts.polled(self._state, started_s=now_s, is_clean=is_clean)
         return Poll(
             started_s=now_s,
             files=self._state.last_cut,
+            empty=self._empty_count,
             cuts=len(new) if is_clean else 0,
             bytes=sum(cut.bytes for cut in new) if is_clean else 0,
             is_clean=is_clean,
@@ -93,7 +95,7 @@ class FiniteInput:
     def _offered(self, listing: Listing) -> _Offer:
         offer = _Offer(refused=dict(listing.refused), why_not=self._why_not(listing))
         for file in sorted(listing.matching.values(), key=lambda one: one.path):
-            if file.size and not offer.why_not:
+            if not offer.why_not:
                 self._offer(file, offer)
         return offer
 
@@ -119,7 +121,7 @@ class FiniteInput:
 
     def _offer(self, file: Found, offer: _Offer) -> None:
         try:
-            header = self._header(file)
+            header = self._header(file) if file.size else None
         except (PermissionError, Incomplete, Damaged) as error:
             offer.refused[file.path] = reason_of(error)
             offer.lost.append(file)
@@ -127,17 +129,23 @@ class FiniteInput:
         except OSError as error:
             offer.why_not = f"{file.path}: {reason_of(error)}"
             return
+        if header is None:
+            offer.empty_count += 1
+            return
         chunk = file_chunk(self._cuts.spool, self._disk, source=self._state.id, file=file)
         offer.cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0, header=header))
 
-    def _header(self, file: Found) -> str:
-        """Of a file that can be opened. One that can't be expanded is left to whoever reads it;
-        one that is not whole and has to be raises ``Incomplete`` or ``Damaged``."""
+    def _header(self, file: Found) -> str | None:
+        """Of a file that can be opened; None: it holds nothing. One that can't be expanded is left
+        to whoever reads it; one that is not whole and has to be raises ``Incomplete`` or
+        ``Damaged``."""
         handle = self._disk.open(file.path)
         try:
             read_at = partial(self._disk.read_at, handle)
             if self._form.is_whole:
                 return look_whole(read_at, file.size, file.path, self._form)
+            if is_empty(read_at, file.path, file.size):
+                return None
             if not self._form.has_heads:
                 return ""
             with contextlib.suppress(Incomplete, Damaged):
@@ -172,4 +180,6 @@ class _Offer:
     cuts: list[NewCut] = field(default_factory=list)
     lost: list[Found] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    empty_count: int = 0
+    """Files with nothing in them: there is nothing to register."""
     why_not: str = ""
