@@ -10,6 +10,7 @@ from headwater.cli.show.reading_report import SITES_SHOWN, reading_report
 from headwater.local.trial.reading import SiteReading
 from headwater.local.trial.try_query import StreamResult
 from headwater.plan.query import Query
+from headwater.plan.sources.local_times import Guessed
 from headwater.sql.compile import compile_statements
 
 SOURCE = "CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts'{});"
@@ -125,3 +126,12 @@ def test_empty_files_are_counted_beside_those_that_were_read() -> None:
         "  oslo: the file that matches is empty",
     )
     assert report(none)[1] == ("hits: nothing was read: no file that matches '*.csv' has a line",)
+
+
+def test_records_with_a_guessed_time_are_counted_over_all_sites() -> None:
+    one = msgspec.structs.replace(GOOD, guessed=Guessed("Europe/Oslo", 1, 0))
+    other = msgspec.structs.replace(GOOD, guessed=Guessed("Europe/Oslo", 1, 1))
+    assert report(one, GOOD, other)[0][1:] == (
+        "  2 records have a local time that comes twice in Europe/Oslo: taken for the first",
+        "  1 record has a local time that no clock shows in Europe/Oslo: moved on as clocks were",
+    )

@@ -98,7 +98,8 @@ def _zone_doubt(best: Candidate, columns: Mapping[str, Sequence[str]]) -> str:
         return ""
     return (
         f"`{'` and `'.join(best.columns)}`: these times say no zone and are taken for UTC; where "
-        "they are another's, write zone = 'Europe/Berlin' or the like"
+        "they are another's, write zone = 'Europe/Berlin' or the like (an hour that comes twice "
+        "there, as clocks go back, is then the first)"
     )
 
 

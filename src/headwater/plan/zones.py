@@ -93,6 +93,15 @@ ZONES = _read(_NAMES) | {"UTC", "GMT", "Z"}
 OFFSET = re.compile(r"[+-](0\d|1[0-7]):[0-5]\d|[+-]18:00")
 
 
+def is_fixed(name: str) -> bool:
+    """Whether its clocks are never changed, as far as the name tells.
+
+    >>> is_fixed("+02:00"), is_fixed("Etc/GMT-3"), is_fixed("Europe/Berlin")
+    (True, True, False)
+    """
+    return "/" not in name or name.startswith("Etc/")
+
+
 def zone_fault(name: str) -> str | None:
     """What is wrong with the name of a zone, for people.
 

@@ -23,8 +23,10 @@ from pyspark.sql import SparkSession
 from headwater.algebra.words.malformed import Malformed, added
 from headwater.errors import SparkFailed
 from headwater.plan.query import Source
+from headwater.plan.sources.local_times import Guessed, guessing_zone
 from headwater.reading.form import Form, form_of
 from headwater.spark.lines.fields import quoted
+from headwater.spark.lines.guessed_times import guessed_sql
 from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
 from headwater.spark.lines.malformed import kinds_of
 from headwater.spark.lines.parse import BAD, Parser
@@ -59,6 +61,7 @@ class SiteCheck(msgspec.Struct, frozen=True):
     behind_us_max: int | None = None
     why: tuple[Malformed, ...] = ()
     """Why lines are malformed, the most frequent reason first."""
+    guessed: Guessed = Guessed()
 
 
 @contextmanager
@@ -139,13 +142,26 @@ class Checked(msgspec.Struct, frozen=True):
             return [SiteCheck() for _ in self.unread]
         rows = self._run(_check_sql([_timed(one) for one in self.parts]))
         found = {row.pop(SITE): SiteCheck(**row) for row in rows}
-        checks = [found.get(number, SiteCheck()) for number in range(len(self.unread))]
+        checks = [
+            msgspec.structs.replace(found.get(number, SiteCheck()), guessed=guessed)
+            for number, guessed in enumerate(self.guessed())
+        ]
         if not any(check.malformed for check in checks):
             return checks
         return [
             msgspec.structs.replace(check, why=why)
             for check, why in zip(checks, self._reasons(), strict=True)
         ]
+
+    def guessed(self) -> list[Guessed]:
+        """For each site by its number: records whose time is a guess. Raises ``SparkFailed``."""
+        found = [Guessed() for _ in self.unread]
+        for one in self.parts:
+            zone = guessing_zone(one.parser.source)
+            sql = guessed_sql(one.parser, one.lines, zone, keep=SITE) if zone else None
+            for row in self._run(sql) if sql is not None else ():
+                found[row.pop(SITE)] += Guessed(zone, **row)
+        return found
 
     def _reasons(self) -> list[tuple[Malformed, ...]]:
         count = len(self.unread)

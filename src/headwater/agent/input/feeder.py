@@ -26,6 +26,7 @@ import structlog
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.input_remarks import InputRemarks
 from headwater.agent.input.poll_words import PollWords
+from headwater.agent.input.repeated_hour import RepeatedHour
 from headwater.agent.input.site_sources import SiteSources
 from headwater.agent.input.source_inputs import SourceInput, SourceInputs
 from headwater.agent.patience import Patience
@@ -82,6 +83,7 @@ class Followed:
     """What was in the files when they were first looked at is read, too."""
     words: PollWords
     remarks: InputRemarks
+    repeated_hour: RepeatedHour
     input: SourceInput | None = None
     """None: it could not be opened yet."""
     queries: Mapping[str, Query] = field(default_factory=dict)
@@ -227,8 +229,8 @@ class Feeder:
             place = self._sources.place(query.source)
             is_from_start = query.begin_pane is None or query.ends
             words = PollWords(self.site, key)
-            remarks = InputRemarks(query.source)
-            followed = Followed(query.source, query, place, is_from_start, words, remarks)
+            remarks, hour = InputRemarks(query.source), RepeatedHour(query.source)
+            followed = Followed(query.source, query, place, is_from_start, words, remarks, hour)
             followed.shows_values = self._sources.is_free(query.source)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
@@ -662,6 +664,8 @@ class Feeder:
         followed.unparsed_count += report.unparsed
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
+        for kind, text in followed.repeated_hour.reached(report.high_time_us):
+            self._notice(kind, text)
         self._note_malformed(followed, samples)
         lines = counts[0] + report.skipped_lines
         now_s = self._now_s()

@@ -199,6 +199,8 @@ COLUMNS = (
     "malformed",
     "first",
     "last",
+    "twice",
+    "never",
     "behind",
     "behind_s",
     "behind_s_max",
@@ -206,6 +208,8 @@ COLUMNS = (
     "left_alone",
     "why",
 )
+SELDOM = frozenset(("empty", "twice", "never", "behind", "left_alone"))
+"""Columns that a table has where any site has something there."""
 SECOND_US = 1_000_000
 REASONS_SHOWN = 5
 """Of why lines of a site are malformed; programs get all of them."""
@@ -214,7 +218,7 @@ REASONS_SHOWN = 5
 def _show(gives: Sequence[SiteGives], output: OutputFormat | None) -> None:
     is_table = chosen(output) is OutputFormat.TABLE
     rows = [_row(one, is_table=is_table) for one in gives]
-    listing = Listing(COLUMNS, rows, seldom=frozenset(("left_alone", "behind", "empty")))
+    listing = Listing(COLUMNS, rows, seldom=SELDOM)
     if is_table:
         print_table(Listing(COLUMNS[:-1], [row[:-1] for row in rows], seldom=listing.seldom))
     else:
@@ -226,6 +230,7 @@ def _show(gives: Sequence[SiteGives], output: OutputFormat | None) -> None:
 def words(gives: Sequence[SiteGives]) -> list[str]:
     """What people should do about it."""
     from headwater.local.look.check_source import suggested_disorder
+    from headwater.plan.sources.local_times import Guessed
 
     lines = []
     for name in dict.fromkeys(one.source for one in gives):
@@ -240,6 +245,8 @@ def words(gives: Sequence[SiteGives]) -> list[str]:
             if one.found.malformed:
                 lines.append(f"{name}: at {one.site} {_of_lines(one)} are malformed")
                 lines += [f"  {kind.text()}" for kind in one.found.why[:REASONS_SHOWN]]
+        guessed = sum((one.found.guessed for one in of_source), start=Guessed())
+        lines += [f"{name}: {line}" for line in guessed.lines()]
         behind = [one.found.behind_us for one in of_source if one.found.behind_us is not None]
         if behind:
             lines.append(
@@ -272,6 +279,8 @@ def _row(one: SiteGives, *, is_table: bool) -> tuple[Any, ...]:
         found.lines,
         found.malformed,
         *times,
+        found.guessed.twice,
+        found.guessed.never,
         found.behind,
         *behind,
         one.disorder,

@@ -57,6 +57,7 @@ def source_lines(name: str, found: Sequence[SiteReading]) -> list[str]:
         f"{_many(sum(one.records for one in found), 'record')}, {malformed:,} malformed{share}"
     ]
     said += _reasons(found, malformed)
+    said += _guessed(found)
     said += _first([_at(one, one.no_file) for one in found if one.no_file], "site")
     said += _first(
         [_at(one, _all_empty(one)) for one in found if one.empty and not one.files], "site"
@@ -116,6 +117,14 @@ def _reasons(found: Sequence[SiteReading], malformed: int) -> list[str]:
     if rest > 0:
         said.append(f"  {_many(rest, 'line')} for other reasons")
     return said
+
+
+def _guessed(found: Sequence[SiteReading]) -> list[str]:
+    """Of all sites together: that is a matter of the source."""
+    total, *others = [one.guessed for one in found]
+    for one in others:
+        total += one
+    return [f"  {line}" for line in total.lines()]
 
 
 def _first(lines: Sequence[str], what: str) -> list[str]:

@@ -9,6 +9,7 @@ from headwater.algebra.words.remark import RemarkKind
 from headwater.algebra.words.site_state import Unread
 from headwater.local.federation import Federation
 from headwater.plan.query import Source
+from headwater.plan.sources.local_times import Guessed
 
 
 class SiteReading(msgspec.Struct, frozen=True):
@@ -29,6 +30,7 @@ class SiteReading(msgspec.Struct, frozen=True):
     unread: Unread = Unread()
     empty: int = 0
     """Files that have nothing in them."""
+    guessed: Guessed = Guessed()
 
 
 def readings_of(federation: Federation, source: Source) -> tuple[SiteReading, ...]:

@@ -31,6 +31,7 @@ from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.local.federation import Federation
 from headwater.local.free_memory import heap_for_a_run
 from headwater.local.little_input import is_little
+from headwater.local.trial.guessed_times import with_guessed_times
 from headwater.local.trial.reading import SiteReading, readings_of
 from headwater.local.trial.sampled_sites import Sample, Sampled, sample_sites
 from headwater.net.memory.memory_network import MemoryWorld
@@ -137,7 +138,8 @@ def try_query(
     queries = _compile(text, folders)
     started = _spark(spark, show, queries, folders)
     with started as running, _directory(work) as directory, _rare_collections():
-        return asyncio.run(_answers(text, folders, running, directory, show))
+        results = asyncio.run(_answers(text, folders, running, directory, show))
+        return with_guessed_times(results, folders, running)
 
 
 @contextlib.contextmanager
@@ -195,7 +197,7 @@ def try_central(
                     readings=(reading,),
                 )
             )
-        return results
+        return with_guessed_times(results, folders, running)
 
 
 @contextlib.contextmanager
