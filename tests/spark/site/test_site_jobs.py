@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from spark_kit import ListInbox, per_domain, stream
 
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.spark.site.batch import BatchRunner, SiteBatch
-from headwater.spark.site.site_jobs import SiteJobs
+from headwater.spark.site.site_jobs import JobCancelled, SiteJobs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,6 +66,36 @@ def test_a_job_over_its_time_fails_alone_and_says_the_limit(
     assert failed.startswith(OVER_LIMIT)
     assert "query_batch_s_max" in failed
     assert results[str(endless.id)].touched is not None
+    runner.close()
+
+
+class ShortForLines(SiteJobs):
+    """To count the lines there is no time at all, and queries may take as long as they like."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__(spark, job_s_max=FOR_EVER_S)
+
+    @contextmanager
+    def limit(self, *query_ids: str) -> Iterator[None]:
+        if query_ids == ("",):
+            raise JobCancelled(f"{OVER_LIMIT}no time")
+        with super().limit(*query_ids):
+            yield
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_lines_that_can_not_be_counted_in_time_fail_their_queries_and_not_the_batch(
+    spark: SparkSession, tmp_path: Path, others: int
+) -> None:
+    """A query that fails has the lines counted, and so have several whose joint job fails."""
+    runner = BatchRunner(spark, tmp_path / "batch")
+    runner.jobs = ShortForLines(spark)
+    fails = stream(
+        "SELECT sum(bytes * 9223372036854775807) AS n FROM hits GROUP BY window(ts, '10 seconds')"
+    )
+    (outcome,) = runner.run([batch_of(tmp_path, fails, *[per_domain()] * others)])
+    assert [one.failed for one in outcome.results] == [f"{OVER_LIMIT}no time"] * (1 + others)
+    assert all(one.touched is None for one in outcome.results)
     runner.close()
 
 

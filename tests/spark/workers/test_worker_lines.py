@@ -7,7 +7,7 @@ import os
 import random
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from headwater.spark.lines.parse import Parser
 from headwater.spark.site.batch import BatchRunner, SiteBatch, SiteOutcome
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.query_group import groups_of
+from headwater.spark.site.site_jobs import SiteJobs
 from headwater.spark.workers import worker_lines
 from headwater.spark.workers.worker_lines import LineWorkers, reading_of
 
@@ -204,6 +205,53 @@ def test_where_workers_fail_the_jvm_reads_the_batch_and_they_pause(
     assert_same(runner.run(batches), wanted)
     (why,) = noted.failures
     assert words in why
+
+
+def hangs(*_: object) -> Iterator[pa.RecordBatch]:
+    signal.pause()
+    yield from ()
+
+
+class ShortForWorkers(SiteJobs):
+    """Workers have little time, and the JVM, on a busy machine, all it needs."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__(spark, job_s_max=3600.0)
+
+    @contextmanager
+    def by_workers(self) -> Iterator[None]:
+        with super().by_workers():
+            self._job_s_max = 0.5
+            try:
+                yield
+            finally:
+                self._job_s_max = 3600.0
+
+
+@pytest.mark.parametrize("is_in_time", [True, False], ids=["idle", "over its time"])
+@pytest.mark.parametrize("is_several", [False, True], ids=["one query", "two queries"])
+def test_a_worker_that_hangs_costs_no_query_its_batch(
+    runner: BatchRunner,
+    spark: SparkSession,
+    noted: Noted,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_several: bool,
+    is_in_time: bool,
+) -> None:
+    """Spark ends it, or, where that comes too late, the job is over its time."""
+    queries = compiled(SEVERAL) if is_several else [per_domain()]
+    batches = sites(tmp_path, *queries)[: 1 + is_several]
+    wanted = by_the_jvm(runner, batches)
+    by_value = type(hangs)(hangs.__code__, {"signal": signal}, "by_value")
+    monkeypatch.setattr(worker_lines, "read_tasks", by_value)
+    monkeypatch.setattr(worker_lines, "WORKER_IDLE_S_MAX", 1 if is_in_time else 3600)
+    if not is_in_time:
+        runner.jobs = ShortForWorkers(spark)
+    runner._samples._next_s = 0.0
+    assert_same(runner.run(batches), wanted)
+    (why,) = noted.failures
+    assert ("Python worker" if is_in_time else "did not end within 0.5 s") in why
 
 
 def asked(tmp_path: Path, lines: list[str], source: str = HITS) -> Asked:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import msgspec
+import structlog
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -43,13 +44,15 @@ from headwater.spark.site.joint_run import JointRun, Results
 from headwater.spark.site.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.site.scan_counts import ScanCounter
 from headwater.spark.site.shift import Shift
-from headwater.spark.site.site_jobs import JOB_S_MAX, SiteJobs
+from headwater.spark.site.site_jobs import JOB_S_MAX, JobCancelled, SiteJobs
 from headwater.spark.site.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site.site_sql import HIGH, with_high_time
 from headwater.spark.site.tally import ReadFailed, SampleBudget, Tally, tallies
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
 from headwater.spark.workers.worker_trouble import WorkersFailed, raise_if_of_workers
+
+log = structlog.get_logger()
 
 LINES, TYPED = "__lines", "__typed"
 """Views of the batch's sessions."""
@@ -192,7 +195,10 @@ class BatchRunner:
         by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
         if by_workers is not None:
             try:
-                return self._run_over(session, by_workers, group, batches, byte_count=byte_count)
+                with self.jobs.by_workers():
+                    return self._run_over(
+                        session, by_workers, group, batches, byte_count=byte_count
+                    )
             except WorkersFailed as error:
                 self._workers.failed(str(error))
         return self._run_over(session, parser, group, batches, byte_count=byte_count)
@@ -207,10 +213,13 @@ class BatchRunner:
         byte_count: int,
     ) -> list[SiteOutcome]:
         """Over the lines as this parser has them. Raises ``WorkersFailed``, and nothing is used."""
-        if len(group.queries) == 1 and len(batches) == 1:
-            (query,), (batch,) = group.queries, batches
-            return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
-        return self._run_shared(session, parser, group, batches, bytes_in=byte_count)
+        try:
+            if len(group.queries) == 1 and len(batches) == 1:
+                (query,), (batch,) = group.queries, batches
+                return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
+            return self._run_shared(session, parser, group, batches, bytes_in=byte_count)
+        except JobCancelled as error:  # the lines alone took too long
+            return [_none_in_time(number, group, error) for number, _ in enumerate(batches)]
 
     def _run_direct(
         self,
@@ -406,6 +415,15 @@ class BatchRunner:
 
 def _view(parser: Parser) -> str:
     return WORKER_LINES if parser.by_workers else LINES
+
+
+def _none_in_time(number: int, group: QueryGroup, error: JobCancelled) -> SiteOutcome:
+    """No query of the group has a result at this site, and nobody knows which panes are concerned:
+    to read the same lines again would take as long again."""
+    log.warning("lines of a batch are not read in time", source=group.source.name, words=str(error))
+    queries = [query for query in group.queries if number in group.sites_of(query)]
+    words = message_of(error)
+    return SiteOutcome(tuple(QueryResult(str(query.id), failed=words) for query in queries))
 
 
 def _at_its_site(error: ChunkUnreadable, batches: Sequence[SiteBatch]) -> tuple[str, Chunk, str]:

@@ -2,7 +2,8 @@
 
 One query whose pattern takes an hour would hold up every query of its source. So each job has a
 tag of its own, by which Spark cancels it: when its time is over, or when its query is removed. What
-is cancelled fails for that query alone, with a sentence.
+is cancelled fails for that query alone, with a sentence. Where Python workers read the lines, it
+may be they who hang: then no query fails, and the JVM reads the batch, with as much time again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.plan.over_limit import OVER_LIMIT
+from headwater.spark.workers.worker_trouble import WorkersFailed
 
 JOB_S_MAX = 300.0
 """A batch takes seconds, and under overload a minute; what is cancelled is not read again."""
@@ -40,10 +42,20 @@ class SiteJobs:
         self._running: set[_Job] = set()
         self._removed: set[str] = set()
         """In this batch."""
+        self._is_by_workers = False
 
     def begin(self) -> None:
         """A batch begins; a query that was removed before it may be here again."""
         self._removed.clear()
+
+    @contextlib.contextmanager
+    def by_workers(self) -> Iterator[None]:
+        """While it lasts, jobs over their time raise ``WorkersFailed``."""
+        self._is_by_workers = True
+        try:
+            yield
+        finally:
+            self._is_by_workers = False
 
     @contextlib.contextmanager
     def limit(self, *query_ids: str) -> Iterator[None]:
@@ -60,6 +72,8 @@ class SiteJobs:
             with job.tagged():
                 yield
         except Exception as error:
+            if job.why and job.why != REMOVED and self._is_by_workers:
+                raise WorkersFailed(f"did not end within {self._job_s_max:g} s") from error
             if job.why:
                 raise JobCancelled(job.why) from error
             raise

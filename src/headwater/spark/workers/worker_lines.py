@@ -6,8 +6,9 @@ back as it stands (``strict_columns``), for the expressions that parse all lines
 begin; they get large batches of a local Spark, in plain delimited files, most of whose lines they
 can take. Of that a sample is looked at first.
 
-A worker may die, or lack what it imports. Then the batch is read by the JVM after all, which is
-said in the log, and workers have a pause.
+A worker may die, hang, or lack what it imports. Then the batch is read by the JVM after all, which
+is said in the log, and workers have a pause. One that hangs is ended by Spark; where the job's own
+time is over before that, it is the workers' fault as long as nobody knows better (``site_jobs``).
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ GIVEN_BACK_MAX = 0.1
 """Of the lines of a sample: beyond, parsing them twice costs more than it saves."""
 PAUSE_BATCHES = 10
 """After workers failed. A batch that is read twice costs twice, so those cost a tenth more."""
+WORKER_IDLE_S_MAX = 60
+"""In which a worker hands nothing over, though it is waited for: it hangs, and is ended. A block of
+a megabyte takes milliseconds, and to start a worker a second or two."""
+IDLE_SETTING = "spark.sql.execution.pyspark.udf.idleTimeoutSeconds"
+KILL_SETTING = "spark.sql.execution.pyspark.udf.killOnIdleTimeout"
 UTC = "UTC"
 SPARK_TYPES = {
     "bigint": T.LongType(),
@@ -97,6 +103,8 @@ class LineWorkers:
         if reading is None:
             return None
         try:
+            session.conf.set(IDLE_SETTING, str(WORKER_IDLE_S_MAX))
+            session.conf.set(KILL_SETTING, "true")
             _frame(session, reading).createOrReplaceTempView(WORKER_LINES)
         except SPARK_ERRORS as error:
             self.failed(message_of(error))
