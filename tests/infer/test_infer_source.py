@@ -306,14 +306,65 @@ def test_access_logs() -> None:
         ("[2026-05-01 12:00:00,123] INFO Closed. (kafka.server.Log)", {"level", "logger"}),
         ("2026-05-01 12:00:00,123 [main] WARN  a.b.C - slow", {"thread", "level", "logger"}),
         ("2026-05-01 12:00:00 ERROR it failed", {"level", "message"}),
+        ("26/05/01 12:00:00 INFO spark.Manager: acls: x", {"level", "logger", "message"}),
+        ("260501 120000 148 INFO dfs.Node$Part: ended", {"pid", "level", "logger"}),
+        ("2026-05-01 12:00:00,123 INFO [main] a.b.C: slow", {"thread", "level", "logger"}),
+        ("2026-05-01 12:00:00,123 - WARN  [Peer[id=1]/0:0:21] - x", {"thread", "level", "message"}),
+        ("api.log.1 2026-05-01 12:00:00.123 7 INFO a.b [req-1 x] GET", {"file", "pid", "request"}),
+        ("[Fri May 01 12:00:00 2026] [error] [client 10.0.0.1] no", {"level", "client", "message"}),
+        ("[Fri May 01 12:00:00.123456 2026] [core:error] [pid 7:tid 8] x", {"module", "pid"}),
+        ("2026-05-01 12:00:00, Info                  CBS    Loaded", {"level", "component"}),
+        ("- 1777636800 2026.05.01 dn228 May 1 12:00:00 dn228 cron[7]: x", {"alert", "node"}),
+        ("20260501-12:0:0:606|Step|30002312|changed 3579", {"ms", "component", "pid"}),
     ],
-    ids=["rfc5424", "iso syslog", "kafka", "log4j", "level"],
+    ids=[
+        "rfc5424",
+        "iso syslog",
+        "kafka",
+        "log4j",
+        "level",
+        "spark",
+        "hdfs",
+        "hadoop",
+        "zookeeper",
+        "openstack",
+        "apache error",
+        "new apache error",
+        "cbs",
+        "supercomputer",
+        "steps",
+    ],
 )
 def test_logs_of_well_known_programs(line: str, columns: set[str]) -> None:
     guess = found(f"{line}\n{line}\n")
     assert guess.format == ("syslog" if "host" in columns else "regex")
     assert guess.time.columns == ("ts",)
     assert columns <= set(types(guess))
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "pattern"),
+    [
+        ("05-01 12:00:00.811  1702  2395 D Win (x): tag: y", "2026-", "yyyy-MM-dd HH:mm:ss.SSS"),
+        ("[05.01 12:00:00] a.exe *64 - b:443 close, 19 bytes", "2026.", "yyyy.MM.dd HH:mm:ss"),
+    ],
+    ids=["android", "proxifier"],
+)
+def test_a_log_without_a_year_gets_the_one_in_which_it_was_written(
+    line: str, before: str, pattern: str
+) -> None:
+    guess = infer_source((Sample("a", (line, line), year=2026),))
+    assert isinstance(guess, SourceGuess)
+    assert (guess.time.columns, guess.time.before) == (("stamp",), before)
+    assert (guess.time.pattern, types(guess)["stamp"]) == (pattern, "STRING")
+    assert "no year and no zone: taken as 2026" in guess.doubts[0]
+    assert guess.time.first_us is not None
+
+
+def test_years_of_two_digits_are_a_doubt() -> None:
+    guess = found("26/05/01 12:00:00 INFO a.B: x\n")
+    assert guess.time.pattern == "yy/MM/dd HH:mm:ss"
+    assert guess.doubts[0].startswith("years of two digits")
 
 
 def test_syslog_without_a_year_is_said() -> None:
@@ -359,6 +410,34 @@ def test_a_time_somewhere_in_unknown_lines_is_taken_out_by_a_pattern() -> None:
     assert guess.format == "regex"
     assert list(types(guess)) == ["before", "ts", "rest"]
     assert "take the rest apart by hand" in guess.doubts[0]
+
+
+@pytest.mark.parametrize(
+    ("time", "pattern"),
+    [
+        ("1777636800", "epoch_s"),
+        ("31.05.2026 12:00:00", "dd.MM.yyyy HH:mm:ss"),
+        ("2026-05-31-12.00.00.123456", "yyyy-MM-dd-HH.mm.ss.SSSSSS"),
+        ("May 31 12:00:00 2026", "MMM dd HH:mm:ss yyyy"),
+        ("26/05/31 12:00:00", "yy/MM/dd HH:mm:ss"),
+        ("20260531-12:00:00", "yyyyMMdd-H:m:s"),
+    ],
+)
+def test_other_ways_of_writing_a_time_are_found_in_a_line(time: str, pattern: str) -> None:
+    guess = found(f"134 node-2 hw {time} 1 Component x\n7 node hw {time} 1 a, b\n")
+    assert list(types(guess)) == ["before", "ts", "rest"]
+    assert guess.time.pattern == pattern
+
+
+def test_a_table_without_a_time_column_may_have_a_time_in_its_lines() -> None:
+    guess = found(f"one,up at {T} again\ntwo,down at {T} again\n")
+    assert list(types(guess)) == ["before", "ts", "rest"]
+
+
+def test_what_no_format_fits_is_said_with_what_to_write() -> None:
+    guess = guessed("hello\nworld\n")
+    assert isinstance(guess, NoGuess)
+    assert "'hello'; write the source by hand: format = 'regex', a pattern" in guess.reason
 
 
 @pytest.mark.parametrize(

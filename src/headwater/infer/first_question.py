@@ -19,7 +19,7 @@ FILLED_MIN = 0.9
 WINDOWS_WANTED = 24
 LIMIT = 10
 COMPUTED_TIME = "event_time"
-"""What a source calls its time where it is computed of several columns."""
+"""What a source calls its time where it is computed."""
 SECOND_US = 1_000_000
 WINDOWS = (
     (1, "1 second"),
@@ -66,7 +66,7 @@ _IDENTITY = re.compile(r"(^|_)(id|uuid|guid|hash|key|token|session)$", re.IGNORE
 def write_question(guess: SourceGuess, *, source: str) -> str:
     """CREATE STREAM over the source, without a semicolon."""
     key = find_key(guess)
-    time = guess.time.columns[0] if len(guess.time.columns) == 1 else COMPUTED_TIME
+    time = COMPUTED_TIME if guess.time.is_computed else guess.time.columns[0]
     window = f"window({quoted_name(time)}, '{find_window(guess)}')"
     if key is None:
         return (

@@ -30,6 +30,13 @@ class TimeGuess(msgspec.Struct, frozen=True):
     first_us: int | None = None
     last_us: int | None = None
     """Of the sample, where that could be told."""
+    before: str = ""
+    """What is put before the text, as the pattern has it: the year, where records say none."""
+
+    @property
+    def is_computed(self) -> bool:
+        """It is no column as it stands."""
+        return len(self.columns) > 1 or bool(self.before)
 
 
 class SourceGuess(msgspec.Struct, frozen=True):

@@ -27,15 +27,19 @@ from headwater.infer.json_columns import (
     path_text,
 )
 from headwater.infer.log_shapes import (
+    SHORT_YEARS,
+    STAMP,
     W3C_FIELDS,
     Shape,
     find_shape,
     is_logfmt,
     is_old_syslog,
     pairs_of,
+    year_doubt,
 )
 from headwater.infer.sample import Sample, all_lines
 from headwater.infer.time_column import TimeChoice, choose_time
+from headwater.infer.time_formats import format_us
 from headwater.infer.value_types import NULLS, find_type, null_text
 
 Guessed = SourceGuess | NoGuess
@@ -43,8 +47,18 @@ _ANY_TIME = (
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?",
     r"\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}",
     r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d",
+    r"\d\d[./-]\d\d[./-]\d{4} \d\d:\d\d:\d\d",
+    r"\d{4}-\d\d-\d\d-\d\d\.\d\d\.\d\d(?:\.\d{6})?",
+    r"\d{8}-\d{1,2}:\d{1,2}:\d{1,2}",
+    r"[A-Z][a-z]{2} \d{1,2} \d\d:\d\d:\d\d \d{4}",
+    r"(?<!\d/)\d\d/\d\d/\d\d \d\d:\d\d:\d\d",
+    r"(?<![\w.:-])1\d{9}(?![\w.:-])",
 )
 """Looked for anywhere in a line that is nothing else."""
+BY_HAND = (
+    "write the source by hand: format = 'regex', a pattern with a group for each column, such as "
+    "r'(?<ts>\\S+ \\S+) (?<message>.*)', and timestamp_format with how its time is written"
+)
 SHARE_MIN = 0.9
 COMMENT = "#"
 IN_UTC = ("w3c", "cloudfront")
@@ -59,13 +73,21 @@ def infer_source(samples: tuple[Sample, ...]) -> Guessed:
         return NoGuess(f"{name} is no text, and no format that is known here")
     if not lines:
         return NoGuess("there is no whole line in these files; wanted at least one record")
-    for attempt in (_json, _w3c, _shaped, _syslog, _logfmt, _delimited, _around_a_time):
+    for attempt in (_json, _w3c, _shaped, _syslog, _logfmt):
         found = attempt(samples, lines)
         if found is not None:
             return found
-    return NoGuess(
-        "no format fits: the lines are no JSON objects, no known log, no pairs name=value, no sign "
-        f"cuts them evenly, and no time was found in them; the first is {lines[0][:80]!r}"
+    table = _delimited(samples, lines)
+    if isinstance(table, SourceGuess):
+        return table
+    return (
+        _around_a_time(samples, lines)
+        or table
+        or NoGuess(
+            "no format fits: the lines are no JSON objects, no log that is known here, no pairs "
+            "name=value, no sign cuts them evenly, and no way of writing a time that is known here "
+            f"stands in most of them; the first is {lines[0][:80]!r}; {BY_HAND}"
+        )
     )
 
 
@@ -173,7 +195,7 @@ def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     doubts = (
         [f"taken for a {shape.name}, and {rest} of {len(lines)} lines are none"] if rest else []
     )
-    return _patterned(shape, found, doubts)
+    return _patterned(shape, found, doubts, year=max(sample.year for sample in samples))
 
 
 def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
@@ -187,7 +209,7 @@ def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
         ColumnGuess("message", "STRING"),
     )
     year = max(sample.year for sample in samples)
-    doubt = f"these times say no year and no zone: taken as {year}, in UTC"
+    doubt = year_doubt(year)
     options = (("year", str(year)),)
     return SourceGuess("syslog", columns, TimeGuess(("ts",)), options, (doubt,), len(lines))
 
@@ -292,17 +314,40 @@ def _around_a_time(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed |
 
 
 def _patterned(
-    shape: Shape, found: Sequence[Mapping[str, str | None]], doubts: Sequence[str]
+    shape: Shape, found: Sequence[Mapping[str, str | None]], doubts: Sequence[str], *, year: int = 0
 ) -> Guessed:
     columns: dict[str, list[str]] = {
         name: [value for match in found if (value := match[name])] for name in shape.columns
     }
     options = {"pattern": shape.pattern} if shape.format == "regex" else {}
-    guess = built(shape.format, columns, options=options, doubts=doubts, record_count=len(found))
+    choice = _of_a_year(shape, columns, year) if shape.yearless else None
+    guess = built(
+        shape.format,
+        columns,
+        options=options,
+        doubts=[*doubts, *([SHORT_YEARS] if shape.has_short_years else [])],
+        record_count=len(found),
+        choice=choice,
+    )
     if shape.format == "regex" or isinstance(guess, NoGuess):
         return guess
     known = msgspec.structs.replace(guess.time, pattern="")
     return msgspec.structs.replace(guess, time=known)
+
+
+def _of_a_year(shape: Shape, columns: Mapping[str, Sequence[str]], year: int) -> TimeChoice:
+    """Of a log whose times say none: the year in which it was last written."""
+    before = f"{year}{shape.yearless[4]}"
+    times = [format_us(f"{before}{text}", shape.yearless) for text in columns[STAMP]]
+    known = [us for us in times if us is not None]
+    time = TimeGuess(
+        (STAMP,),
+        shape.yearless,
+        first_us=min(known, default=None),
+        last_us=max(known, default=None),
+        before=before,
+    )
+    return TimeChoice(time, {}, (year_doubt(year),))
 
 
 def built(
@@ -376,11 +421,11 @@ def _type_of(
     said: list[str],
 ) -> str:
     time = choice.time
-    if time.columns == (name,):
+    if time.columns == (name,) and not time.is_computed:
         return "TIMESTAMP"
     if name in time.columns:
         return "STRING"
-    if choice.others.get(name) == time.pattern and len(time.columns) == 1:
+    if choice.others.get(name) == time.pattern and not time.is_computed:
         return "TIMESTAMP"
     if types is not None and types[name] != "STRING":
         return types[name]

@@ -21,6 +21,9 @@ _ACCESS = (
 )
 """A hyphen stands for what is not known; a group that takes no part in the match is NULL."""
 _LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE"
+STAMP = "stamp"
+"""The column of a time that is none as it stands."""
+SHORT_YEARS = "years of two digits come first in these times, and are those from 2000 on"
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
 
 
@@ -30,6 +33,10 @@ class Shape(msgspec.Struct, frozen=True):
     """Java's; groups are ``(?<name>…)``."""
     format: str = "regex"
     """Of the source; one with a name reads such lines, and has these columns, by itself."""
+    yearless: str = ""
+    """Of times in the column ``STAMP`` that say no year: how they are written with one before."""
+    has_short_years: bool = False
+    """Years have two digits, and stand where a day could."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -64,6 +71,62 @@ SHAPES = (
         rf"\[(?<ts>{_STAMP})\] (?<level>{_LEVEL}) (?<message>.*?)(?: \((?<logger>[\w.$]+)\))?",
     ),
     Shape(
+        "log4j as Spark and Hadoop write it",
+        rf"(?<ts>\d\d/\d\d/\d\d \d\d:\d\d:\d\d) (?<level>{_LEVEL}) +(?<logger>[^\s:]+): "
+        r"(?<message>.*)",
+        has_short_years=True,
+    ),
+    Shape(
+        "log4j as HDFS writes it",
+        rf"(?<ts>\d{{6}} \d{{6}}) (?<pid>\d+) (?<level>{_LEVEL}) +(?<logger>[^\s:]+): "
+        r"(?<message>.*)",
+        has_short_years=True,
+    ),
+    Shape(
+        "log4j with a level before the thread",
+        rf"(?<ts>{_STAMP}) (?<level>{_LEVEL}) +\[(?<thread>.*?)\] (?<logger>[^\s:]+): "
+        r"(?<message>.*)",
+    ),
+    Shape(
+        "log4j as ZooKeeper writes it",
+        rf"(?<ts>{_STAMP}) - (?<level>{_LEVEL}) +\[(?<thread>.*?)\] - (?<message>.*)",
+    ),
+    Shape(
+        "log of OpenStack",
+        rf"(?:(?<file>\S+) )?(?<ts>{_STAMP}) (?<pid>\d+) (?<level>{_LEVEL}) (?<logger>\S+) "
+        r"\[(?<request>[^\]]*)\] (?<message>.*)",
+    ),
+    Shape(
+        "log of Android (logcat)",
+        r"(?<stamp>\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) +(?<pid>\d+) +(?<tid>\d+) (?<level>[VDIWEFA]) "
+        r"(?<tag>.*?) *: (?<message>.*)",
+        yearless="yyyy-MM-dd HH:mm:ss.SSS",
+    ),
+    Shape(
+        "log of Proxifier",
+        r"\[(?<stamp>\d\d\.\d\d \d\d:\d\d:\d\d)\] (?<program>.*?) - (?<target>\S+) (?<message>.*)",
+        yearless="yyyy.MM.dd HH:mm:ss",
+    ),
+    Shape(
+        "error log of Apache",
+        r"\[[A-Z][a-z]{2} (?<ts>[A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d(?:\.\d{6})? \d{4})\] "
+        r"\[(?:(?<module>[\w-]*):)?(?<level>\w+)\] (?:\[pid (?<pid>\d+)[^\]]*\] )?"
+        r"(?:\[client (?<client>[^\]]+)\] )?(?<message>.*)",
+    ),
+    Shape(
+        "log of Windows' servicing",
+        rf"(?<ts>{_STAMP}), (?<level>[A-Z][a-z]+) +(?<component>[A-Z]\S*)(?: +(?<message>.*))?",
+    ),
+    Shape(
+        "log of a supercomputer's events",
+        r"(?<alert>\S+) (?<ts>\d{10}) (?<day>\d{4}\.\d\d\.\d\d) (?<node>\S+) (?<message>.*)",
+    ),
+    Shape(
+        "log of steps, with a bar between values",
+        r"(?<ts>\d{8}-\d{1,2}:\d{1,2}:\d{1,2}):(?<ms>\d{1,3})\|(?<component>[^|]*)\|(?<pid>[^|]*)\|"
+        r"(?<message>.*)",
+    ),
+    Shape(
         "log with a level and a thread",
         rf"(?<ts>{_STAMP}) +\[(?<thread>[^\]]+)\] +(?<level>{_LEVEL}) +(?<logger>\S+)(?: -|:) "
         r"(?<message>.*)",
@@ -86,6 +149,14 @@ def find_shape(lines: Sequence[str]) -> Shape | None:
         if lines and matched >= SHARE_MIN * len(lines):
             return shape
     return None
+
+
+def year_doubt(year: int) -> str:
+    """Of times that say none."""
+    return (
+        f"these times say no year and no zone: taken as {year}, the year in which the newest file "
+        "was written, in UTC"
+    )
 
 
 def is_old_syslog(lines: Sequence[str]) -> bool:

@@ -48,10 +48,19 @@ _SPECIAL = (
     "yyyyMMdd'T'HHmmss",
     "yyyyMMdd'T'HHmmssX",
     "yyyyMMdd'T'HHmmss.SSSX",
+    "yyyyMMdd-H:m:s",
+    "yyyy-MM-dd-HH.mm.ss",
+    "yyyy-MM-dd-HH.mm.ss.SSSSSS",
+    "MMM dd HH:mm:ss yyyy",
+    "MMM dd HH:mm:ss.SSSSSS yyyy",
+    "MMM d HH:mm:ss yyyy",
+    "yy/MM/dd HH:mm:ss",
+    "yyMMdd HHmmss",
 )
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LETTERS = {
     "yyyy": r"(?P<year>\d{4})",
+    "yy": r"(?P<short_year>\d\d)",
     "MMM": rf"(?P<name>{'|'.join(MONTHS)})",
     "MM": r"(?P<month>\d\d)",
     "M": r"(?P<month>\d{1,2})",
@@ -62,7 +71,9 @@ _LETTERS = {
     "hh": r"(?P<hour>\d\d)",
     "h": r"(?P<hour>\d{1,2})",
     "mm": r"(?P<minute>\d\d)",
+    "m": r"(?P<minute>\d{1,2})",
     "ss": r"(?P<second>\d\d)",
+    "s": r"(?P<second>\d{1,2})",
     "a": r"(?P<half>AM|PM)",
     "Z": r"(?P<zone>[+-]\d{4})",
     "XXX": r"(?P<zone>Z|[+-]\d\d:\d\d)",
@@ -70,6 +81,8 @@ _LETTERS = {
     "z": r"(?P<zone>UTC|GMT)",
 }
 _PIECE = re.compile(r"'([^']*)'|([A-Za-z])\2*|.")
+THIS_CENTURY = "20"
+"""Java takes years of two digits for those from 2000 on."""
 TRIED_MAX = 5
 """Values whose own patterns are tried: the first ones may be malformed."""
 _ISO = re.compile(
@@ -250,9 +263,11 @@ def _us_of(found: dict[str, str | None]) -> int | None:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + 12 * (half == "PM")
-    time = f"{hour:02d}:{found.get('minute') or '00'}:{found.get('second') or '00'}"
+    minute, second = int(found.get("minute") or 0), int(found.get("second") or 0)
+    time = f"{hour:02d}:{minute:02d}:{second:02d}"
     fraction = (found.get("fraction") or "0")[:6]
-    day = f"{found['year']}-{number:02d}-{int(found.get('day') or 0):02d}"
+    year = found.get("year") or f"{THIS_CENTURY}{found['short_year']}"
+    day = f"{year}-{number:02d}-{int(found.get('day') or 0):02d}"
     return timestamp_us(f"{day} {time}.{fraction}{_offset(found.get('zone') or '')}")
 
 

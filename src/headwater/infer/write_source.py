@@ -125,19 +125,21 @@ def _columns(columns: tuple[ColumnGuess, ...]) -> list[str]:
 def _options(guess: SourceGuess, path: str) -> list[str]:
     time = guess.time
     found = [f"format = {literal(guess.format)}", f"path = {literal(path)}"]
-    if len(time.columns) == 1:
+    if not time.is_computed:
         found.append(f"time = {literal(time.columns[0])}")
     else:
         found.append(f"time = {time_expression(time)}")
     found += [f"{name} = {literal(value)}" for name, value in guess.options]
-    if time.pattern and len(time.columns) == 1:
+    if time.pattern and not time.is_computed:
         found.append(f"timestamp_format = {literal(time.pattern)}")
     return found
 
 
 def time_expression(time: TimeGuess) -> str:
-    """Of several columns, in the quotes in which expressions stand."""
+    """Of several columns, or of one and a year, in the quotes in which expressions stand."""
     joined = quoted_name(time.columns[0])
+    if time.before:
+        joined = f"'{time.before}' || {joined}"
     for sign, name in zip(time.signs, time.columns[1:], strict=True):
         joined += f" || '{sign}' || {quoted_name(name)}"
     return f"\"to_timestamp({joined}, '{time.pattern}')\""

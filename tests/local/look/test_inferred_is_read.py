@@ -70,6 +70,18 @@ TEXTS = {
     "w3c": "#Fields: date time c-ip sc-status\n" + "2026-05-31 12:00:00 10.0.0.1 200\n" * 2,
     "cloudfront": "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes\n"
     + "2026-05-31\t12:00:00\tFRA\t17\n" * 2,
+    "spark": "26/05/31 12:00:00 INFO spark.Manager: acls: x\n" * 2,
+    "hdfs": "260531 120000 148 INFO dfs.Node$Part: ended\n" * 2,
+    "hadoop": "2026-05-31 12:00:00,000 INFO [main] a.b.C: slow\n" * 2,
+    "zookeeper": "2026-05-31 12:00:00,000 - WARN  [Peer[id=1]/0:0:21] - x\n" * 2,
+    "openstack": "api.log.1 2026-05-31 12:00:00.000 7 INFO a.b [req-1 x] GET\n" * 2,
+    "apache_error": "[Sun May 31 12:00:00 2026] [error] [client 10.0.0.1] no\n" * 2,
+    "apache_error_new": "[Sun May 31 12:00:00.000000 2026] [core:error] [pid 7:tid 8] x\n" * 2,
+    "cbs": "2026-05-31 12:00:00, Info                  CBS    Loaded, a, b\n" * 2,
+    "supercomputer": f"- {EPOCH} 2026.05.31 dn228 May 31 12:00:00 dn228 cron[7]: x\n" * 2,
+    "steps": "20260531-12:0:0:606|Step|30002312|changed 3579\n" * 2,
+    "counted_somewhere": f"134 node-2 hw {EPOCH} 1 Component x\n" * 2,
+    "db2_somewhere": "134 node-2 2026-05-31-12.00.00.000000 1 Component x\n" * 2,
     "somewhere": f"eth0 up at {T} speed 100\neth1 down at {T}\n",
 }
 
