@@ -68,7 +68,7 @@ def measure() -> dict[str, object]:
         )
         ready_s = time.perf_counter() - began_s
         (query,) = compiled(1)
-        site = BenchSite(query.source, [small(scratch, 0)], files_per_batch=8)
+        site = BenchSite(query.program.source, [small(scratch, 0)], files_per_batch=8)
         host = SiteHost(running.session, scratch / "host")
         try:
             host.install(query)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from headwater.edge.batches.batch_times import Waiting
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.spark.site.fence import Fence
 
 

@@ -119,7 +119,7 @@ def batches(at: Place, paths: list[Path], scratch: Path, count: int) -> Cost:
             super().commit(source, **batch)  # type: ignore[arg-type]
             marks.append((time.perf_counter(), at.cpu_s()))
 
-    site = Site(queries[0].source, paths, files_per_batch=FILES_PER_BATCH)
+    site = Site(queries[0].program.source, paths, files_per_batch=FILES_PER_BATCH)
     host = SiteHost(at.running.session, scratch / "host", shared=at.running.shared)
     try:
         for query in queries:
@@ -134,7 +134,7 @@ def batches(at: Place, paths: list[Path], scratch: Path, count: int) -> Cost:
 
 def answers(at: Place) -> Cost:
     (query,) = compiled(1)
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     numbers = pa.array(range(GROUPS), pa.int64())
     keys = pa.array([f"www.site{n}.example" for n in range(GROUPS)])
     panes = pa.table([keys, numbers, numbers], names=schema.names).cast(schema)

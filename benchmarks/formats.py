@@ -229,7 +229,7 @@ def by_spark(frame: DataFrame) -> int:
 
 
 def ours(runner: BatchRunner, query: Query, paths: list[Path]) -> int:
-    chunks = tuple(whole_files(paths, form_of(query.source)))
+    chunks = tuple(whole_files(paths, form_of(query.program.source)))
     (outcome,) = runner.run([SiteBatch("bench", chunks, (query,))])
     (found,) = outcome.results
     assert found.failed is None, found.failed

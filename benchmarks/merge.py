@@ -17,6 +17,7 @@ from benchmarks.wire import KEYS, a_table
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Summary
 from headwater.net.values.codec import Codec
@@ -25,8 +26,10 @@ from headwater.overlay.messages import Message, SummaryMessage
 from headwater.overlay.outputs import Transmit
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Install
-from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Roster, Site
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.tree import Tree
 
 CHILDREN = 8
@@ -35,11 +38,9 @@ AGE_S = 0.1
 """Of a summary when it arrives, as if it had come over the wide area."""
 
 _COLUMNS = (Column("at", "timestamp"), Column("domain", "string"), Column("ms", "double"))
-QUERY = Query(
-    id=QueryId("bench", "root", 1),
+PROGRAM = Program(
     text="",
     source=Source("web", _COLUMNS, SourceFormat.CSV, "*.csv", "at"),
-    window=WindowSpec(10_000_000, 10_000_000),
     keys=(Column("domain", "string"),),
     partials=(Partial("hits", "bigint", MergeRule.SUM), Partial("ms", "double", MergeRule.SUM)),
     site_sql="",
@@ -47,9 +48,9 @@ QUERY = Query(
     central_sql="",
     columns_used=("at", "domain", "ms"),
     output=(Column("hits", "bigint"),),
-    root="root",
 )
-SCHEMA = summary_schema(QUERY)
+QUERY = Query(QueryId("bench", "root", 1), WindowSpec(10_000_000, 10_000_000), "root", PROGRAM)
+SCHEMA = summary_schema(PROGRAM)
 
 
 class Result(msgspec.Struct):
@@ -70,7 +71,7 @@ def an_inner_peer() -> Peer:
         roster=Roster(1, sites, home="root"),
         trees=(tree,),
         config=OverlayConfig(),
-        merger_of=ArrowMerger,
+        merger_of=lambda query: ArrowMerger(query.program),
     )
     peer.restore([Install(QUERY, (tree,), 1)], {"root": 1})
     for site in sites:

@@ -114,7 +114,8 @@ def main() -> None:
 
 
 def run(session: SparkSession, meter: CpuMeter, scratch: Path, query: Query, way: str) -> str:
-    parser = Parser(query.source, (frozenset(query.columns_used),), is_quote_free=True)
+    needs = (frozenset(query.program.columns_used),)
+    parser = Parser(query.program.source, needs, is_quote_free=True)
     records = parser.records_sql(f"({parser.typed_sql('__lines')})", 0, is_counted=True)
     data = scratch.parent / "data"
     paths = sorted(str(path) for path in data.iterdir())

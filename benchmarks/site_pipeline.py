@@ -243,7 +243,7 @@ def ours(
             super().commit(source, **batch)  # type: ignore[arg-type]
             marks.append((time.perf_counter(), meter.read()))
 
-    site = Site(queries[0].source, paths, files_per_batch=FILES_PER_BATCH)
+    site = Site(queries[0].program.source, paths, files_per_batch=FILES_PER_BATCH)
     host = SiteHost(session, scratch / "host")
     try:
         for query in queries:

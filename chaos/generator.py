@@ -117,7 +117,7 @@ class PlainHost:
             results=[
                 _reduced(query, records)
                 for query in self._queries.values()
-                if query.source.name == source and inbox.runs(str(query.id))
+                if query.source_name == source and inbox.runs(str(query.id))
             ],
             unparsed=0,
             samples=(),
@@ -137,9 +137,9 @@ def _records(chunk: Chunk) -> Iterator[tuple[int, int]]:
 
 def _reduced(query: Query, records: Sequence[tuple[int, int]]) -> QueryResult:
     """The site part of the run's query."""
-    schema = site_schema(query)
+    schema = site_schema(query.program)
     if tuple(schema.names) != SITE_COLUMNS:
-        return QueryResult(str(query.id), failed=f"a generator can't run {query.site_sql}")
+        return QueryResult(str(query.id), failed=f"a generator can't run {query.program.site_sql}")
     counts = Counter((query.window.pane_at(ts_us), number) for number, ts_us in records)
     if not counts:
         return QueryResult(str(query.id))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import (
@@ -37,7 +38,9 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
-from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.tree import Tree
 
 QUERY = "hits@alpha#1"
@@ -54,13 +57,12 @@ def a_query() -> Query:
         Partial("first", "timestamp", MergeRule.MIN),
         Partial("name", "string", MergeRule.MAX),
     )
-    return Query(
-        QueryId("hits", "alpha", 1), "SELECT …", source, WindowSpec(10, 5), columns[1:], partials,
-        "SELECT 1", "SELECT 2", "SELECT 3", ("at",), (Column("n", "bigint"),), "alpha",
-    )  # fmt: skip
+    rows, texts = (columns[1:], partials), ("SELECT 1", "SELECT 2", "SELECT 3")
+    program = Program("SELECT …", source, *rows, *texts, ("at",), (Column("n", "bigint"),))
+    return Query(QueryId("hits", "alpha", 1), WindowSpec(10, 5), "alpha", program)
 
 
-SCHEMA = summary_schema(a_query())
+SCHEMA = summary_schema(a_query().program)
 
 
 def a_table(count: int) -> Any:

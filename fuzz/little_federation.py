@@ -129,7 +129,7 @@ class Agent:
             roster=ROSTER,
             trees=TREES,
             config=NodeConfig(),
-            merger_of=ArrowMerger,
+            merger_of=lambda query: ArrowMerger(query.program),
             incarnation=1000 + NAMES.index(name),
             root_incarnation=50,
             signatures=keys().signatures(name),
@@ -144,13 +144,13 @@ class Agent:
         now_s = self._world.now_s
         batch = QueryBatch(QUERY_ID, ((pane, 3),))
         high_us = (pane * PANE_S + 1) * MICROS
-        report = BatchReport(QUERY.source.name, (batch,), high_us, now_s, is_caught_up=True)
+        report = BatchReport(QUERY.source_name, (batch,), high_us, now_s, is_caught_up=True)
         self.node.batch_committed(report, now_s=now_s)
         self.work()
 
     def poll(self) -> None:
         """Nothing new was found."""
-        report = BatchReport(QUERY.source.name, read_through_s=self._world.now_s, is_caught_up=True)
+        report = BatchReport(QUERY.source_name, read_through_s=self._world.now_s, is_caught_up=True)
         self.node.batch_committed(report, now_s=self._world.now_s)
 
     def work(self) -> None:

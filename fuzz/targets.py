@@ -45,7 +45,7 @@ from headwater.plan.command import Count, Install
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
-merger = ArrowMerger(examples.a_query())
+merger = ArrowMerger(examples.a_query().program)
 codec = Codec(lambda query: examples.SCHEMA if query == examples.QUERY else None)
 ACKNOWLEDGEMENT = 4
 """Its kind on the wire."""
@@ -253,7 +253,7 @@ def _a_peer() -> Peer:
         roster=Roster(1, sites, home="alpha"),
         trees=(tree,),
         config=OverlayConfig(),
-        merger_of=ArrowMerger,
+        merger_of=lambda query: ArrowMerger(query.program),
     )
     query = examples.a_query()
     peer.restore([Install(query, (tree,), 1)], [Count("alpha", 1, 1, (str(query.id),))])

@@ -10,7 +10,8 @@ from functools import cache
 
 import msgspec
 
-from headwater.plan.query import Query, QueryId, Source
+from headwater.plan.query import Query, QueryId
+from headwater.plan.sources.source import Source
 from headwater.sql.compile import compile_statements
 
 SITE = "home"
@@ -49,4 +50,4 @@ def query_of(source: str, *, name: str, counter: int, range_s: int, now_s: float
 
 
 def source_of(source: str) -> Source:
-    return _template(source, 4).source
+    return _template(source, 4).program.source

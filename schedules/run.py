@@ -301,7 +301,7 @@ class World:
 
     def _is_final(self, query: Query) -> bool:
         newest = self.published.newest(str(query.id))
-        windows = Checker(query, self.logs[query.source.name]).due_windows(self._healed_s)
+        windows = Checker(query, self.logs[query.source_name]).due_windows(self._healed_s)
         return all(w in newest and newest[w].envelope.final for w in windows)
 
     def _note_live(self, site: Site) -> None:
@@ -313,7 +313,7 @@ class World:
             self._violated("threads live", f"{type(error).__name__}: {error}")
         live = getattr(self, "live", set())
         for name, query in self.queries.items():
-            checker = Checker(query, self.logs[query.source.name])
+            checker = Checker(query, self.logs[query.source_name])
             self.violations += checker.check(self.published.of(name))
             if name in live:
                 newest = self.published.newest(name)

@@ -268,7 +268,7 @@ class StandInRunner:
         if not counts:
             return QueryResult(str(query.id))
         rows = sorted(counts.items())
-        schema = summary_schema(query)
+        schema = summary_schema(query.program)
         arrays = [[number for (_, number), _ in rows], [count for _, count in rows]]
         table = pa.Table.from_arrays(
             [pa.array(a, f.type) for a, f in zip(arrays, schema, strict=True)], schema=schema

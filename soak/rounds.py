@@ -53,7 +53,7 @@ class Soak:
         self._root = RootSpark(spark)
         self._host = SiteHost(spark, directory / "host")
         (self._standing,) = _compiled(STANDING, "hits", "standing", 1)
-        self._site = SoakSite(directory / "hits", self._standing.source)
+        self._site = SoakSite(directory / "hits", self._standing.program.source)
         self._site.installed = frozenset([str(self._standing.id)])
         self._host.install(self._standing)
         self._host.serve("soak", self._site)
@@ -116,7 +116,7 @@ class Soak:
     def _visit(self, number: int) -> None:
         """A source of its own: its stream starts, reads, and ends."""
         query = self._shape("visits", number)
-        site = SoakSite(self._directory / "visits", query.source)
+        site = SoakSite(self._directory / "visits", query.program.source)
         site.installed = frozenset([str(query.id)])
         self._host.install(query)
         self._host.serve("visitor", site)

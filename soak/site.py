@@ -11,7 +11,7 @@ import msgspec
 
 from headwater.edge.batches.batch_times import Waiting
 from headwater.errors import HeadwaterError
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.inbox import QueryResult
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from changed_query import changed
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
@@ -39,7 +40,7 @@ def test_a_foreign_installer_is_a_reason_to_refuse(query):
 
 
 def test_sql_that_nobody_compiled_is_refused(query):
-    evil = msgspec.structs.replace(
+    evil = changed(
         query, site_sql="SELECT REFLECT('java.lang.System', 'exit', 1) AS pane FROM records"
     )
     reason = admit_with(PolicyConfig(), SOURCES)(evil, Duty.READ, "olga")
@@ -49,13 +50,13 @@ def test_sql_that_nobody_compiled_is_refused(query):
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../secrets/*.csv", "/var/log/nginx/../auth.log"])
 def test_a_path_that_leads_outside_is_refused(query, path):
-    source = msgspec.structs.replace(query.source, path=path)
+    source = msgspec.structs.replace(query.program.source, path=path)
     with pytest.raises(HeadwaterError, match="path"):
         SiteSources(SOURCES).place(source)
 
 
 def test_an_absolute_path_below_an_open_directory_is_read_there(query):
-    source = msgspec.structs.replace(query.source, path="/var/log/nginx/site/*.log")
+    source = msgspec.structs.replace(query.program.source, path="/var/log/nginx/site/*.log")
     directory, pattern = SiteSources(SOURCES).place(source)
     assert (str(directory), pattern) == ("/var/log/nginx", "site/*.log")
 
@@ -68,7 +69,7 @@ def rights(**more: Any) -> PolicyConfig:
 def test_what_an_operator_may_not_install_here_is_refused_whoever_took_the_command(
     query: Query, duty: Duty
 ) -> None:
-    stream, path = query.stream, query.source.path
+    stream, path = query.stream, query.program.source.path
     assert admit_with(rights(), SOURCES)(query, duty, "olga") is None
     assert (
         admit_with(rights(streams=(stream,), sources=(path,)), SOURCES)(query, duty, "olga") is None

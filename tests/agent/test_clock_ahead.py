@@ -149,7 +149,7 @@ def _check_against_reference(
     spark: RunningSpark, query: Query, logs: Logs, results: Path, answers: dict[int, Envelope]
 ) -> None:
     """When their windows come the records count, and all windows equal plain Spark's."""
-    files = paths_below(logs.folders.values(), query.source.path)
+    files = paths_below(logs.folders.values(), query.program.source.path)
     reference = central_answers(spark.session, query, files)
     reader = ResultsReader(results)
     checked = 0

@@ -115,7 +115,7 @@ class Agent:
         while self.now_s < until_s:
             self.now_s = round(self.now_s + 0.5, 3)
             if self.now_s == int(self.now_s):
-                poll = BatchReport(QUERY.source.name, read_through_s=self.now_s)
+                poll = BatchReport(QUERY.source_name, read_through_s=self.now_s)
                 self.node.batch_committed(poll, now_s=self.now_s)
             self.node.tick(now_s=self.now_s)
             await self.work()
@@ -129,7 +129,7 @@ class Agent:
         for record in records:
             self.cube.disk.store(ID, 1, record, now_s=self.now_s)
         batch = QueryBatch(ID, ((1, len(records)),))
-        report = BatchReport(QUERY.source.name, (batch,))
+        report = BatchReport(QUERY.source_name, (batch,))
         self.node.batch_committed(report, now_s=self.now_s)
         await self.run(180.0)
         return self.node.why(ID, 1).text()

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from headwater.plan.query import Source
-from headwater.sql.compile import compile_statements, parse_program
+from headwater.plan.sources.source import Source
+from headwater.sql.compile import compile_statements, parse_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -79,7 +79,7 @@ def test_every_statement_that_a_page_shows_compiles(page: Path) -> None:
     blocks = re.findall(r"^```sql\n(.*?)^```", page.read_text(), re.M | re.S)
     sources: dict[str, Source] = {}
     for block in blocks:
-        sources |= {source.name: source for source in parse_program(block).sources}
+        sources |= {source.name: source for source in parse_script(block).sources}
         compile_statements(
             block, root="fra", installer="fra", next_counter=1, known_sources=sources
         )

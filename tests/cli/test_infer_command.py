@@ -15,7 +15,7 @@ from headwater.local.look.infer_check import Held
 from headwater.local.look.infer_files import infer_files
 from headwater.spark.jvm import session
 from headwater.spark.source_check import SiteCheck
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 
@@ -34,7 +34,7 @@ def run(*arguments: str) -> int:
 def test_what_is_printed_is_a_file_of_sql(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("infer", str(SHOPS / "sites"), "--quick", "--name", "sold") == 0
     out, _ = capsys.readouterr()
-    (source,) = parse_program(out).sources
+    (source,) = parse_script(out).sources
     assert (source.name, source.path, source.time_column) == ("sold", "sales.csv", "column_1")
     assert "-- Not sure: no header was found" in out
 
@@ -69,7 +69,7 @@ def test_records_and_malformed_lines_are_comments(tmp_path: Path) -> None:
         "--   ts                   city\n"
         "--   2026-05-01 12:00:00  NULL"
     )
-    assert len(parse_program(text).sources) == 1
+    assert len(parse_script(text).sources) == 1
 
 
 def test_files_that_were_not_read_are_comments(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from headwater.local.trial.compare_results import differences
 from headwater.local.trial.try_query import StreamResult, try_central, try_query
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.root.root_part import RootSpark
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 QUERIES = Path(__file__).parents[1] / "conformance" / "queries.sql"
 TEXT = QUERIES.read_text(encoding="utf-8")
-NAMES = [stream.name for stream in parse_program(TEXT).streams]
+NAMES = [stream.name for stream in parse_script(TEXT).streams]
 GROUPS = 300_000
 STALL_LOOKS_MAX = 4_500
 
@@ -58,7 +58,7 @@ def test_the_answer_on_a_cluster_equals_plain_spark_on_one_machine(
 
 def test_windows_of_many_groups_are_merged_and_finished(on_cluster: RunningSpark) -> None:
     query = per_domain()
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     keys = pa.array([f"domain {n}" for n in range(GROUPS)])
     ones = pa.array([1] * GROUPS, pa.int64())
     numbers = pa.array(range(GROUPS), pa.int64())

@@ -23,7 +23,7 @@ def test_a_batch_of_two_sites_is_read_by_executors_and_leaves_nothing(
 ) -> None:
     query, failing = per_domain(), inverse()
     host = SiteHost(on_cluster.session, tmp_path / "host", shared=on_cluster.shared)
-    inboxes = [ListInbox(tmp_path / name, query.source) for name in ("fra", "lhr")]
+    inboxes = [ListInbox(tmp_path / name, query.program.source) for name in ("fra", "lhr")]
     try:
         for number, inbox in enumerate(inboxes):
             inbox.installed = {str(query.id), str(failing.id)}
@@ -62,7 +62,7 @@ def test_a_root_part_runs_on_executors(on_cluster: RunningSpark) -> None:
 def query_schema(query: object) -> pa.Schema:
     from headwater.algebra.rows.types import summary_schema
 
-    return summary_schema(query)  # type: ignore[arg-type]
+    return summary_schema(query.program)  # type: ignore[arg-type]
 
 
 def test_executors_run_no_python(on_cluster: RunningSpark, cluster: StandaloneCluster) -> None:

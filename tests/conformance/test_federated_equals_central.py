@@ -11,10 +11,10 @@ from nasty_logs import write_sites
 
 from headwater.local.trial.compare_results import differences
 from headwater.local.trial.try_query import StreamResult, try_central, try_query
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
-NAMES = [stream.name for stream in parse_program(TEXT).streams]
+NAMES = [stream.name for stream in parse_script(TEXT).streams]
 
 pytestmark = pytest.mark.spark
 

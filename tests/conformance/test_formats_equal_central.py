@@ -14,10 +14,10 @@ import pytest
 
 from headwater.local.trial.compare_results import differences
 from headwater.local.trial.try_query import StreamResult, try_central, try_query
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 TEXT = Path(__file__).with_name("formats.sql").read_text(encoding="utf-8")
-NAMES = [stream.name for stream in parse_program(TEXT).streams]
+NAMES = [stream.name for stream in parse_script(TEXT).streams]
 SITES = {"porto": 60, "quito": 25}
 BEGIN = datetime(2026, 5, 1, 11, 58, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -204,7 +204,7 @@ def test_after_a_setting_a_site_wants_to_be_read_for_the_panes_that_the_former_c
     site = desk()
     poll(site, 11.0)
     site.set_clock(20.0, now_s=12.0)
-    wanted_s = site.edge.next_wanted_s(QUERY.source.name, after_s=11.0, now_s=12.0)
+    wanted_s = site.edge.next_wanted_s(QUERY.source_name, after_s=11.0, now_s=12.0)
     assert wanted_s <= 12.0
 
 

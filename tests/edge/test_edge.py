@@ -415,7 +415,7 @@ def test_a_batch_of_what_may_have_been_read_before_damages_the_panes_of_its_rows
     site.commit({3: [3]}, now_s=31.0)
     site.disk.store(ID, 1, 4, now_s=31.0)
     again = QueryBatch(ID, ((1, 1),), twice_bytes=7)
-    site.report(BatchReport(QUERY.source.name, (again,), read_through_s=31.0), now_s=31.0)
+    site.report(BatchReport(QUERY.source_name, (again,), read_through_s=31.0), now_s=31.0)
     assert site.told[-1].damaged == ((1, 1),)
     assert site.told[-1].tally.twice_bytes == 7
 

@@ -6,7 +6,7 @@ import pytest
 
 from headwater.infer.guess import ColumnGuess, SourceGuess, TimeGuess
 from headwater.infer.write_source import literal, quoted_name, write_source
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def test_what_is_written_says_the_same_names_and_options() -> None:
     pattern = r"(?<ts>\S+) it's (?<Order>\d+)"
     columns = (ColumnGuess("ts", "TIMESTAMP"), ColumnGuess("Order", "BIGINT"))
     guess = SourceGuess("regex", columns, TimeGuess(("ts",)), (("pattern", pattern),))
-    (source,) = parse_program(write_source(guess, name="log", path="*.log")).sources
+    (source,) = parse_script(write_source(guess, name="log", path="*.log")).sources
     assert [column.name for column in source.columns] == ["ts", "Order"]
     assert dict(source.options)["pattern"] == pattern

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+from changed_query import changed
 from store_kit import MERGER, query_of
 
 from headwater.agent.config import SourcesConfig
@@ -19,7 +20,8 @@ from headwater.agent.input.declarations import SourceDeclaration
 from headwater.agent.input.feeder import Feeder
 from headwater.edge.outputs import Remember
 from headwater.edge.record import EdgeRecord
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.spark.site.batch import SiteBatch, SiteOutcome
 from headwater.spark.site.inbox import Inbox
 from headwater.spark.site.source_stream import SourceStream
@@ -97,8 +99,8 @@ class Site:
     def query(self, counter: int, source: str = "weblog", *, begin_pane: int | None = 7) -> Query:
         """Of this source, whose files are ``<source>.log``."""
         query = query_of(counter=counter)
-        of = msgspec.structs.replace(query.source, name=source, path=f"{source}*.log")
-        made = msgspec.structs.replace(query, source=of, begin_pane=begin_pane)
+        of = msgspec.structs.replace(query.program.source, name=source, path=f"{source}*.log")
+        made = changed(query, source=of, begin_pane=begin_pane)
         self.cube.write([Remember(str(made.id), EdgeRecord(first_pane=0, source=source))])
         return made
 

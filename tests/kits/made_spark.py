@@ -111,7 +111,7 @@ class MadeRunner:
         return [SiteOutcome(tuple(self._rows(q) for q in one.queries), 1) for one in batches]
 
     def _rows(self, query: Query) -> QueryResult:
-        schema = site_schema(query)
+        schema = site_schema(query.program)
         count = self.panes * self.groups
         columns = [_values(field.type, count) for field in schema]
         columns[0] = pa.array([n // self.groups for n in range(count)], pa.int64())

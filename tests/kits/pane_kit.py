@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.rows.columns import Column
 from headwater.algebra.sets import ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -24,8 +25,10 @@ from headwater.edge.edge import Edge
 from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.plan.query import Column, Query, QueryId, Source, SourceFormat, Timing
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId, Timing
 from headwater.plan.roster import Roster, Site
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.root import outputs as root_out
 from headwater.root.carriers.alarm_book import StandingAlarm
 from headwater.root.config import RootConfig
@@ -43,6 +46,8 @@ SOURCE = Source(
     path="*.csv",
     time_column="t",
 )
+PROGRAM = Program("", SOURCE, (), (), "", "", "", ("t",), ())
+"""No machine looks into it."""
 
 
 def make_query(
@@ -61,17 +66,9 @@ def make_query(
     pane_us = PANE_S * MICROS
     return Query(
         id=QueryId(name, "s0", counter),
-        text="",
-        source=SOURCE,
         window=WindowSpec(panes * pane_us, (slide or panes) * pane_us),
-        keys=(),
-        partials=(),
-        site_sql="",
-        root_sql="",
-        central_sql="",
-        columns_used=("t",),
-        output=(),
         root=root,
+        program=PROGRAM,
         sites=sites,
         begin_pane=begin_pane,
         ends=ends,

@@ -14,7 +14,8 @@ import pyarrow as pa
 from headwater.algebra.words.malformed import Malformed
 from headwater.edge.batches.batch_times import Waiting
 from headwater.errors import DiskFull, StoreError
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.spark.site.fence import Fence
 from headwater.sql.compile import compile_statements
 

@@ -17,7 +17,9 @@ from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.edge.outputs import Cut, CutDone, Remember
 from headwater.edge.record import EdgeRecord
-from headwater.plan.query import Query, QueryId, Source, SourceFormat
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.root.said.envelope import Envelope, Trigger
 from headwater.store.cube.batch_rows import QueryResult
 from headwater.store.cube.cube import Cube
@@ -59,11 +61,9 @@ def counts_of(table: pa.Table) -> dict[str, int]:
 def query_of(name: str = "hits", counter: int = 1) -> Query:
     """Windows of three panes, one pane of ten seconds apart."""
     source = Source(SOURCE, (Column("time", "timestamp"),), SourceFormat.CSV, "*.log", "time")
-    return Query(
-        id=QueryId(name, "home", counter),
+    program = Program(
         text="SELECT …",
         source=source,
-        window=WindowSpec(30_000_000, 10_000_000),
         keys=Layout().keys,
         partials=Layout().partials,
         site_sql="…",
@@ -71,8 +71,9 @@ def query_of(name: str = "hits", counter: int = 1) -> Query:
         central_sql="…",
         columns_used=("time",),
         output=(Column("page", "string"), Column("n", "bigint")),
-        root="home",
     )
+    window = WindowSpec(30_000_000, 10_000_000)
+    return Query(QueryId(name, "home", counter), window, "home", program)
 
 
 def envelope_of(query: Query, window: int, **fields: Any) -> Envelope:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import changed_query
 import msgspec
 import pytest
 from pane_kit import make_roster
@@ -16,13 +17,14 @@ from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.columns import Column
 from headwater.errors import HeadwaterError
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.plan.command import Count, Install
-from headwater.plan.query import Column, Query, Timing
+from headwater.plan.query import Query, Timing
 from headwater.plan.tree import Tree
 from headwater.root.outputs import RootKept
 from headwater.sql.compile import compile_statements
@@ -49,7 +51,7 @@ OTHER = msgspec.structs.replace(GOOD, id=msgspec.structs.replace(GOOD.id, name="
 
 
 def changed(query: Query = GOOD, **changes: Any) -> Query:
-    return msgspec.structs.replace(query, **changes)
+    return changed_query.changed(query, **changes)
 
 
 def rewritten(text: str, old: str, new: str) -> str:
@@ -58,14 +60,16 @@ def rewritten(text: str, old: str, new: str) -> str:
 
 
 def evil() -> dict[str, Query]:
-    source = GOOD.source
+    source = GOOD.program.source
     many = ", ".join(["ms"] + ["1"] * 3)
     return {
         "a shell at the root": changed(
             root_sql="SELECT TRANSFORM(domain) USING 'sh' AS (x STRING) FROM panes"
         ),
         "a call of Java at the root": changed(
-            root_sql=rewritten(GOOD.root_sql, "SUM(count_2)", "REFLECT('java.lang.System', 'exit')")
+            root_sql=rewritten(
+                GOOD.program.root_sql, "SUM(count_2)", "REFLECT('java.lang.System', 'exit')"
+            )
         ),
         "settings of its own": changed(settings=(("spark.sql.extensions", "evil.Extension"),)),
         "an unknown type": changed(keys=(Column("domain", "cheese"),)),
@@ -73,7 +77,7 @@ def evil() -> dict[str, Query]:
             source=msgspec.structs.replace(source, columns=(Column("ts", "cheese"),))
         ),
         "a number of 4,400 digits": changed(
-            site_sql=rewritten(GOOD.site_sql, "ms > 0", f"ms > {'9' * 4400}")
+            site_sql=rewritten(GOOD.program.site_sql, "ms > 0", f"ms > {'9' * 4400}")
         ),
         "a number of 4,400 digits in an option": changed(
             source=msgspec.structs.replace(source, options=(("future_tolerance", "9" * 900),))
@@ -86,10 +90,10 @@ def evil() -> dict[str, Query]:
         "a deadline that is no number": changed(timing=Timing(deadline_s=float("nan"))),
         "a unit without an end": changed(unit_last=1 << 52),
         "deep nesting": changed(
-            site_sql=rewritten(GOOD.site_sql, "ms > 0", "ms" + " + 1" * 5000 + " > 0")
+            site_sql=rewritten(GOOD.program.site_sql, "ms > 0", "ms" + " + 1" * 5000 + " > 0")
         ),
         "a tower of doubling work": changed(
-            site_sql=rewritten(GOOD.site_sql, "ms > 0", "ms" + " + 1" * 60 + " > 0")
+            site_sql=rewritten(GOOD.program.site_sql, "ms > 0", "ms" + " + 1" * 60 + " > 0")
         ),
         "an empty root part": changed(root_sql=""),
         "a lone surrogate": changed(text="\ud800", root_sql="\ud800"),
@@ -248,4 +252,4 @@ def test_new_trees_bring_no_other_question() -> None:
         plan = msgspec.structs.replace(install(query), plan_version=number)
         node.receive("s0", CommandMessage(plan), now_s=30.0)
         live = node.peer.live_queries()[str(GOOD.id)]
-        assert (live.query.text, live.plan_version) == (GOOD.text, version)
+        assert (live.query.program.text, live.plan_version) == (GOOD.program.text, version)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from changed_query import changed
 from tests.node.test_admission_everywhere import (
     GOOD,
     OTHER,
@@ -17,12 +18,14 @@ from tests.node.test_admission_everywhere import (
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.messages import CommandMessage, CommandsKnown
-from headwater.plan.query import Query, SourceFormat
+from headwater.plan.query import Query
+from headwater.plan.sources.source import SourceFormat
 
 
 def elsewhere(query: Query, **changes: object) -> Query:
     """A source of the same name over other files, or read in another way."""
-    return msgspec.structs.replace(query, source=msgspec.structs.replace(query.source, **changes))
+    source = msgspec.structs.replace(query.program.source, **changes)
+    return changed(query, source=source)
 
 
 def begun(effects: list[do.Effect]) -> list[str]:

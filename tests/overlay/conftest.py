@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pane_kit import PROGRAM
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
@@ -45,7 +46,7 @@ from headwater.overlay.outputs import (
 from headwater.overlay.peer import Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.plan.command import Command, Count, Install, Remove
-from headwater.plan.query import Query, QueryId, Source, SourceFormat
+from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
@@ -67,22 +68,8 @@ class BagMerger:
 
 
 def a_query(name: str = "q", *, installer: str, root: str, counter: int = 1, **more: Any) -> Query:
-    source = Source("s", (), SourceFormat.CSV, "*.csv", "t")
-    return Query(
-        id=QueryId(name, installer, counter),
-        text="",
-        source=source,
-        window=WindowSpec(1_000_000, 1_000_000),
-        keys=(),
-        partials=(),
-        site_sql="",
-        root_sql="",
-        central_sql="",
-        columns_used=(),
-        output=(),
-        root=root,
-        **more,
-    )
+    id_ = QueryId(name, installer, counter)
+    return Query(id_, WindowSpec(1_000_000, 1_000_000), root, PROGRAM, **more)
 
 
 def read_drawing(drawing: str) -> list[tuple[str, str | None]]:

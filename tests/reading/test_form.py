@@ -7,11 +7,11 @@ import pytest
 
 from headwater.reading.form import Form, form_of
 from headwater.reading.records import SEPARATOR, Quoting
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 
 def form(format_: str, options: str = "") -> Form:
-    (source,) = parse_program(
+    (source,) = parse_script(
         f"CREATE SOURCE s (ts TIMESTAMP, n INT) WITH (format = '{format_}', path = '*', "
         f"time = 'ts'{options})"
     ).sources
@@ -37,7 +37,7 @@ def test_records_over_several_lines_are_quoted_as_the_source_says(
 
 
 def test_without_a_quote_a_line_is_a_record() -> None:
-    (source,) = parse_program(
+    (source,) = parse_script(
         "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'tsv', path = '*', time = 'ts')"
     ).sources
     for options in (("multiline", "true"),), (("multiline", "true"), ("quote", "")):

@@ -92,12 +92,13 @@ class CountingRunner:
 def _rows(query: Query, records: Sequence[Record]) -> QueryResult:
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for one in records:
-        key = (query.window.pane_at(one.time_us), *(one.domain for _ in query.keys))
-        values = [1 if part.name.startswith("count") else one.bytes for part in query.partials]
+        key = (query.window.pane_at(one.time_us), *(one.domain for _ in query.program.keys))
+        names = [part.name for part in query.program.partials]
+        values = [1 if name.startswith("count") else one.bytes for name in names]
         _merge(query, groups, key, values)
     if not groups:
         return QueryResult(str(query.id))
-    schema = site_schema(query)
+    schema = site_schema(query.program)
     rows = [(*key, *values) for key, values in sorted(groups.items())]
     return QueryResult(str(query.id), _table(rows, schema))
 
@@ -107,7 +108,7 @@ def _merge(query: Query, groups: dict[Any, list[Any]], key: Any, values: list[An
     if known is None:
         groups[key] = values
         return
-    for place, part in enumerate(query.partials):
+    for place, part in enumerate(query.program.partials):
         by_max = part.name.startswith("max")
         pair = (known[place], values[place])
         known[place] = max(pair) if by_max else sum(pair)
@@ -138,8 +139,8 @@ def _added(query: Query, panes: Sequence[tuple[int, pa.Table]]) -> pa.Table:
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for _, table in panes:
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            key, values = row[: len(query.keys)], list(row[len(query.keys) :])
+            key, values = row[: len(query.program.keys)], list(row[len(query.program.keys) :])
             _merge(query, groups, key, values)
-    schema = pa.schema([(column.name, arrow_type(column.type)) for column in query.output])
+    schema = pa.schema([(column.name, arrow_type(column.type)) for column in query.program.output])
     rows = [(*key, *map(int, values)) for key, values in sorted(groups.items())]
     return _table(rows, schema)

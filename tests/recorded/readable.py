@@ -18,6 +18,8 @@ import pyarrow as pa
 
 from headwater.agent.stores import RESULTS, SiteStores
 from headwater.net.transport.hello import PROTOCOL, PROTOCOL_OLDEST
+from headwater.plan.flat_query import FlatQuery
+from headwater.plan.query import Query
 from headwater.store.commands import COMMANDS_SCHEMA
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.ledger.root_schema import ROOT_SCHEMA
@@ -30,6 +32,8 @@ MISSING_NAMED_MAX = 8
 
 def readable(value: Any) -> Any:
     """Plain data, as JSON has it."""
+    if isinstance(value, Query):
+        return {**readable(FlatQuery.of(value)), "is": "Query"}
     if isinstance(value, msgspec.Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         shown = {k: readable(v) for k, v in fields.items() if v is not msgspec.UNSET}

@@ -8,9 +8,11 @@ had not read yet, every kind of message, and an inventory that was written down 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import shutil
+import sqlite3
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -32,10 +34,11 @@ from headwater.agent.query_book import QueryBook
 from headwater.agent.stores import RESULTS
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.codec import _LAYOUTS, Codec
+from headwater.net.values.words import command_word
 from headwater.overlay.messages import CommandMessage
 from headwater.plan.command import Install
 from headwater.root.said.envelope import Envelope
-from headwater.store.commands import CommandStore
+from headwater.store.commands import CommandStore, kept
 from headwater.store.results.results import ResultsReader
 
 HERE = Path(__file__).parent
@@ -114,6 +117,23 @@ def test_a_recording_has_each_kind_of_message() -> None:
 def test_what_an_agent_has_left_is_all_there(recording: str, place: Path, site: str) -> None:
     found = json.loads(json.dumps(inventory_of(place / SITES / site, site)))
     assert missing_in(found, inventory(recording)["sites"][site]) == []
+
+
+@pytest.mark.parametrize("site", [one.name for one in ROSTER.sites])
+def test_an_install_is_written_anew_with_the_bytes_that_were_signed_and_kept(
+    place: Path, site: str
+) -> None:
+    directory = place / SITES / site / "commands"
+    store = CommandStore(directory)
+    installs = store.live()
+    store.close()
+    with contextlib.closing(sqlite3.connect(directory / "commands.sqlite")) as commands:
+        rows = dict(commands.execute("SELECT id, command FROM installs"))
+    assert installs
+    for install in installs:
+        assert install.proof is not None
+        assert command_word(install) == install.proof.word
+        assert kept(install) == rows[str(install.query.id)]
 
 
 def test_every_message_says_what_it_said_or_is_refused_by_version(recording: str) -> None:

@@ -5,6 +5,7 @@ from random import Random
 
 import msgspec
 import pytest
+from changed_query import changed
 
 from headwater.algebra.panes import MICROS
 from headwater.edge.closing.closing import SourceClock
@@ -89,7 +90,7 @@ def placements() -> Placements:
     log = Log(work, Clock(queue, offset_s=0.0), random=Random(1), slot=0, slot_count=1)
     log.grow(START_S + 20.0)
     query = next(s.first_query for s in drawn_by_age())
-    return Placements(msgspec.structs.replace(query, site_sql="7"), log)
+    return Placements(changed(query, site_sql="7"), log)
 
 
 def drawn_by_age(count: int = SEEDS_MAX) -> Iterator[Scenario]:

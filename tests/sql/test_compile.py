@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.columns import Column
 from headwater.errors import ConfigurationError, QueryRefused
-from headwater.plan.query import Column, Query, QueryId, SourceFormat, Timing
-from headwater.sql.compile import compile_statements, parse_program
+from headwater.plan.query import Query, QueryId, Timing
+from headwater.plan.sources.source import SourceFormat
+from headwater.sql.compile import compile_statements, parse_script
 from headwater.sql.types.functions import FUNCTIONS
 
 S = 1_000_000
@@ -32,7 +34,7 @@ def compiled(
 
 
 def test_a_source_is_a_schema_and_how_it_is_read() -> None:
-    (source,) = parse_program(SOURCE).sources
+    (source,) = parse_script(SOURCE).sources
     assert (source.name, source.format, source.path) == ("Access", SourceFormat.CSV, "access/*.log")
     assert source.time_column == "ts"
     assert source.columns == (
@@ -48,7 +50,7 @@ def test_a_source_is_a_schema_and_how_it_is_read() -> None:
 
 
 def test_a_pattern_keeps_its_backslashes() -> None:
-    (source,) = parse_program(
+    (source,) = parse_script(
         r"CREATE SOURCE a (client STRING, ts TIMESTAMP) WITH (format = 'regex', path = '*', "
         r"time = 'ts', pattern = r'(\S+) \[([^\]]+)\]', timestamp_format = 'dd/MMM/yyyy')"
     ).sources
@@ -57,7 +59,7 @@ def test_a_pattern_keeps_its_backslashes() -> None:
 
 
 def test_named_groups_may_come_in_any_order() -> None:
-    (source,) = parse_program(
+    (source,) = parse_script(
         r"CREATE SOURCE a (client STRING, ts TIMESTAMP) WITH (format = 'regex', path = '*', "
         r"time = 'ts', pattern = '(?<ts>\\S+) (?<client>\\S+)')"
     ).sources
@@ -68,17 +70,17 @@ def test_a_query_is_named_and_numbered_by_its_installer() -> None:
     text = f"{SOURCE} CREATE STREAM a AS {SELECT}; CREATE STREAM b AS {SELECT};"
     queries = compile_statements(text, root="hub", installer="paris", next_counter=9)
     assert [query.id for query in queries] == [QueryId("a", "paris", 9), QueryId("b", "paris", 10)]
-    assert queries[1].text == f"CREATE STREAM b AS {SELECT}"
+    assert queries[1].program.text == f"CREATE STREAM b AS {SELECT}"
     assert {query.root for query in queries} == {"hub"}
 
 
 def test_sources_may_come_from_elsewhere() -> None:
-    (source,) = parse_program(SOURCE).sources
+    (source,) = parse_script(SOURCE).sources
     (query,) = compile_statements(
         f"CREATE STREAM s AS {SELECT}",
         root="a", installer="a", next_counter=1, known_sources={"access": source},
     )  # fmt: skip
-    assert query.source == source
+    assert query.program.source == source
 
 
 def test_a_file_with_sources_alone_has_no_queries() -> None:
@@ -123,20 +125,20 @@ def test_a_window_may_slide_and_start_aside() -> None:
 
 
 def test_only_the_columns_that_are_used_are_read() -> None:
-    assert compiled().columns_used == ("ts", "domain")
+    assert compiled().program.columns_used == ("ts", "domain")
     stream = (
         "SELECT sum(price) FILTER (WHERE status > 1) AS x FROM access "
         "WHERE bytes > 0 GROUP BY window(ts, '10s')"
     )
-    assert compiled(stream).columns_used == ("ts", "status", "bytes", "price")
+    assert compiled(stream).program.columns_used == ("ts", "status", "bytes", "price")
 
 
 def test_names_are_found_without_regard_to_case() -> None:
     query = compiled("SELECT A.DOMAIN, MAX(Bytes) FROM ACCESS a GROUP BY Window(TS, '10s'), Domain")
-    assert query.site_sql.endswith(
+    assert query.program.site_sql.endswith(
         "AS pane, domain, MAX(bytes) AS max_1 FROM records WHERE NOT ts IS NULL GROUP BY 1, 2"
     )
-    assert [column.name for column in query.output] == ["DOMAIN", "max_Bytes"]
+    assert [column.name for column in query.program.output] == ["DOMAIN", "max_Bytes"]
 
 
 def test_columns_without_a_name_get_one() -> None:
@@ -144,15 +146,15 @@ def test_columns_without_a_name_get_one() -> None:
         "SELECT window.start, domain, count(*), sum(bytes), max(bytes) + 1, upper(domain) "
         "FROM access GROUP BY window(ts, '10s'), domain"
     )
-    names = [column.name for column in query.output]
+    names = [column.name for column in query.program.output]
     assert names == ["start", "domain", "count", "sum_bytes", "column_5", "column_6"]
 
 
 def test_the_window_itself_is_first_whether_it_is_selected_or_not() -> None:
     selected = compiled("SELECT count(*) AS n, window FROM access GROUP BY window(ts, '10s')")
     silent = compiled("SELECT count(*) AS n FROM access GROUP BY window(ts, '10s')")
-    assert selected.output == silent.output == (Column("n", "bigint"),)
-    assert selected.root_sql == silent.root_sql
+    assert selected.program.output == silent.program.output == (Column("n", "bigint"),)
+    assert selected.program.root_sql == silent.program.root_sql
 
 
 def test_the_same_aggregate_is_computed_once() -> None:
@@ -160,7 +162,7 @@ def test_the_same_aggregate_is_computed_once() -> None:
         "SELECT sum(bytes) AS a, SUM( bytes ) + 1 AS b, avg(bytes) AS c, count(bytes) AS d "
         "FROM access GROUP BY window(ts, '10s') HAVING sum(bytes) > 0 ORDER BY avg(bytes)"
     )
-    assert [partial.name for partial in query.partials] == ["sum_1", "count_2"]
+    assert [partial.name for partial in query.program.partials] == ["sum_1", "count_2"]
 
 
 def test_a_query_travels_as_data() -> None:

@@ -46,9 +46,9 @@ def test_a_statement_is_split_as_the_file_says(path: Path) -> None:
     query = planned(wanted["statement"])
     found = {
         "statement": wanted["statement"],
-        "site": pretty(query.site_sql),
-        "root": pretty(query.root_sql),
-        "central": pretty(query.central_sql),
+        "site": pretty(query.program.site_sql),
+        "root": pretty(query.program.root_sql),
+        "central": pretty(query.program.central_sql),
     }
     if os.environ.get("HEADWATER_REWRITE"):
         text = "\n\n".join(f"-- {name}\n{found[name]}" for name in SECTIONS)

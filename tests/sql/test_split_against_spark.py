@@ -81,7 +81,7 @@ def records(spark: "SparkSession", spark_house: "Any") -> "DataFrame":
 
 def made_frame(spark: "SparkSession") -> "DataFrame":
     query = compiled("SELECT count(*) FROM r GROUP BY window(ts, '10 seconds')")
-    schema = pa.schema([(c.name, arrow_type(c.type)) for c in query.source.columns])
+    schema = pa.schema([(c.name, arrow_type(c.type)) for c in query.program.source.columns])
     rows = made_records(seed=7, count=600)
     columns = [[row[index] for row in rows] for index in range(len(schema))]
     chance = random.Random(8)
@@ -105,16 +105,16 @@ def compiled_parts(select: str, *, roots: str) -> list[Query]:
 
 def split_answer(spark: "SparkSession", query: Query, records: "DataFrame") -> pa.Table:
     """Sites, network and root, one after the other."""
-    merger = ArrowMerger(query)
+    merger = ArrowMerger(query.program)
     summaries: dict[int, list[pa.Table]] = {}
     for site in range(SITES):
         for batch in range(2):
             records.where(f"site = {site} AND batch = {batch}").createOrReplaceTempView("records")
-            partials = spark.sql(query.site_sql).toArrow()
-            partials = in_schema(partials, site_schema(query))
+            partials = spark.sql(query.program.site_sql).toArrow()
+            partials = in_schema(partials, site_schema(query.program))
             for pane in set(partials["pane"].to_pylist()):
                 rows = partials.filter(pa.compute.equal(partials["pane"], pane)).drop(["pane"])
-                summaries.setdefault(pane, []).append(check_rows(rows, query))
+                summaries.setdefault(pane, []).append(check_rows(rows, query.program))
     chance = random.Random(9)
     merged = {}
     for pane, parts in summaries.items():
@@ -132,7 +132,7 @@ def root_answer(spark: "SparkSession", query: Query, merged: dict[int, pa.Table]
             column = pa.array([edges] * rows.num_rows, arrow_type(WINDOW))
             parts.append(rows.add_column(0, "window", column))
     spark.createDataFrame(pa.concat_tables(parts)).createOrReplaceTempView("panes")
-    return spark.sql(query.root_sql).toArrow()
+    return spark.sql(query.program.root_sql).toArrow()
 
 
 WINDOW = "struct<start:timestamp,end:timestamp>"
@@ -179,8 +179,8 @@ def test_the_split_answers_as_one_spark_does(
     query = compiled(QUERIES[name])
     found = split_answer(spark, query, records)
     records.createOrReplaceTempView("records")
-    wanted = spark.sql(query.central_sql).toArrow()
-    declared = [("window", WINDOW), *((c.name, c.type) for c in query.output)]
+    wanted = spark.sql(query.program.central_sql).toArrow()
+    declared = [("window", WINDOW), *((c.name, c.type) for c in query.program.output)]
     types = [(name, arrow_type(type_name)) for name, type_name in declared]
     assert [(field.name, field.type) for field in found.schema] == types
     assert [(field.name, field.type) for field in wanted.schema] == types
@@ -203,8 +203,8 @@ def test_the_parts_of_several_roots_are_together_what_one_spark_answers(
     records.createOrReplaceTempView("records")
     for part, rows in zip(parts, found, strict=True):
         assert rows.num_rows > 0, "three parts of so many groups each have some"
-        assert sorted_rows(rows) == sorted_rows(spark.sql(part.central_sql).toArrow())
-    wanted = spark.sql(compiled(QUERIES[name]).central_sql).toArrow()
+        assert sorted_rows(rows) == sorted_rows(spark.sql(part.program.central_sql).toArrow())
+    wanted = spark.sql(compiled(QUERIES[name]).program.central_sql).toArrow()
     assert sorted_rows(pa.concat_tables(found)) == sorted_rows(wanted)
 
 
@@ -230,7 +230,7 @@ def test_records_of_other_parts_are_dropped_before_anything_is_grouped(
 ) -> None:
     records.createOrReplaceTempView("records")
     part = compiled_parts(QUERIES["computed"], roots="oslo, paris")[1]
-    plan = spark.sql(part.site_sql)._jdf.queryExecution().optimizedPlan().toString()
+    plan = spark.sql(part.program.site_sql)._jdf.queryExecution().optimizedPlan().toString()
     steps = [line.strip(" +-:") for line in plan.splitlines()]
     grouped = next(n for n, step in enumerate(steps) if step.startswith("Aggregate"))
     dropped = next(n for n, step in enumerate(steps) if "pmod(xxhash64(" in step)
@@ -282,8 +282,7 @@ def test_a_sum_that_does_not_fit_is_an_error_of_the_answer(spark: "SparkSession"
 
 
 def only_big(spark: "SparkSession", query: Query, big: pa.Array) -> "DataFrame":
-    columns = {
-        column.name: pa.nulls(len(big), arrow_type(column.type)) for column in query.source.columns
-    }
+    declared = query.program.source.columns
+    columns = {one.name: pa.nulls(len(big), arrow_type(one.type)) for one in declared}
     columns |= {"ts": pa.array([EPOCH] * len(big), arrow_type("timestamp")), "big": big}
     return spark.createDataFrame(pa.table(columns))

@@ -19,7 +19,8 @@ from headwater.agent.input.site_sources import SiteSources
 from headwater.errors import HeadwaterError
 from headwater.net.identity.identity import Identity, Role
 from headwater.plan.duty import Admit, Duty
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.declared_source import DeclaredSource
 
@@ -35,14 +36,14 @@ def admit_with(policy: PolicyConfig, sources: SourcesConfig, *, site: str = "") 
 
     def admit(query: Query, duty: Duty, operator: str) -> str | None:
         who = Identity("", Role.OPERATOR, operator)
-        asked = Asked(Right.INSTALL, query.stream, query.source.path)
+        asked = Asked(Right.INSTALL, query.stream, query.program.source.path)
         objection = None if duty is Duty.CARRY else rights.objection(who, asked)
         if objection is not None:
             return objection
         declared: tuple[DeclaredSource, ...] = ()
         if duty is Duty.READ:
             try:
-                declared = _declared(query.source, site_sources)
+                declared = _declared(query.program.source, site_sources)
             except HeadwaterError as error:
                 return str(error)
         wanted = Policy(installers=policy.installers, declared=declared)

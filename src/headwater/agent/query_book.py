@@ -27,8 +27,8 @@ class QueryBook:
 
     def add(self, query: Query) -> None:
         name = str(query.id)
-        self._mergers[name] = ArrowMerger(query)
-        self._schemas[name] = summary_schema(query)
+        self._mergers[name] = ArrowMerger(query.program)
+        self._schemas[name] = summary_schema(query.program)
         self._queries[name] = query
 
     def add_if_sound(self, query: Query) -> None:

@@ -140,7 +140,7 @@ class Edge:
             edge.refuse(refused)
         elif kept is None:
             edge.begin(now_s=now_s, born_s=self._born_s, made_s=self._made_s)
-            clock = self._clocks.get(query.source.name) or SourceClock()
+            clock = self._clocks.get(query.source_name) or SourceClock()
             edge.loss_heard = clock.loss_through
         self._edges[query_id] = edge
         return kept is None
@@ -200,7 +200,7 @@ class Edge:
             (
                 edge.next_close_s(after_s=after_s, now_s=now_s)
                 for edge in self._edges.values()
-                if edge.query.source.name == source
+                if edge.query.source_name == source
             ),
             default=ALWAYS_S,
         )
@@ -231,7 +231,7 @@ class Edge:
         self._clocks.setdefault(report.source, SourceClock()).hear(report, now_s=now_s)
         batches = {batch.query: batch for batch in report.queries}
         for edge in self._edges.values():
-            if edge.query.source.name == report.source:
+            if edge.query.source_name == report.source:
                 take_report(edge, batches.get(edge.id), report, now_s=now_s)
 
     def suspend(self, query_id: str, message: str) -> None:
@@ -243,13 +243,13 @@ class Edge:
     def input_unread(self, source: str, unread: Unread) -> None:
         """After each poll of the source: what it names and is not read."""
         for edge in self._edges.values():
-            if edge.query.source.name == source and edge.word.tell_unread(unread):
+            if edge.query.source_name == source and edge.word.tell_unread(unread):
                 self._due_s, edge.has_work = None, True
 
     def input_remarks(self, source: str, remarks: tuple[Remark, ...]) -> None:
         """What people should know of the source's input; none: nothing any more."""
         for edge in self._edges.values():
-            if edge.query.source.name == source and edge.word.tell_remarks(remarks):
+            if edge.query.source_name == source and edge.word.tell_remarks(remarks):
                 self._due_s, edge.has_work = None, True
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
@@ -321,7 +321,7 @@ class Edge:
         states: list[SiteState] = []
         for edge in self._edges.values():
             edge.book.age_fresh(now_s - self._config.live_for_s)
-            clock = self._clocks.get(edge.query.source.name) or SourceClock()
+            clock = self._clocks.get(edge.query.source_name) or SourceClock()
             self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
             if edge.word.is_due(now_s=now_s):
                 edge.word.told(now_s=now_s)
@@ -391,15 +391,15 @@ class Edge:
         """One that runs here over a source of the same name and of other records. A source is read
         once for all its queries, by its name, so the first one speaks for all of that name."""
         for query_id, edge in self._edges.items():
-            if edge.query.source.name == query.source.name and self.is_running(query_id):
-                return None if edge.query.source.is_read_as(query.source) else edge.query
+            if edge.query.source_name == query.source_name and self.is_running(query_id):
+                return None if edge.query.reads_as(query) else edge.query
         return None
 
     def progress(self) -> tuple[EdgeProgress, ...]:
         return tuple(self._progress_of(edge) for edge in self._edges.values())
 
     def _progress_of(self, edge: QueryEdge) -> EdgeProgress:
-        clock = self._clocks.get(edge.query.source.name) or SourceClock()
+        clock = self._clocks.get(edge.query.source_name) or SourceClock()
         return EdgeProgress(
             query=edge.id,
             status=edge.word.status,

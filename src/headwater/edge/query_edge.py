@@ -111,7 +111,7 @@ class QueryEdge:
         """``made_s``: when the cube was made, if this process did."""
         self._cube_made_s = made_s
         self.awaits_greeting = made_s is not None and self.query.begin_pane is not None
-        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+        tolerance_s = self.query.future_tolerance_s(self.config.future_tolerance_s)
         begun_s = self.time.of(now_s)
         first = first_pane_of(self.query, now_s=begun_s, future_tolerance_s=tolerance_s)
         self.word.first_pane = self.closed_through = first
@@ -197,7 +197,7 @@ class QueryEdge:
         self.awaits_greeting, self.has_work, self.record_changed = False, True, True
         if clock_s is None or self.time.is_used:
             return
-        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+        tolerance_s = self.query.future_tolerance_s(self.config.future_tolerance_s)
         age_s = 0.0 if self._cube_made_s is None else now_s - self._cube_made_s
         whole = pane_from(self.query, clock_s - age_s + tolerance_s)
         first = self.word.first_pane
@@ -223,7 +223,7 @@ class QueryEdge:
         """What was read before ``at_s`` was read without this query: see ``Edge``."""
         if self.query.begin_pane is not None or self.word.first_pane != -FOREVER:
             return
-        tolerance_s = self.query.source.future_tolerance_s(self.config.future_tolerance_s)
+        tolerance_s = self.query.future_tolerance_s(self.config.future_tolerance_s)
         first = pane_from(self.query, self.time.of(at_s) + tolerance_s)
         self.word.decline(-FOREVER, first - 1, Reason.NOT_INSTALLED)
         self.word.first_pane = first
@@ -546,7 +546,7 @@ class QueryEdge:
             damaged=word.damaged(),
             tally=word.tally,
             failure_heard=self.failure_heard,
-            source=self.query.source.name,
+            source=self.query.source_name,
             loss_heard=self.loss_heard,
             sure_through=self.sure_through,
             offset_s=self.time.known_s,

@@ -27,7 +27,7 @@ def is_little(queries: Iterable[Query], folders: Sequence[Path]) -> bool:
 
 
 def _sizes(queries: Iterable[Query], folders: Sequence[Path]) -> Iterator[int]:
-    of_source = {query.source.name: query for query in queries}
+    of_source = {query.source_name: query for query in queries}
     for query in of_source.values():
-        for found in found_below(folders, query.source.path):
+        for found in found_below(folders, query.program.source.path):
             yield counted_bytes(found.path, found.size)

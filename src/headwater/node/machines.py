@@ -278,7 +278,7 @@ class Machines:
             return {}
         found = {id_: self.edge.in_the_way_of(query) for id_, query in self._awaited.items()}
         return {
-            query_id: f"{other.id} reads another source called {other.source.name!r} here; it "
+            query_id: f"{other.id} reads another source called {other.source_name!r} here; it "
             "begins when that one is removed"
             for query_id, other in found.items()
             if other is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.reading.columnar import COLUMNAR
 from headwater.reading.records import SEPARATOR, Quoting
 

@@ -14,10 +14,12 @@ import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
-from headwater.plan.query import Part, Query, QueryId, Source, SourceFormat, TimeKind, Timing
+from headwater.plan.part import Part
+from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
+from headwater.sim.records.admits import admitting
 from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_digests, draw_limits
 from headwater.sim.world.latencies import Matrix
 from headwater.sim.world.log import Workload
@@ -37,7 +39,6 @@ STATES_SHARE = 0.25
 AGE_SHARE = 0.3
 """How many queries over growing logs place records by their age. A finite log is read again from
 its start when a disk is lost, and a second reading may place it by another offset."""
-SOURCE = Source(name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time")
 
 WRONG_DAY_SHARE = 0.25
 """How many worlds have clocks that are wrong by hours from the start."""
@@ -210,16 +211,8 @@ def draw_query(
     first_window = window.first_window_from(int(begin_s * MICROS))
     return Query(
         id=QueryId(f"q{number}", installer, number),
-        text="",
-        source=SOURCE,
         window=window,
-        keys=(),
-        partials=(),
-        site_sql=str(random.choice((1, 3, 7))),
-        root_sql="",
-        central_sql="",
-        columns_used=(),
-        output=(),
+        program=admitting(random.choice((1, 3, 7))),
         root=random.choice((roster.home, random.choice(dialable))),
         sites=random.choice(((), (), some)),
         begin_pane=window.panes_of(first_window)[0],

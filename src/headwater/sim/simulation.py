@@ -26,7 +26,8 @@ from headwater.sim.faults.faults import Fault
 from headwater.sim.faults.plan_faults import FaultPlanner
 from headwater.sim.measure.gauge import Gauge
 from headwater.sim.outcome import Outcome
-from headwater.sim.scenario import SOURCE, START_S, Scenario
+from headwater.sim.records.admits import DIVISOR, admitting
+from headwater.sim.scenario import START_S, Scenario
 from headwater.sim.simulation_file import FULL_SITES_MAX, MEASURED, SimulationFile, WorldPart
 from headwater.sim.tuning import Pace
 from headwater.sim.world import latencies
@@ -233,16 +234,8 @@ def _make_query(file: SimulationFile, roster: Roster) -> Query:
     first = window.first_window_from(int(begin_s * MICROS))
     return Query(
         id=QueryId("simulated", roster.home, 1),
-        text="",
-        source=SOURCE,
         window=window,
-        keys=(),
-        partials=(),
-        site_sql="7",
-        root_sql="",
-        central_sql="",
-        columns_used=(),
-        output=(),
+        program=admitting(DIVISOR),
         root=roster.home,
         begin_pane=window.panes_of(first)[0],
         time=TimeKind(part.time),

@@ -61,7 +61,7 @@ def central_finished(
     groups that fail are found over the records, and left out. Raises ``GroupFailed`` where a value
     of a single record can't be computed, and ``SparkFailed`` for anything else.
     """
-    own = apply_settings(session, dict(query.settings))
+    own = apply_settings(session, dict(query.program.settings))
     if not files:
         return Finished()
     with tempfile.TemporaryDirectory(prefix="headwater-central-") as place, ExitStack() as stack:
@@ -85,7 +85,7 @@ def _linked(
     place: Path, query: Query, files: Sequence[Path]
 ) -> list[AbstractContextManager[Linked]]:
     """All files together; those with columns of their own by what these are."""
-    form = form_of(query.source)
+    form = form_of(query.program.source)
     groups: dict[str, list[WholeFile]] = {}
     for file in whole_files(files, form):
         groups.setdefault(file.header if form.columnar else "", []).append(file)
@@ -99,7 +99,9 @@ def _part(own: SparkSession, query: Query, found: Linked, number: int) -> _Part:
     lines = read_lines(own, found, byte_count=LARGE_BYTES)
     view = f"{LINES}_{number}"
     lines.createOrReplaceTempView(view)
-    parser = Parser(query.source, (frozenset(query.columns_used),), headers=found.headers)
+    parser = Parser(
+        query.program.source, (frozenset(query.program.columns_used),), headers=found.headers
+    )
     return _Part(with_types(parser, found, lines), view)
 
 
@@ -115,7 +117,7 @@ def _finished(
     )
     counts = None
     try:
-        frame = _frame(own, query, records, query.central_sql)
+        frame = _frame(own, query, records, query.program.central_sql)
         finished = Finished(split_by_window(query, _collected(query, frame)))
         counts = scan_counts(frame) if before_us is None and len(parts) == 1 else None
     except GroupFailed:
@@ -151,7 +153,7 @@ def _tally(own: SparkSession, part: _Part) -> Tally:
 
 def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
     """Read anew from the query's text, and not from how it is split."""
-    question = question_of(query)
+    question = question_of(query.program)
     for name, value in SETTINGS:
         own.conf.set(name, value)
     rows = _run(own, query, records, write_tolerant_sql(question, query.part))

@@ -22,8 +22,8 @@ from pyspark.sql import SparkSession
 
 from headwater.algebra.words.malformed import Malformed, added
 from headwater.errors import SparkFailed
-from headwater.plan.query import Source
 from headwater.plan.sources.local_times import Guessed, guessing_zone
+from headwater.plan.sources.source import Source
 from headwater.reading.form import Form, form_of
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.guessed_times import guessed_sql

@@ -18,8 +18,12 @@ from collections.abc import Collection, Mapping
 import msgspec
 from sqlglot import exp
 
+from headwater.algebra.rows.columns import Column
 from headwater.errors import QueryRefused
-from headwater.plan.query import Column, Part, Query, QueryId, Source
+from headwater.plan.part import Part
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId
+from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices, refusal
@@ -45,7 +49,7 @@ from headwater.sql.write.write_root_sql import write_root_sql
 from headwater.sql.write.write_site_sql import write_site_sql
 
 
-class Program(msgspec.Struct, frozen=True):
+class Script(msgspec.Struct, frozen=True):
     """A file of statements, its sources complete, its streams still to be compiled."""
 
     text: str
@@ -53,7 +57,7 @@ class Program(msgspec.Struct, frozen=True):
     streams: tuple[StreamStatement, ...]
 
 
-def parse_program(text: str) -> Program:
+def parse_script(text: str) -> Script:
     """Raises ``QueryRefused``."""
     sources: list[Source] = []
     streams: list[StreamStatement] = []
@@ -66,7 +70,7 @@ def parse_program(text: str) -> Program:
             sources.append(compile_source(statement, text))
         else:
             streams.append(statement)
-    return Program(text, tuple(sources), tuple(streams))
+    return Script(text, tuple(sources), tuple(streams))
 
 
 def compile_statements(
@@ -90,12 +94,12 @@ def compile_statements(
     is counted from ``now_us`` plus ``slack_us``. ``known_sites`` is the roster, to check names
     against; ``known_sources`` are sources from elsewhere.
     """
-    program = parse_program(text)
+    script = parse_script(text)
     sources = {name.lower(): source for name, source in (known_sources or {}).items()}
-    sources |= {source.name.lower(): source for source in program.sources}
-    streams = {stream.name.lower() for stream in program.streams}
+    sources |= {source.name.lower(): source for source in script.sources}
+    streams = {stream.name.lower() for stream in script.streams}
     queries: list[Query] = []
-    for stream in program.streams:
+    for stream in script.streams:
         resolved = _resolved(stream, text, sources, streams)
         options = stream_options(stream, text)
         places = read_places(options, root=root, known=known_sites)
@@ -118,7 +122,7 @@ def compile_statements(
             )
             _check(query, stream, text)
             queries.append(query)
-    _check_part_names(queries, program)
+    _check_part_names(queries, script)
     last = next_counter + len(queries) - 1
     return [msgspec.structs.replace(query, unit_last=last) for query in queries]
 
@@ -139,10 +143,10 @@ def _resolved(
         ) from error
 
 
-def question_of(query: Query) -> Question:
+def question_of(program: Program) -> Question:
     """What a query asks, read anew from its own text: for the reference, which is not split."""
-    (stream,) = parse_program(query.text).streams
-    return resolve_select(check_shape(stream.select), query.source).question
+    (stream,) = parse_script(program.text).streams
+    return resolve_select(check_shape(stream.select), program.source).question
 
 
 def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collection[str]) -> Source:
@@ -160,11 +164,9 @@ def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collecti
 def _query(resolved: Resolved, id_: QueryId, text: str, part: Part | None) -> Query:
     question = resolved.question
     split = split_aggregates(question)
-    return Query(
-        id=id_,
+    program = Program(
         text=text,
         source=question.source,
-        window=question.window,
         keys=tuple(Column(key.name, key.type) for key in question.keys),
         partials=split.partials,
         site_sql=write_site_sql(split, part),
@@ -174,25 +176,24 @@ def _query(resolved: Resolved, id_: QueryId, text: str, part: Part | None) -> Qu
         ),
         columns_used=_columns_used(question),
         output=tuple(Column(item.name, item.type) for item in question.items),
-        root="",
         settings=SETTINGS,
-        part=part,
     )
+    return Query(id_, question.window, root="", program=program, part=part)
 
 
-def _check_part_names(queries: Collection[Query], program: Program) -> None:
+def _check_part_names(queries: Collection[Query], script: Script) -> None:
     """What a part is called must not be what something else of the file is called."""
-    names = [source.name for source in program.sources]
-    names += [stream.name for stream in program.streams]
+    names = [source.name for source in script.sources]
+    names += [stream.name for stream in script.streams]
     taken = {name.lower(): name for name in names}
-    offsets = {stream.name: stream.offset for stream in program.streams}
+    offsets = {stream.name: stream.offset for stream in script.streams}
     for query in queries:
         if query.part is None:
             continue
         other = taken.get(query.id.name.lower())
         if other is not None:
             raise refusal(
-                program.text,
+                script.text,
                 offsets[query.part.stream],
                 f"{query.part} is called `{query.id.name}`, and so is `{other}`; "
                 "give one of them another name",

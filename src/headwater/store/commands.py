@@ -9,7 +9,7 @@ again there is no next life, and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,10 +17,12 @@ import msgspec
 
 from headwater.overlay.outputs import CommandAccepted, CountsLearned
 from headwater.plan.command import Count, Install
+from headwater.plan.flat_query import FlatQuery
 from headwater.store.disk import Disk
 from headwater.store.manifest import Manifest, Schema
 
 T = TypeVar("T")
+_counts = msgspec.msgpack.Decoder(Count)
 COMMANDS_SCHEMA = Schema(
     name="commands",
     application_id=0x4857434D,
@@ -77,7 +79,7 @@ class CommandStore:
         if isinstance(command, Install):
             self._manifest.run(
                 "INSERT OR REPLACE INTO installs VALUES (?, ?)",
-                (str(command.query.id), msgspec.msgpack.encode(command)),
+                (str(command.query.id), kept(command)),
             )
         else:
             self._manifest.run("DELETE FROM installs WHERE id = ?", (str(command.id),))
@@ -116,7 +118,7 @@ class CommandStore:
         if self._manifest.is_untouched:
             return []
         rows = self._manifest.all("SELECT id, command FROM installs ORDER BY id")
-        return [(query_id, _read(command, Install)) for query_id, command in rows]
+        return [(query_id, _read(command, _install)) for query_id, command in rows]
 
     def unsigned(self) -> list[str]:
         """The queries of a version that signed nothing, which are not taken over: to be said."""
@@ -129,13 +131,25 @@ class CommandStore:
         if self._manifest.is_untouched:
             return []
         rows = self._manifest.all("SELECT count FROM counts ORDER BY installer")
-        read = [_read(count, Count) for (count,) in rows]
+        read = [_read(count, _counts.decode) for (count,) in rows]
         return [count for count in read if isinstance(count, Count)]
 
 
-def _read(word: bytes, kind: type[T]) -> T | str:
+def kept(install: Install) -> bytes:
+    """As it lies on disk: field by field, its query flat."""
+    fields = msgspec.structs.asdict(install) | {"query": FlatQuery.of(install.query)}
+    return msgspec.msgpack.encode({"type": "Install", **fields})
+
+
+def _install(word: bytes) -> Install:
+    fields = msgspec.msgpack.decode(word)
+    query = msgspec.convert(fields.pop("query"), FlatQuery).query()
+    return msgspec.convert({**fields, "query": query}, Install)
+
+
+def _read(word: bytes, read: Callable[[bytes], T]) -> T | str:
     """What the word says, or why it can't be understood."""
     try:
-        return msgspec.msgpack.decode(word, type=kind)
+        return read(word)
     except Exception as error:  # whatever a value raises that refuses to be wrong
         return f"{type(error).__name__}: {str(error)[:200]}"

@@ -213,14 +213,16 @@ def test_a_pane_that_is_over_for_a_reason_of_a_newer_version_is_over(bench: Benc
 def test_a_file_of_a_source_that_can_not_be_read_stops_no_start_and_is_said(bench: Bench) -> None:
     async def look(runtime: SiteRuntime) -> None:
         cuts = runtime.stores.cube.cuts
-        state = cuts.open_source(GOOD.source.name, ends=False)
-        with pytest.raises(UnreadableRow, match=f"source {GOOD.source.name}.*can't be read"):
+        state = cuts.open_source(GOOD.program.source.name, ends=False)
+        with pytest.raises(
+            UnreadableRow, match=f"source {GOOD.program.source.name}.*can't be read"
+        ):
             cuts.files(state)
 
     async def begin(runtime: SiteRuntime) -> None:
-        runtime.stores.cube.cuts.open_source(GOOD.source.name, ends=False)
+        runtime.stores.cube.cuts.open_source(GOOD.program.source.name, ends=False)
 
     bench.live(begin)
-    number = bench.count(CUBE, "SELECT id FROM sources WHERE name = ?", GOOD.source.name)
+    number = bench.count(CUBE, "SELECT id FROM sources WHERE name = ?", GOOD.program.source.name)
     bench.damage(CUBE, "INSERT INTO files VALUES (?, 1, ?)", number, b"\xc1")
     bench.live(look)

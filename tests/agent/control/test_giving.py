@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from changed_query import changed
 from tests.agent.control.test_parts import BY_ONE, Agents, run_with
 
 from headwater.agent.control import control_api as api
@@ -38,7 +39,7 @@ def asked_through(
 def with_query(**changes: Any) -> Change:
     def change(prepared: api.Prepared) -> api.Prepared:
         query, version, _ = query_in(prepared.words[0])
-        other = msgspec.structs.replace(query, **changes)
+        other = changed(query, **changes)
         word = command_word(Install(other, (), version))
         return msgspec.structs.replace(prepared, words=(word, *prepared.words[1:]))
 

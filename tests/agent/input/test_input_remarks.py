@@ -6,9 +6,10 @@ import msgspec
 
 from headwater.agent.input.input_remarks import InputRemarks
 from headwater.agent.input.malformed_watch import SLICE_S, SLICES_MAX
+from headwater.algebra.rows.columns import Column
 from headwater.algebra.words.malformed import Malformed
 from headwater.algebra.words.remark import REMARK_CHARACTERS_MAX, Remark, RemarkKind
-from headwater.plan.query import Column, Source, SourceFormat
+from headwater.plan.sources.source import Source, SourceFormat
 
 SOURCE = Source("hits", (Column("ts", "timestamp"),), SourceFormat.CSV, "*.csv", "ts")
 KINDS = (Malformed("bytes: wanted bigint", 40, "secret", "a secret line"),)

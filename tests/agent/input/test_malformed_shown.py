@@ -41,7 +41,7 @@ def declared(level: str) -> SourceDeclaration:
     """The source of the kit's query, with a level for its columns."""
     from store_kit import query_of
 
-    source = query_of(counter=1).source
+    source = query_of(counter=1).program.source
     columns = ", ".join(f"{one.name} {one.type}" for one in source.columns)
     options = f"format = '{source.format}', path = 'weblog*.log', time = '{source.time_column}'"
     levels = {one.name: level for one in source.columns}
@@ -117,5 +117,7 @@ def test_a_source_that_the_site_would_refuse_shows_nothing(tmp_path: Path) -> No
     from store_kit import query_of
 
     sources = SiteSources(SourcesConfig(data=str(tmp_path), declared_only=True))
-    assert not sources.is_free(query_of(counter=1).source)
-    assert SiteSources(SourcesConfig(data=str(tmp_path))).is_free(query_of(counter=1).source)
+    assert not sources.is_free(query_of(counter=1).program.source)
+    assert SiteSources(SourcesConfig(data=str(tmp_path))).is_free(
+        query_of(counter=1).program.source
+    )

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from headwater.agent.input.repeated_hour import KIND, RepeatedHour
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.plan.sources.time_formats import CALENDAR_US
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 
 def source(options: str) -> Source:
     text = f"CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts'{options})"
-    (found,) = parse_program(text).sources
+    (found,) = parse_script(text).sources
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from changed_query import changed
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
@@ -88,13 +89,13 @@ def test_what_is_for_free_use_has_no_levels(path: str) -> None:
 
 def test_names_of_files_are_told_only_where_nothing_is_declared(tmp_path: Path) -> None:
     (tmp_path / "hit.csv").touch()
-    source = asking("hits.csv").source
+    source = asking("hits.csv").program.source
     free = SiteSources(SourcesConfig(data=str(tmp_path)))
     assert free.no_file(source) == "no file matches 'hits.csv'; nearest: hit.csv"
     assert SiteSources(config(str(tmp_path))).no_file(source) == "no file matches 'hits.csv'"
     (tmp_path / "hits.csv").touch()
     assert free.no_file(source) == ""
-    below = asking("none/hits.csv").source
+    below = asking("none/hits.csv").program.source
     assert free.no_file(below).startswith("no file matches 'none/hits.csv'; nearest: hits.csv")
 
 
@@ -113,7 +114,7 @@ def test_a_declared_path_need_not_be_below_a_directory_for_free_use() -> None:
     sources = config("/srv/data", "/var/log/nginx/*.log")
     allowed = asking("/var/log/nginx/access.log", columns=COLUMNS, by="domain")
     assert reason(sources, allowed) is None
-    place = SiteSources(sources).place(allowed.source)
+    place = SiteSources(sources).place(allowed.program.source)
     assert place == (Path("/var/log/nginx"), "access.log")
     for path in ("/var/log/nginx/access.err", "/var/log/auth.log", "//var/log/nginx/access.log"):
         assert "not under a directory" in str(reason(sources, asking(path)))
@@ -140,8 +141,8 @@ def test_a_path_without_end_is_refused_before_it_is_compared(
 
     monkeypatch.setattr("headwater.agent.input.site_sources.may_overlap", compared)
     query = asking("web/a.log")
-    source = msgspec.structs.replace(query.source, path="*a" * 100_000)
-    said = reason(config(), msgspec.structs.replace(query, source=source))
+    source = msgspec.structs.replace(query.program.source, path="*a" * 100_000)
+    said = reason(config(), changed(query, source=source))
     assert "is not admitted" in str(said)
 
 
@@ -151,8 +152,8 @@ def read(
     """(what is read, what is left alone) by a query that was admitted."""
     assert reason(sources, query) is None
     made = SiteSources(sources)
-    directory, pattern = made.place(query.source)
-    closed = made.closed_to(query.source)
+    directory, pattern = made.place(query.program.source)
+    closed = made.closed_to(query.program.source)
     listing = Glob(directory, pattern, disk=Disk(), closed=closed).look()
     found = sorted(Path(one.path).name for one in listing.matching.values())
     return found, sorted(Path(path).name for path in listing.refused)
@@ -242,8 +243,8 @@ def test_a_link_that_is_made_later_is_looked_at_when_it_is_there(data: Path) -> 
     sources = config(str(data))
     made = SiteSources(sources)
     query = asking("free/*.log")
-    directory, pattern = made.place(query.source)
-    glob = Glob(directory, pattern, disk=Disk(), closed=made.closed_to(query.source))
+    directory, pattern = made.place(query.program.source)
+    glob = Glob(directory, pattern, disk=Disk(), closed=made.closed_to(query.program.source))
     assert len(glob.look().matching) == 1
     (data / "free" / "late.log").symlink_to(data / "web" / "access.log")
     look = glob.look()
@@ -279,8 +280,8 @@ def test_a_file_does_not_become_a_neighbour_by_being_declared(data: Path, is_the
         (data / "web" / "mine.txt").write_text("x\n")
     query = asking("web/mine.txt")
     made = SiteSources(config(str(data)))
-    directory, pattern = made.place(query.source)
-    closed = made.closed_to(query.source)
+    directory, pattern = made.place(query.program.source)
+    closed = made.closed_to(query.program.source)
     look = Glob(directory, pattern, disk=Disk(), closed=closed).look()
     names = {Path(path).name for paths in look.neighbours.values() for path in paths}
     assert names == {"other.txt"}

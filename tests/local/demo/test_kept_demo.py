@@ -19,7 +19,7 @@ from headwater.store.input.site_files import paths_below
 def test_the_questions_are_the_demos_from_the_earliest_record_on() -> None:
     kept = compile_statements(kept_sql(), root="a", installer="a", next_counter=1)
     asked = compile_statements(demo_sql(), root="a", installer="a", next_counter=1)
-    assert [query.site_sql for query in kept] == [query.site_sql for query in asked]
+    assert [query.program.site_sql for query in kept] == [query.program.site_sql for query in asked]
     assert all(query.begin_pane is None for query in kept)
 
 
@@ -37,7 +37,7 @@ def test_all_logs_are_taken_over_and_named_by_the_source(
         (directory / QUESTIONS).read_text(), root="a", installer="a", next_counter=1
     )
     folders = [directory / site / "data" for site in kept_demo.REGIONS_OF]
-    assert len(paths_below(folders, query.source.path)) == 12
+    assert len(paths_below(folders, query.program.source.path)) == 12
     assert not logs.exists()
     assert f"headwater down {directory}" in what_to_ask(directory)
 

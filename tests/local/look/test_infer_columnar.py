@@ -18,7 +18,7 @@ from headwater.infer.sample import FILE_BYTES_MAX
 from headwater.local.look.check_source import check_folders
 from headwater.local.look.infer_check import hold_against_parser
 from headwater.local.look.infer_files import infer_files
-from headwater.sql.compile import compile_statements, parse_program
+from headwater.sql.compile import compile_statements, parse_script
 
 if TYPE_CHECKING:
     from headwater.spark.jvm.session import RunningSpark
@@ -65,7 +65,7 @@ def test_a_file_brings_its_own_columns_with_what_lies_deeper(kind: str, tmp_path
     assert (inferred.refused, inferred.guess.doubts) == ("", ())
     text = f"{inferred.statement};\n{inferred.question};"
     (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
-    assert [key.name for key in query.keys] == ["level"]
+    assert [key.name for key in query.program.keys] == ["level"]
     assert query.window.range_us == 5 * MINUTE_US
 
 
@@ -251,7 +251,7 @@ def test_a_site_is_told_what_its_columnar_files_give(
     rows = pa.table({"at": pa.array(times, pa.timestamp("us", "UTC")), "level": ["x"] * 4,
                      "n": [1, 2, 3, 1 << 40]})  # fmt: skip
     write_columnar(tmp_path / "b" / f"1.{kind}", kind, rows)
-    (source,) = parse_program(STATEMENT.format(kind=kind)).sources
+    (source,) = parse_script(STATEMENT.format(kind=kind)).sources
     folders = {site: tmp_path / site for site in ("a", "b", "c")}
     a, b, c = check_folders(source, folders, running_spark)
     assert (a.files, a.found.lines, a.found.malformed, a.found.behind) == (2, 20, 1, 0)
@@ -280,7 +280,7 @@ def test_a_site_is_told_what_its_arrays_give(running_spark: RunningSpark, tmp_pa
     (folder / "4.json").write_text('[{"ts": 1} {"ts": 2}]')
     text = """CREATE SOURCE s (ts TIMESTAMP, n INT)
     WITH (format = 'json', array = 'true', path = '*.json', time = 'ts')"""
-    (source,) = parse_program(text).sources
+    (source,) = parse_script(text).sources
     (found,) = check_folders(source, {"a": folder}, running_spark)
     assert (found.files, found.found.lines, found.found.malformed) == (2, 10, 2)
     assert {one.reason for one in found.found.why} == {
@@ -298,6 +298,6 @@ def test_records_over_several_lines_are_counted_once_each(
     (tmp_path / "a.csv").write_text(f'at,text\n{NOON.isoformat()},"one\ntwo"\n')
     text = """CREATE SOURCE s (at TIMESTAMP, text STRING)
     WITH (format = 'csv', header = 'true', multiline = 'true', path = '*.csv', time = 'at')"""
-    (source,) = parse_program(text).sources
+    (source,) = parse_script(text).sources
     (found,) = check_folders(source, {"a": tmp_path}, running_spark)
     assert (found.found.lines, found.found.malformed) == (1, 0)

@@ -164,7 +164,7 @@ def test_what_is_written_compiles_with_its_question(tmp_path: Path) -> None:
     inferred = infer_files([tmp_path])
     text = f"{inferred.statement};\n{inferred.question};"
     (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
-    assert [key.name for key in query.keys] == ["city"]
+    assert [key.name for key in query.program.keys] == ["city"]
 
 
 @pytest.mark.spark

@@ -26,15 +26,15 @@ def sites(tmp_path: Path) -> Path:
 def test_without_a_question_records_are_counted_by_time_and_by_what_tells_most(sites: Path) -> None:
     text, inferred = with_inferred_source(None, sites)
     (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
-    assert (query.source.name, inferred.name) == ("app", "app")
-    assert [key.name for key in query.keys] == ["level"]
+    assert (query.source_name, inferred.name) == ("app", "app")
+    assert [key.name for key in query.program.keys] == ["level"]
     assert query.window.range_us == 300 * 1_000_000
 
 
 def test_a_question_over_a_source_that_is_not_declared_gets_it_under_that_name(sites: Path) -> None:
     text, inferred = with_inferred_source(STREAM, sites)
     (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
-    assert query.source.name == inferred.name == "hits"
+    assert query.source_name == inferred.name == "hits"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from changed_query import changed
 from fuzz import examples
 
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
@@ -35,7 +36,7 @@ def codec(sites: int = SITES) -> Codec:
 
 
 def an_install(*trees: Tree, **changes: Any) -> Install:
-    query = msgspec.structs.replace(examples.a_query(), **changes)
+    query = changed(examples.a_query(), **changes)
     return Install(query, trees or (Tree(0, ((1, 0), (2, 1))),), 1)
 
 

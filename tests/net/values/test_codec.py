@@ -13,6 +13,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.algebra.sets import ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.algebra.words.acknowledgement import (
@@ -44,7 +45,9 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Count, Install, Remove
-from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.tree import Tree
 
 codec = Codec(lambda query: None)
@@ -163,10 +166,9 @@ def a_query(text: str = "SELECT …") -> Query:
     columns = (Column("at", "timestamp"), Column("domain", "string"))
     source = Source("web", columns, SourceFormat.JSON, "*.json", "at")
     partials = (Partial("p0", "bigint", MergeRule.SUM),)
-    return Query(
-        id_, text, source, WindowSpec(10, 5), (columns[1],), partials, "site", "root", "central",
-        ("at",), (Column("n", "bigint"),), "alpha", settings=(("zone", "UTC"),),
-    )  # fmt: skip
+    texts, output = (text, source, (columns[1],), partials), (Column("n", "bigint"),)
+    program = Program(*texts, "site", "root", "central", ("at",), output, (("zone", "UTC"),))
+    return Query(id_, WindowSpec(10, 5), "alpha", program)
 
 
 @st.composite

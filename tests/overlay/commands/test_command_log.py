@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from headwater.overlay.commands.command_log import CommandLog, Verdict, commanded, number_of
 from headwater.plan.command import Count, Install, Remove
-from headwater.plan.query import Part, QueryId
+from headwater.plan.part import Part
+from headwater.plan.query import QueryId
 
 INSTALLERS = ("a", "b")
 

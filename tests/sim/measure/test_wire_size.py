@@ -9,6 +9,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.close_digest import BlockDigest
@@ -25,7 +26,9 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.ways.root_signs import RootSign
 from headwater.plan.command import Install
-from headwater.plan.query import Column, MergeRule, Partial, Query, QueryId, Source, SourceFormat
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.tree import Tree
 from headwater.sim.measure.wire_size import PACKET_BYTES, wire_bytes
 
@@ -67,10 +70,9 @@ def install() -> Message:
         trees.append(Tree(0, tuple(sorted(pairs))))
     columns = (Column("at", "timestamp"), Column("domain", "string"))
     source = Source("web", columns, SourceFormat.JSON, "*.json", "at")
-    query = Query(
-        QueryId("simulated", "s0", 1), "", source, WindowSpec(1, 1), (columns[1],),
-        (Partial("p0", "bigint", MergeRule.SUM),), "", "", "", ("at",), (), "s0",
-    )  # fmt: skip
+    partials = (Partial("p0", "bigint", MergeRule.SUM),)
+    program = Program("", source, (columns[1],), partials, "", "", "", ("at",), ())
+    query = Query(QueryId("simulated", "s0", 1), WindowSpec(1, 1), "s0", program)
     return CommandMessage(Install(query, tuple(trees), 1))
 
 

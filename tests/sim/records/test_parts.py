@@ -93,7 +93,7 @@ def test_a_part_that_takes_what_is_another_ones_is_found_out(monkeypatch) -> Non
     root states is what the checkers of one part would not see."""
 
     def overlapping(query, number: int) -> bool:
-        return number % admits.DIVISOR < int(query.site_sql)
+        return number % admits.DIVISOR < int(query.program.site_sql)
 
     for module in (truth, spark):
         monkeypatch.setattr(module, "admits", overlapping)

@@ -28,7 +28,7 @@ from headwater.spark.jvm.vitals import read_vitals
 
 scratch = Path(sys.argv[1])
 query = per_domain()
-inbox = ListInbox(scratch / "x", query.source)
+inbox = ListInbox(scratch / "x", query.program.source)
 inbox.installed.add(str(query.id))
 config = SparkConfig(
     master="local[1]", directory=str(scratch), log=str(scratch / "jvm.log"), is_brief=True
@@ -65,7 +65,7 @@ def flood():
     host.notice("hits")
 
 def answer():
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     columns = zip(schema, (["a"], [1], [Decimal(5)]))
     rows = pa.table([pa.array(values, field.type) for field, values in columns], schema=schema)
     return root.finish(query, {3: [(3, rows)]})[3].to_pylist()

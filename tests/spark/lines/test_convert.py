@@ -13,7 +13,7 @@ from headwater.plan.zones import ZONES
 from headwater.spark.lines.convert import conversion, time_conversion
 from headwater.spark.lines.fields import LINE, literal
 from headwater.spark.lines.parse import Parser
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -208,7 +208,7 @@ def test_a_time_computed_of_columns_is_there_or_the_line_is_malformed(
     spark: SparkSession, columns: str, time: str, cases: dict[str, str | None]
 ) -> None:
     text = f"CREATE SOURCE s ({columns}) WITH (format = 'csv', path = '*', {time})"
-    (source,) = parse_program(text).sources
+    (source,) = parse_script(text).sources
     lines = pa.table({LINE: pa.array(list(cases), pa.string())})
     spark.createDataFrame(lines).createOrReplaceTempView("lines")
     parser = Parser(source, (frozenset([source.time_column]),))

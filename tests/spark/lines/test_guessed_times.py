@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headwater.plan.query import Source
 from headwater.plan.sources.local_times import Guessed
+from headwater.plan.sources.source import Source
 from headwater.spark.lines.guessed_times import has_change
 from headwater.spark.source_check import lines_of
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ BERLIN = "zone = 'Europe/Berlin'"
 def source(options: str, columns: str = "ts TIMESTAMP", format_: str = "csv") -> Source:
     with_ = f"format = '{format_}', path = '*', time = 'ts', {options}"
     text = f"CREATE SOURCE s ({columns}) WITH ({with_})"
-    (found,) = parse_program(text).sources
+    (found,) = parse_script(text).sources
     return found
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from headwater.plan.query import Column, Source, SourceFormat
+from headwater.algebra.rows.columns import Column
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.spark.lines.delimited import delimited
 from headwater.spark.lines.fields import HEAD, LINE
 from headwater.spark.lines.headers import Layout, layout_of

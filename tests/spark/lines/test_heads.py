@@ -54,7 +54,7 @@ def test_columns_are_found_by_each_files_own_header(
         source=NAMED,
     )
     runner = BatchRunner(spark, tmp_path / "batch")
-    chunks = tuple(whole_files(files, form_of(query.source)))
+    chunks = tuple(whole_files(files, form_of(query.program.source)))
     (outcome,) = runner.run([SiteBatch("s", chunks, (query,))])
     assert (outcome.records, outcome.unparsed) == (6, 0)
     (found,) = outcome.results

@@ -10,10 +10,10 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.spark.lines.fields import HEAD, LINE
 from headwater.spark.lines.parse import Parser
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ def at(*numbers: int) -> datetime.datetime:
 
 
 def source_of(text: str) -> Source:
-    (source,) = parse_program(text).sources
+    (source,) = parse_script(text).sources
     return source
 
 

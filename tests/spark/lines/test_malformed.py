@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from headwater.algebra.rows.columns import Column
 from headwater.algebra.words.malformed import Malformed
-from headwater.plan.query import Column, Source, SourceFormat
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.spark.lines.fields import LINE
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.malformed import LINE_CHARACTERS, VALUE_CHARACTERS, kinds_of

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from headwater.plan.query import Column, Source, SourceFormat
+from headwater.algebra.rows.columns import Column
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.spark.lines.fields import LINE
 from headwater.spark.lines.parse import Parser
 from headwater.spark.site.scan_counts import ScanCounts, scan_counts

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.parse import BAD, Parser
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,7 +157,7 @@ def _read(spark: SparkSession, made: list[Table]) -> list[tuple[list[tuple[Any, 
             path = Path(directory) / f"{number}.txt"
             path.write_bytes(table.text.encode())
             spark.read.text(str(path)).createOrReplaceTempView(f"written_{number}")
-            (source,) = parse_program(table.statement).sources
+            (source,) = parse_script(table.statement).sources
             names = [column.name for column in source.columns]
             parser = Parser(source, (frozenset(names),))
             typed = parser.typed_sql(f"written_{number}")

@@ -81,7 +81,7 @@ QUERY = per_domain()
 
 
 def table(*rows: tuple[str | None, int]) -> pa.Table:
-    schema = summary_schema(QUERY)
+    schema = summary_schema(QUERY.program)
     columns = [[d for d, _ in rows], [n for _, n in rows], [Decimal(1) for _ in rows]]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -269,7 +269,7 @@ def test_keys_are_told_as_text_of_a_bounded_length() -> None:
         "SELECT domain, cast(ts AS DATE) AS d, ts, unhex(domain) AS b, count(*) AS n FROM hits "
         "GROUP BY window(ts, '10 seconds'), domain, cast(ts AS DATE), ts, unhex(domain)"
     )
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     far = pa.array([2**62], pa.int64()).cast(schema.field("ts").type)
     row = [
         pa.array(["x" * 1_000]),

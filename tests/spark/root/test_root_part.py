@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pyarrow as pa
 import pytest
+from changed_query import changed
 from spark_kit import per_domain, stream
 
 from headwater.algebra.rows.types import summary_schema
@@ -30,7 +30,7 @@ def root(spark: SparkSession) -> RootSpark:
 
 
 def table(query: Query, *rows: tuple[Any, ...]) -> pa.Table:
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     columns = zip(*rows, strict=True) if rows else [[] for _ in schema]
     arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -95,7 +95,7 @@ def test_a_sum_beyond_its_type_is_an_error_of_the_answer(root: RootSpark) -> Non
 
 
 def test_sql_that_spark_refuses_names_the_query(root: RootSpark) -> None:
-    query = msgspec.structs.replace(per_domain(), root_sql="SELECT nothing FROM panes")
+    query = changed(per_domain(), root_sql="SELECT nothing FROM panes")
     with pytest.raises(SparkFailed, match=r"per_domain@home#1.*nothing"):
         root.finish(query, {0: [(0, table(query, ("a", 1, Decimal(1))))]})
 
@@ -103,7 +103,7 @@ def test_sql_that_spark_refuses_names_the_query(root: RootSpark) -> None:
 def test_a_query_is_prepared_whatever_it_makes_of_nothing(root: RootSpark) -> None:
     query = per_domain("prepared")
     root.prepare(query)
-    root.prepare(msgspec.structs.replace(query, root_sql="SELECT nothing FROM panes"))
+    root.prepare(changed(query, root_sql="SELECT nothing FROM panes"))
     answers = root.finish(query, {0: [(0, table(query, ("a", 1, Decimal(1))))]})
     assert answers[0].to_pylist() == [{"domain": "a", "n": 1, "b": 1}]
 
@@ -260,13 +260,13 @@ def test_a_sum_that_overflows_in_spark_itself_is_left_out_before_spark_sees_it(
 
 
 def test_trouble_of_the_plan_is_no_matter_of_groups(root: RootSpark) -> None:
-    query = msgspec.structs.replace(per_domain(), root_sql="SELECT nothing FROM panes")
+    query = changed(per_domain(), root_sql="SELECT nothing FROM panes")
     with pytest.raises(SparkFailed, match=r"per_domain@home#1.*nothing"):
         GroupFinisher(root).finish(query, {0: [(0, table(query, ("a", 1, Decimal(1))))]})
 
 
 def test_a_root_part_of_another_form_is_searched_by_halving(root: RootSpark) -> None:
-    query = msgspec.structs.replace(
+    query = changed(
         per_domain("other"), root_sql="SELECT `window`, domain, 10 / count_1 AS n FROM panes"
     )
     rows = table(query, ("a", 1, Decimal(1)), ("bad", 0, Decimal(1)), ("c", 2, Decimal(1)))
@@ -279,7 +279,7 @@ def test_a_root_part_that_does_not_end_is_cancelled_and_the_next_answer_comes(
     spark: SparkSession,
 ) -> None:
     root = RootSpark(spark, job_s_max=2.0)
-    endless = msgspec.structs.replace(
+    endless = changed(
         per_domain("endless"),
         root_sql="SELECT count(*) AS n FROM range(1000000000000) AS r CROSS JOIN panes",
     )
@@ -321,7 +321,7 @@ def test_a_suspected_root_part_has_less_time_and_is_cleared_by_surviving(
     rows = table(query, ("a", 1, Decimal(1)))
     root.finish(query, {0: [(0, rows)]})
     assert suspicion.lived == 1
-    endless = msgspec.structs.replace(
+    endless = changed(
         query, root_sql="SELECT count(*) AS n FROM range(1000000000000) AS r CROSS JOIN panes"
     )
     with pytest.raises(SparkFailed, match="did not end within 2 s"):

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 
 def table(query: Query, *rows: tuple[Any, ...]) -> pa.Table:
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     arrays = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 

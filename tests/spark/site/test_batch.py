@@ -83,7 +83,7 @@ def test_one_query_and_several_give_the_same_rows(runner: BatchRunner, tmp_path:
         "CREATE STREAM b AS SELECT max(ms) AS m, count(*) AS n FROM hits WHERE ms > 0 "
         "GROUP BY window(ts, '5 seconds');"
     )
-    inbox = ListInbox(tmp_path / "x", queries[0].source)
+    inbox = ListInbox(tmp_path / "x", queries[0].program.source)
     inbox.put(*LINES[:4])
     inbox.put(*LINES[4:])
     (together,) = runner.run([site("x", inbox, *queries)])
@@ -102,7 +102,7 @@ def test_malformed_lines_are_counted_and_shown_for_each_site(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
     query = per_domain()
-    good, bad = ListInbox(tmp_path / "x", query.source), ListInbox(tmp_path / "y", query.source)
+    good, bad = (ListInbox(tmp_path / name, query.program.source) for name in "xy")
     good.put(LINES[0])
     bad.put("broken", "x" * 1000)
     outcomes = runner.run([site("x", good, query), site("y", bad, query)])
@@ -118,7 +118,7 @@ def test_a_malformed_line_at_one_site_alone_is_counted_too(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
     query = per_domain()
-    inbox = ListInbox(tmp_path / "x", query.source)
+    inbox = ListInbox(tmp_path / "x", query.program.source)
     inbox.put(*LINES)
     (outcome,) = runner.run([site("x", inbox, query)])
     assert (outcome.records, outcome.unparsed) == (7, 2)
@@ -140,7 +140,7 @@ def test_rows_of_files_with_columns_are_counted_before_they_are_filtered(
     )
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"ts": ["2026-05-01T12:00:01"] * 4, "n": [1.0, 2.0, 2.5, 3.0]}), path)
-    chunks = tuple(whole_files([path], form_of(query.source)))
+    chunks = tuple(whole_files([path], form_of(query.program.source)))
     (outcome,) = runner.run([SiteBatch("x", chunks, (query,))])
     assert (outcome.lines, outcome.records, outcome.unparsed) == (4, 3, 1)
     (kind,) = outcome.samples
@@ -162,7 +162,7 @@ def test_a_time_beyond_the_calendar_is_malformed_also_where_a_file_has_it_as_a_t
     times = pa.array([first_us - 1, first_us, 0, end_us - 1, end_us], pa.timestamp("us", "UTC"))
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"ts": times, "n": pa.array(range(5), pa.int32())}), path)
-    chunks = tuple(whole_files([path], form_of(query.source)))
+    chunks = tuple(whole_files([path], form_of(query.program.source)))
     (outcome,) = runner.run([SiteBatch("x", chunks, (query,))])
     assert (outcome.lines, outcome.records, outcome.unparsed) == (5, 3, 2)
     assert [(kind.reason, kind.lines) for kind in outcome.samples] == [("ts: wanted timestamp", 2)]
@@ -182,7 +182,7 @@ def test_a_line_is_malformed_for_those_queries_alone_that_can_not_use_it(
         "CREATE STREAM m AS SELECT max(ms) AS m FROM hits GROUP BY window(ts, '1 hour');"
         "CREATE STREAM n AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 hour');"
     )
-    inbox, clean = (ListInbox(tmp_path / name, queries[0].source) for name in "xy")
+    inbox, clean = (ListInbox(tmp_path / name, queries[0].program.source) for name in "xy")
     at = "2026-05-01T12:00:01Z,a"
     inbox.put(f"{at},1,1", f"{at},x,1", f"{at},x,x", f"{at},1,x", f"{at},2,x", "broken", "")
     clean.put(f"{at},1,1")
@@ -204,7 +204,7 @@ def test_more_needs_than_a_mask_has_bits_are_counted_each_for_itself(
     (tmp_path / "lines.csv").write_text(f"{LINES[0]}\n2026-05-01T12:00:15Z,b,many,1\nbroken\n")
     lines = spark.read.text(str(tmp_path / "lines.csv"))
     lines.selectExpr("*", f"0 AS {SITE}").createOrReplaceTempView("lines")
-    parser = Parser(query.source, needs)
+    parser = Parser(query.program.source, needs)
     typed = f"({parser.typed_sql('lines', keep=[SITE])})"
     (by_bits,) = tallies(spark, parser, typed, fences=[Fence()])
     monkeypatch.setattr(parse, "MASK_NEEDS_MAX", 2)
@@ -216,7 +216,7 @@ def test_more_needs_than_a_mask_has_bits_are_counted_each_for_itself(
 def test_a_query_that_fails_still_says_how_many_lines_it_could_not_use(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
-    inbox = ListInbox(tmp_path / "x", per_domain().source)
+    inbox = ListInbox(tmp_path / "x", per_domain().program.source)
     inbox.put("2026-05-01T12:00:01Z,a,0,1", "2026-05-01T12:00:01Z,a,x,1")
     (outcome,) = runner.run([site("x", inbox, inverse())])
     assert [(one.failed is None, one.malformed) for one in outcome.results] == [(False, 1)]
@@ -225,7 +225,7 @@ def test_a_query_that_fails_still_says_how_many_lines_it_could_not_use(
 def test_sums_of_bigints_are_exact_beyond_a_bigint(runner: BatchRunner, tmp_path: Path) -> None:
     query = per_domain()
     assert "SHIFTRIGHT" in with_high_time(query)
-    inbox = ListInbox(tmp_path / "x", query.source)
+    inbox = ListInbox(tmp_path / "x", query.program.source)
     inbox.put(*LINES)
     (outcome,) = runner.run([site("x", inbox, query)])
     table = rows(result(outcome, query))
@@ -255,7 +255,7 @@ def test_a_query_fails_alone_with_sparks_words_and_its_panes(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
     fine, broken = per_domain(), inverse()
-    inbox = ListInbox(tmp_path / "x", fine.source)
+    inbox = ListInbox(tmp_path / "x", fine.program.source)
     inbox.put("2026-05-01T12:00:01Z,a,0,1", "2026-05-01T12:00:25Z,a,1,1")
     for queries in ([fine, broken], [broken]):
         (outcome,) = runner.run([site("x", inbox, *queries)])
@@ -272,7 +272,7 @@ def test_a_query_that_one_sites_records_break_works_for_the_others(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
     query = inverse()
-    boxes = [ListInbox(tmp_path / name, query.source) for name in "xyz"]
+    boxes = [ListInbox(tmp_path / name, query.program.source) for name in "xyz"]
     boxes[0].put("2026-05-01T12:00:01Z,a,50,1")
     boxes[1].put("2026-05-01T12:00:01Z,a,0,1")
     boxes[2].put("2026-05-01T12:00:31Z,a,25,1")
@@ -285,7 +285,7 @@ def test_a_query_that_one_sites_records_break_works_for_the_others(
 
 def test_a_query_runs_only_for_the_sites_that_have_it(runner: BatchRunner, tmp_path: Path) -> None:
     first, second = per_domain("first"), per_domain("second")
-    boxes = [ListInbox(tmp_path / name, first.source) for name in "xy"]
+    boxes = [ListInbox(tmp_path / name, first.program.source) for name in "xy"]
     boxes[0].put(LINES[0])
     boxes[1].put(LINES[1])
     outcomes = runner.run([site("x", boxes[0], first, second), site("y", boxes[1], second)])
@@ -295,7 +295,7 @@ def test_a_query_runs_only_for_the_sites_that_have_it(runner: BatchRunner, tmp_p
 
 
 def test_a_batch_without_queries_is_read_by_nobody(runner: BatchRunner, tmp_path: Path) -> None:
-    inbox = ListInbox(tmp_path / "x", per_domain().source)
+    inbox = ListInbox(tmp_path / "x", per_domain().program.source)
     inbox.put("whatever")
     assert runner.run([site("x", inbox)]) == [SiteOutcome()]
 
@@ -304,7 +304,7 @@ def test_a_chunk_that_cannot_be_read_is_found_among_many(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
     query = per_domain()
-    inbox = ListInbox(tmp_path / "x", query.source)
+    inbox = ListInbox(tmp_path / "x", query.program.source)
     for number in range(4):
         data = gzip.compress(f"{LINES[0]}\n".encode())
         inbox.put_bytes(data if number != 2 else b"no gzip at all", name=f"{number}.csv.gz")
@@ -324,7 +324,7 @@ def test_a_file_that_is_cut_off_while_it_is_read_is_named(
     paths = [tmp_path / f"{name}.csv" for name in ("cut", "grown")]
     for path in paths:
         path.write_text(f"{LINES[0]}\n{LINES[1]}\n")
-    files = whole_files(paths, form_of(query.source))
+    files = whole_files(paths, form_of(query.program.source))
     os.truncate(files[0].path, len(LINES[0]) + 1)
     with files[1].path.open("a") as file:
         file.write(f"{LINES[0]}\n")
@@ -337,7 +337,7 @@ def test_a_file_that_is_cut_off_while_it_is_read_is_named(
 
 def test_signs_of_a_glob_in_a_path_are_plain_letters(runner: BatchRunner, tmp_path: Path) -> None:
     query = per_domain()
-    inbox = ListInbox(tmp_path / "a[1]*{b,c}?", query.source)
+    inbox = ListInbox(tmp_path / "a[1]*{b,c}?", query.program.source)
     inbox.put(LINES[0], name="log [2026] *.txt")
     inbox.put(LINES[1], name="50%25.txt")
     (outcome,) = runner.run([site("x", inbox, query)])
@@ -352,7 +352,7 @@ def test_a_query_under_other_settings_is_parsed_apart(runner: BatchRunner, tmp_p
         "CREATE STREAM b AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 hour');",
         HITS.replace("time = 'ts'", "time = 'ts', null_value = '-'"),
     )
-    inbox = ListInbox(tmp_path / "x", one.source)
+    inbox = ListInbox(tmp_path / "x", one.program.source)
     inbox.put("2026-05-01T12:00:00Z,-,1,-", "2026-05-01T12:00:00Z,-,-,-")
     (outcome,) = runner.run([site("x", inbox, one, other)])
     assert result(outcome, one) is not None
@@ -370,18 +370,18 @@ def test_site_parts_merged_and_finished_equal_one_plain_spark(
         "GROUP BY window(ts, '1 minute');"
     )
     folders = [tmp_path / "x", tmp_path / "y"]
-    boxes = [ListInbox(folder, queries[0].source) for folder in folders]
+    boxes = [ListInbox(folder, queries[0].program.source) for folder in folders]
     boxes[0].put(*LINES[:3], name="one.csv")
     boxes[0].put(*LINES[3:5], name="two.csv")
     boxes[1].put(*LINES[5:], name="three.csv")
     outcomes = runner.run([site(box.directory.name, box, *queries) for box in boxes])
     for query in queries:
         answers = RootSpark(spark).finish(query, windows_of(query, outcomes))
-        reference = central_answers(spark, query, paths_below(folders, query.source.path))
+        reference = central_answers(spark, query, paths_below(folders, query.program.source.path))
         assert answers.keys() == reference.keys()
         for window, answer in answers.items():
             assert difference(answer, reference[window]) is None
-            assert answer.schema.names == [column.name for column in query.output]
+            assert answer.schema.names == [column.name for column in query.program.output]
 
 
 def windows_of(query: Query, outcomes: list[SiteOutcome]) -> dict[int, list[tuple[int, pa.Table]]]:
@@ -392,7 +392,7 @@ def windows_of(query: Query, outcomes: list[SiteOutcome]) -> dict[int, list[tupl
         for pane in set(table["pane"].to_pylist()):
             chosen = table.filter(pa.compute.equal(table["pane"], pane)).drop_columns("pane")
             parts.setdefault(pane, []).append(chosen)
-    merger = ArrowMerger(query)
+    merger = ArrowMerger(query.program)
     found: dict[int, list[tuple[int, pa.Table]]] = {}
     for pane, tables_of_pane in parts.items():
         for window in query.window.windows_of(pane):

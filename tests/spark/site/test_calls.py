@@ -62,7 +62,7 @@ def test_a_batch_like_the_one_before_takes_fewer_calls(
     spark: SparkSession, tmp_path: Path, calls: Calls
 ) -> None:
     query = per_domain()
-    inbox = ListInbox(tmp_path / "a", query.source)
+    inbox = ListInbox(tmp_path / "a", query.program.source)
     runner = BatchRunner(spark, tmp_path / "batch")
     taken = []
     for number in range(3):

@@ -56,7 +56,7 @@ def runner(spark: SparkSession, tmp_path: Path) -> Iterator[BatchRunner]:
 
 
 def batch(tmp_path: Path, *queries: Query, name: str = "s", fence: Fence = FENCE) -> SiteBatch:
-    inbox = ListInbox(tmp_path / name, queries[0].source)
+    inbox = ListInbox(tmp_path / name, queries[0].program.source)
     inbox.put(*LINES)
     return SiteBatch(name, tuple(inbox.chunks), queries, fence)
 
@@ -125,7 +125,7 @@ def test_a_failed_batch_touches_the_panes_that_are_ahead_as_well(
     runner: BatchRunner, tmp_path: Path
 ) -> None:
     query = inverse()
-    inbox = ListInbox(tmp_path / "s", query.source)
+    inbox = ListInbox(tmp_path / "s", query.program.source)
     inbox.put(*LINES, "2026-05-01T12:00:02Z,a.example,0,1")
     (outcome,) = runner.run([SiteBatch("s", tuple(inbox.chunks), (query,), FENCE)])
     (failed,) = outcome.results

@@ -74,7 +74,7 @@ def batches(folder: Path, queries: list[Query], *names: str) -> list[SiteBatch]:
     """A site for each name; the first query runs at the first site alone."""
     found = []
     for number, name in enumerate(names):
-        inbox = ListInbox(folder / name, queries[0].source)
+        inbox = ListInbox(folder / name, queries[0].program.source)
         inbox.put(*LINES[number::2])
         inbox.put(*LINES[: number + 3])
         chosen = queries if number == 0 else queries[1:]
@@ -172,7 +172,7 @@ def test_the_first_batch_of_a_query_is_one_job_though_its_rows_are_not_known(
     line = "2026-05-01T12:00:01Z,a,10,1"
     count = collect.QUICK_BYTES_MAX // len(line)
     for name in ("x", "y"):
-        inbox = ListInbox(tmp_path / name, query.source)
+        inbox = ListInbox(tmp_path / name, query.program.source)
         inbox.put(*([line] * count))
         given.append(SiteBatch(name, tuple(inbox.chunks), (query,)))
     found: list[SiteOutcome] = []
@@ -221,7 +221,7 @@ def test_what_one_query_leaves_out_is_neither_summed_nor_a_key(
     (query,) = compiled(text + "GROUP BY window(ts, '10 seconds'), k;", source)
     given = []
     for name in ("x", "y"):
-        inbox = ListInbox(tmp_path / name, query.source)
+        inbox = ListInbox(tmp_path / name, query.program.source)
         large = "9" * 38
         inbox.put("2026-05-01T12:00:01Z,a,5,1")
         inbox.put(*(f"2026-05-01T12:00:0{n}Z,k{n},{large},0" for n in range(1, 9)))
@@ -241,7 +241,7 @@ def test_many_queries_take_few_jobs(
 ) -> None:
     monkeypatch.setattr(joint_sql, "QUERIES_MAX", 3)
     queries = [per_domain(f"q{number}") for number in range(7)]
-    inbox = ListInbox(tmp_path / "x", queries[0].source)
+    inbox = ListInbox(tmp_path / "x", queries[0].program.source)
     inbox.put("2026-05-01T12:00:01Z,a,10,1", "2026-05-01T12:00:02Z,a,20,1")
     given = [SiteBatch("x", tuple(inbox.chunks), tuple(queries))]
     found: list[SiteOutcome] = []
@@ -260,7 +260,7 @@ def test_a_query_that_breaks_the_job_of_all_runs_by_itself_until_it_works(
     good, broken = [per_domain("one"), per_domain("two")], inverse()
 
     def batch(name: str, count: int) -> list[SiteBatch]:
-        inbox = ListInbox(tmp_path / name, broken.source)
+        inbox = ListInbox(tmp_path / name, broken.program.source)
         inbox.put(f"2026-05-01T12:00:01Z,a,{count},1", f"2026-05-01T12:00:25Z,a,{count},1")
         return [SiteBatch("x", tuple(inbox.chunks), (good[0], broken, good[1]))]
 
@@ -295,7 +295,7 @@ def test_a_guard_of_a_query_holds_in_the_job_of_all(
         ),
         per_domain(),
     ]
-    inbox = ListInbox(tmp_path / "x", queries[0].source)
+    inbox = ListInbox(tmp_path / "x", queries[0].program.source)
     inbox.put("2026-05-01T12:00:01Z,a,0,1", "2026-05-01T12:00:02Z,a,50,1")
     given = [SiteBatch("x", tuple(inbox.chunks), tuple(queries))]
     found: list[SiteOutcome] = []
@@ -311,7 +311,7 @@ def test_records_from_the_future_are_counted_and_refused_as_alone(
     """And are not looked for in vain at every batch."""
     monkeypatch.setattr(joint_run, "PAUSE_BATCHES", 2)
     queries = [per_domain("one"), per_domain("two")]
-    inbox = ListInbox(tmp_path / "x", queries[0].source)
+    inbox = ListInbox(tmp_path / "x", queries[0].program.source)
     inbox.put(*(f"2026-05-01T12:00:0{second}Z,a,1,1" for second in (1, 3, 5)))
     start_us = 1777636800_000_000
     fence = Fence(tolerated_us=start_us + 2_000_000, refused_us=start_us + 4_000_000)
@@ -372,10 +372,10 @@ def test_an_extreme_of_strings_would_have_all_queries_sorted(select: str, is_fit
 def test_a_text_of_another_form_is_no_part_of_a_joint_statement() -> None:
     query = per_domain()
     for text in (
-        query.site_sql.replace("COUNT(*)", "COUNT(DISTINCT bytes)"),
-        query.site_sql.replace("COUNT(*)", "COUNT(*) + 1"),
-        query.site_sql.replace(" WHERE NOT ts IS NULL", ""),
+        query.program.site_sql.replace("COUNT(*)", "COUNT(DISTINCT bytes)"),
+        query.program.site_sql.replace("COUNT(*)", "COUNT(*) + 1"),
+        query.program.site_sql.replace(" WHERE NOT ts IS NULL", ""),
         "SELECT",
     ):
-        assert text != query.site_sql
-        assert plain_part(text, query.source, query.keys) is None, text
+        assert text != query.program.site_sql
+        assert plain_part(text, query.program.source, query.program.keys) is None, text

@@ -31,7 +31,7 @@ def runner(spark: SparkSession, tmp_path: Path) -> Iterator[BatchRunner]:
 
 
 def batch(tmp_path: Path, query: Query, name: str, lines: list[str], offset_us: int) -> SiteBatch:
-    inbox = ListInbox(tmp_path / name, query.source)
+    inbox = ListInbox(tmp_path / name, query.program.source)
     inbox.put(*lines)
     offsets_us = {str(query.id): offset_us}
     return SiteBatch(name, tuple(inbox.chunks), (query,), offsets_us=offsets_us)

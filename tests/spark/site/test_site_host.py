@@ -43,7 +43,7 @@ def host(spark: SparkSession, tmp_path: Path) -> Iterator[SiteHost]:
 @pytest.fixture
 def serve(host: SiteHost, tmp_path: Path) -> MakeInbox:
     def make(name: str, *queries: Query) -> ListInbox:
-        inbox = ListInbox(tmp_path / name, queries[0].source)
+        inbox = ListInbox(tmp_path / name, queries[0].program.source)
         inbox.installed.update(str(query.id) for query in queries)
         for query in queries:
             host.install(query)
@@ -111,7 +111,7 @@ def test_a_batch_is_bounded_by_the_rows_that_come_out_of_it(
     host = SiteHost(spark, tmp_path / "host", batch_rows_max=rows_max)
     try:
         query = per_domain()
-        inbox = ListInbox(tmp_path / "x", query.source)
+        inbox = ListInbox(tmp_path / "x", query.program.source)
         inbox.installed.add(str(query.id))
         host.install(query)
         host.serve("x", inbox)

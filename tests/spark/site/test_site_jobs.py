@@ -48,7 +48,7 @@ class ShortFor(SiteJobs):
 
 
 def batch_of(tmp_path: Path, *queries) -> SiteBatch:
-    inbox = ListInbox(tmp_path / "in", queries[0].source)
+    inbox = ListInbox(tmp_path / "in", queries[0].program.source)
     inbox.put(*(f"2026-05-01T12:00:0{n % 10}Z,abcdefgh{n},5,1" for n in range(LINES)))
     return SiteBatch("oslo", tuple(inbox.chunks), queries)
 

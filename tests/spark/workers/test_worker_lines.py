@@ -101,7 +101,7 @@ def sites(tmp_path: Path, *queries: Query, fence: Fence = Fence()) -> list[SiteB
     """Two sites, one of which has its lines in two chunks."""
     made = []
     for name, parts in {"x": [LINES[:5], LINES[5:]], "y": [LINES[::2]]}.items():
-        inbox = ListInbox(tmp_path / name, queries[0].source)
+        inbox = ListInbox(tmp_path / name, queries[0].program.source)
         for lines in parts:
             inbox.put(*lines)
         made.append(SiteBatch(name, tuple(inbox.chunks), queries, fence))
@@ -259,7 +259,7 @@ def asked(tmp_path: Path, lines: list[str], source: str = HITS) -> Asked:
     query = stream(
         "SELECT sum(bytes) AS b FROM hits GROUP BY window(ts, '10 seconds')", source=source
     )
-    inbox = ListInbox(tmp_path / "asked", query.source)
+    inbox = ListInbox(tmp_path / "asked", query.program.source)
     inbox.put(*lines)
     (group,) = groups_of([[query]])
     return Asked(group.parser(inbox.chunks), inbox, tmp_path / "linked")
@@ -379,7 +379,7 @@ def test_lines_with_quotes_give_the_same(
         "GROUP BY window(ts, '10 seconds'), domain",
         source=source,
     )
-    inbox = ListInbox(tmp_path / "x", query.source)
+    inbox = ListInbox(tmp_path / "x", query.program.source)
     for lines in [[one] for one in QUOTED] if is_apart else [QUOTED]:
         inbox.put(*lines)
     batches = [SiteBatch("x", tuple(inbox.chunks), (query,))]

@@ -2,14 +2,16 @@
 
 from typing import Any
 
+import changed_query
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.errors import QueryRefused
-from headwater.plan.query import Column, MergeRule, Partial, Query, Timing
+from headwater.plan.query import Query, Timing
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.compile import compile_statements
 
@@ -30,18 +32,18 @@ EVERYONE = Policy()
 
 
 def changed(query: Query = PLAIN, **changes: Any) -> Query:
-    return msgspec.structs.replace(query, **changes)
+    return changed_query.changed(query, **changes)
 
 
 def rewritten(old: str, new: str, query: Query = PLAIN) -> Query:
     """The site part with a piece replaced."""
-    assert old in query.site_sql
-    return changed(query, site_sql=query.site_sql.replace(old, new))
+    assert old in query.program.site_sql
+    return changed(query, site_sql=query.program.site_sql.replace(old, new))
 
 
 def rerooted(old: str, new: str, query: Query = RANKED) -> Query:
-    assert old in query.root_sql
-    return changed(query, root_sql=query.root_sql.replace(old, new))
+    assert old in query.program.root_sql
+    return changed(query, root_sql=query.program.root_sql.replace(old, new))
 
 
 @pytest.mark.parametrize("query", [PLAIN, RANKED], ids=["plain", "ranked"])
@@ -122,10 +124,11 @@ def test_a_site_part_that_the_compiler_would_not_write_is_refused(
         (rerooted("SELECT *,", "SELECT *, 1 AS x,"), "wanted *, ROW_NUMBER() OVER"),
         (rerooted("`window`, d, n, mean FROM", "`window`, d, n FROM"), "wanted columns"),
         (changed(root_sql="SELECT 1 AS x"), "only the view panes may be read, not nothing"),
-        (changed(RANKED, root_sql=f"SELECT `window` FROM ({RANKED.root_sql})"),
+        (changed(RANKED, root_sql=f"SELECT `window` FROM ({RANKED.program.root_sql})"),
          "wanted a subquery only to order"),
-        (changed(RANKED, output=RANKED.output[:-1]), "root part: wanted columns"),
-        (changed(RANKED, output=(*RANKED.output[:-1], Column("mean", "int"))), "wanted columns"),
+        (changed(RANKED, output=RANKED.program.output[:-1]), "root part: wanted columns"),
+        (changed(RANKED, output=(*RANKED.program.output[:-1], Column("mean", "int"))),
+         "wanted columns"),
     ],
 )  # fmt: skip
 def test_a_root_part_that_the_compiler_would_not_write_is_refused(
@@ -137,7 +140,7 @@ def test_a_root_part_that_the_compiler_would_not_write_is_refused(
 
 
 def source(**changes: Any) -> Query:
-    return changed(source=msgspec.structs.replace(PLAIN.source, **changes))
+    return changed(source=msgspec.structs.replace(PLAIN.program.source, **changes))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def source(**changes: Any) -> Query:
         (changed(timing=Timing(deadline_s=float("nan"))), "wanted lengths of time from 0"),
         (changed(timing=Timing(disorder_s=-1.0)), "wanted lengths of time from 0"),
         (changed(settings=()), "settings: wanted {'spark.sql.ansi.enabled': 'true'"),
-        (changed(settings=(*PLAIN.settings, ("spark.jars", "x"))), "settings: wanted"),
+        (changed(settings=(*PLAIN.program.settings, ("spark.jars", "x"))), "settings: wanted"),
         (source(name="a.b"), "'a.b' is not a name"),
         (source(time_column="domain"), "wanted a time column of type timestamp"),
         (source(path="../../etc/passwd"), "is not admitted"),
@@ -193,7 +196,7 @@ def test_a_text_with_a_change_anywhere_is_refused_or_harmless(data: st.DataObjec
     """Whatever passes reads one view, by listed functions: nothing else is ever run."""
     which = data.draw(st.sampled_from(["site_sql", "root_sql"]))
     query = data.draw(st.sampled_from([PLAIN, RANKED]))
-    text = getattr(query, which)
+    text = getattr(query.program, which)
     at = data.draw(st.integers(0, len(text)))
     cut = data.draw(st.integers(0, 8))
     new = data.draw(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
+from changed_query import changed
 
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.admit.declared_source import DeclaredSource
-from headwater.sql.compile import compile_statements, parse_program
+from headwater.sql.compile import compile_statements, parse_script
 
 COLUMNS = "ts TIMESTAMP, site STRING, client STRING, bytes BIGINT, ok BOOLEAN"
 CSV = "format = 'csv', path = 'a.log', time = 'ts'"
@@ -20,7 +20,7 @@ FREELY = "site, count(*) AS n FROM s GROUP BY window(ts, '10 seconds'), site"
 
 
 def declared(options: str = CSV, columns: str = COLUMNS, **levels: str) -> DeclaredSource:
-    (source,) = parse_program(f"CREATE SOURCE hits ({columns}) WITH ({options})").sources
+    (source,) = parse_script(f"CREATE SOURCE hits ({columns}) WITH ({options})").sources
     chosen = {**LEVELS, **levels}
     return DeclaredSource(
         source, tuple((one.name, Level(chosen.get(one.name, "free"))) for one in source.columns)
@@ -234,7 +234,7 @@ def test_a_sum_of_decimals_is_a_sum_though_its_type_is_widened() -> None:
     columns = COLUMNS + ", price DECIMAL(10, 2)"
     own = declared(columns=columns, price="aggregated")
     (query,) = asking(f"sum(price) AS n FROM s GROUP BY {WINDOW}", columns=columns)
-    assert "CAST(SUM(price)" in query.site_sql
+    assert "CAST(SUM(price)" in query.program.site_sql
     check_query(query, Policy(declared=(own,)))
 
 
@@ -263,9 +263,7 @@ def test_levels_hold_for_every_part_of_a_stream() -> None:
 
 def test_a_query_that_hides_what_it_reads_is_refused_before_levels_are_asked() -> None:
     (query,) = asking()
-    hidden = msgspec.structs.replace(
-        query, site_sql=query.site_sql.replace("site,", "client AS site,", 1)
-    )
+    hidden = changed(query, site_sql=query.program.site_sql.replace("site,", "client AS site,", 1))
     assert "but it reads" in refusal(hidden, declared())
 
 

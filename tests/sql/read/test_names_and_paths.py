@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from changed_query import changed
 
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
+from headwater.algebra.rows.columns import Column
 from headwater.errors import ConfigurationError, QueryRefused
-from headwater.plan.query import Column, Query, Source
+from headwater.plan.query import Query
 from headwater.plan.sources.column_names import path_steps, path_text
+from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import Policy, check_query
-from headwater.sql.compile import compile_statements, parse_program
+from headwater.sql.compile import compile_statements, parse_script
 from headwater.sql.types.declared_types import declared_type, element_type, field_types
 
 JSON = "format = 'json', path = '*.json'"
@@ -21,7 +24,7 @@ def source_text(columns: str, options: str = f"{JSON}, time = 'ts'") -> str:
 
 
 def source_of(columns: str, options: str = f"{JSON}, time = 'ts'") -> Source:
-    (source,) = parse_program(source_text(columns, options)).sources
+    (source,) = parse_script(source_text(columns, options)).sources
     return source
 
 
@@ -41,12 +44,12 @@ ODD_SELECT = """
 def test_a_name_in_backticks_is_any_name_through_all_of_a_query() -> None:
     query = query_of(ODD, ODD_SELECT, f"{JSON}, time = '@timestamp'")
     names = ["@timestamp", "user-agent", "a`b", "größe.x", ","]
-    assert [column.name for column in query.source.columns] == names
-    assert query.source.time_column == "@timestamp"
-    assert set(query.columns_used) == set(names)
+    assert [column.name for column in query.program.source.columns] == names
+    assert query.program.source.time_column == "@timestamp"
+    assert set(query.program.columns_used) == set(names)
     output = ["user-agent", "the sum", "max_größe.x", "column_4"]
-    assert [column.name for column in query.output] == output
-    assert "SUM(`a``b`)" in query.site_sql
+    assert [column.name for column in query.program.output] == output
+    assert "SUM(`a``b`)" in query.program.site_sql
     check_query(query)
 
 
@@ -116,9 +119,9 @@ def test_paths_from_the_wire_are_checked(paths: tuple[tuple[str, str], ...]) -> 
         "ts TIMESTAMP, x STRING PATH 'a'", "SELECT count(x) FROM s GROUP BY window(ts, '1 minute')"
     )
     check_query(query)
-    forged = msgspec.structs.replace(query.source, paths=paths)
+    forged = msgspec.structs.replace(query.program.source, paths=paths)
     with pytest.raises(QueryRefused, match="source"):
-        check_query(msgspec.structs.replace(query, source=forged))
+        check_query(changed(query, source=forged))
 
 
 COLUMNS = "ts TIMESTAMP, country STRING PATH 'geo.country', ssn STRING PATH 'person.ssn'"
@@ -225,7 +228,7 @@ def test_a_named_format_has_no_way_around_a_level_either(
 def test_a_query_may_leave_out_columns_of_a_named_format_and_may_not_add_any() -> None:
     options = "format = 'nginx', path = '*.log'"
     statement = f"CREATE SOURCE s WITH ({options})"
-    levels = {column.name: "free" for column in parse_program(statement).sources[0].columns}
+    levels = {column.name: "free" for column in parse_script(statement).sources[0].columns}
     declared = read_declarations(
         [SourceDeclaration(statement, {**levels, "client": "denied"})], data="/data"
     )

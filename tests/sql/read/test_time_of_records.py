@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from changed_query import changed
 from msgspec import UNSET
 
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
 from headwater.errors import ConfigurationError, QueryRefused
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.compile import compile_statements
@@ -36,7 +38,7 @@ BOTH = '''time = "to_timestamp(Day || ' ' || at, 'dd.MM.y HH:mm')"'''
 
 
 def test_an_expression_becomes_a_column_that_windows_are_over() -> None:
-    source = query_of(DAY_AND_TIME, BOTH).source
+    source = query_of(DAY_AND_TIME, BOTH).program.source
     assert source.time_column == "event_time"
     assert [column.name for column in source.columns] == ["day", "at", "n", "event_time"]
     assert [column.name for column in source.fields] == ["day", "at", "n"]
@@ -46,12 +48,12 @@ def test_an_expression_becomes_a_column_that_windows_are_over() -> None:
 
 def test_the_computed_time_can_be_asked_for_and_steps_aside_for_a_column_of_its_name() -> None:
     asked = query_of(DAY_AND_TIME, BOTH, item="max(event_time) AS newest")
-    assert asked.output[0].type == "timestamp"
+    assert asked.program.output[0].type == "timestamp"
     aside = query_of(
         "event_time BIGINT", "time = 'event_time', timestamp_format = 'epoch_ms'", item="count(*)"
     )
-    assert aside.source.time_column == "event_time_"
-    assert {c.name: c.type for c in aside.source.columns}["event_time"] == "bigint"
+    assert aside.program.source.time_column == "event_time_"
+    assert {c.name: c.type for c in aside.program.source.columns}["event_time"] == "bigint"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +70,14 @@ def test_a_time_of_another_type_keeps_it_and_windows_are_over_its_name(
     columns: str, options: str
 ) -> None:
     query = query_of(columns, options, window="ts")
-    assert query.source.columns[0].name == "ts"
-    assert query.source.columns[0].type != "timestamp"
-    assert query.source.time_sql == "ts"
-    assert query.columns_used == ("event_time",)
+    assert query.program.source.columns[0].name == "ts"
+    assert query.program.source.columns[0].type != "timestamp"
+    assert query.program.source.time_sql == "ts"
+    assert query.program.columns_used == ("event_time",)
 
 
 def test_a_timestamp_is_read_as_ever() -> None:
-    source = query_of("ts TIMESTAMP", "time = 'ts'", window="ts").source
+    source = query_of("ts TIMESTAMP", "time = 'ts'", window="ts").program.source
     assert source.time_column == "ts"
     assert source.time_sql is UNSET
     assert b"time_sql" not in msgspec.msgpack.encode(source)
@@ -143,9 +145,9 @@ FORGED = [
 @pytest.mark.parametrize("time_sql", FORGED)
 def test_a_time_from_the_wire_that_might_fail_or_is_not_canonical_is_refused(time_sql: str) -> None:
     query = query_of(DAY_AND_TIME, BOTH)
-    forged = msgspec.structs.replace(query.source, time_sql=time_sql)
+    forged = msgspec.structs.replace(query.program.source, time_sql=time_sql)
     with pytest.raises(QueryRefused, match="time"):
-        check_query(msgspec.structs.replace(query, source=forged))
+        check_query(changed(query, source=forged))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,9 @@ def test_a_compiled_time_is_admitted(time: str) -> None:
 
 
 def test_a_number_beside_a_text_is_its_text() -> None:
-    source = query_of(DAY_AND_TIME, """time = "to_timestamp(n || at, 'yyyyMMddHH:mm')" """).source
+    source = query_of(
+        DAY_AND_TIME, """time = "to_timestamp(n || at, 'yyyyMMddHH:mm')" """
+    ).program.source
     assert isinstance(source.time_sql, str)
     assert "TRY_CAST(n AS STRING) || at" in source.time_sql
 
@@ -179,9 +183,9 @@ def test_a_site_holds_queries_to_the_time_that_it_declares() -> None:
     with pytest.raises(QueryRefused, match="its time is"):
         check_query(query_of(DAY_AND_TIME, other), policy)
     query = query_of(DAY_AND_TIME, BOTH)
-    moved = msgspec.structs.replace(query.source, options=(("zone", "Europe/Oslo"),))
+    moved = msgspec.structs.replace(query.program.source, options=(("zone", "Europe/Oslo"),))
     with pytest.raises(QueryRefused, match="its option zone"):
-        check_query(msgspec.structs.replace(query, source=moved), policy)
+        check_query(changed(query, source=moved), policy)
 
 
 def test_a_computed_time_is_as_free_as_what_it_is_computed_of() -> None:
@@ -199,5 +203,5 @@ def test_a_time_computed_of_a_denied_column_keeps_the_agent_from_starting() -> N
 
 
 def test_a_source_with_a_computed_time_travels_and_comes_back_the_same() -> None:
-    source = query_of(DAY_AND_TIME, BOTH).source
+    source = query_of(DAY_AND_TIME, BOTH).program.source
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(source), type=Source) == source

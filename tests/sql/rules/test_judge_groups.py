@@ -27,7 +27,7 @@ def compiled(select: str) -> Query:
 
 def test_every_item_is_judged_inside_the_call_that_catches() -> None:
     query = compiled("SELECT domain, 1 / count(*) AS x FROM hits GROUP BY window(ts, '1s'), domain")
-    assert write_verdict_sql(query.root_sql) == (
+    assert write_verdict_sql(query.program.root_sql) == (
         "SELECT __group, NOT __mark IS NULL AS is_rejected FROM (SELECT __group, "
         "TRY_TO_BINARY(CASE WHEN TRUE THEN CONCAT('k', CAST(XXHASH64("
         "`window`, domain, 1 / SUM(count_1)) AS STRING)) ELSE 'r' END, 'utf-8') AS __mark "
@@ -41,7 +41,7 @@ def test_having_decides_before_the_items_are_looked_at() -> None:
         "SELECT domain, 1 / count(*) AS x FROM hits GROUP BY window(ts, '1s'), domain "
         "HAVING count(*) > 0"
     )
-    assert "CASE WHEN SUM(count_1) > 0 THEN CONCAT" in write_verdict_sql(query.root_sql)
+    assert "CASE WHEN SUM(count_1) > 0 THEN CONCAT" in write_verdict_sql(query.program.root_sql)
 
 
 def test_what_is_ordered_by_and_not_selected_is_judged_too() -> None:
@@ -49,7 +49,7 @@ def test_what_is_ordered_by_and_not_selected_is_judged_too() -> None:
         "SELECT domain FROM hits GROUP BY window(ts, '1s'), domain "
         "ORDER BY 1 / sum(bytes) DESC LIMIT 3"
     )
-    verdict = write_verdict_sql(query.root_sql)
+    verdict = write_verdict_sql(query.program.root_sql)
     assert "XXHASH64(`window`, domain, 1 / CAST(SUM(sum_1) AS BIGINT))" in verdict
     assert "LIMIT" not in verdict
     assert "ROW_NUMBER" not in verdict
@@ -66,7 +66,7 @@ def test_the_reference_finds_its_groups_over_records_and_not_over_partials() -> 
         "max(bytes) AS m FROM hits WHERE bytes < 9 GROUP BY window(ts, '1s'), domain "
         "HAVING b > 1 ORDER BY sum(price) LIMIT 2"
     )
-    question = question_of(query)
+    question = question_of(query.program)
     for text in (write_tolerant_sql(question), write_left_out_sql(question)):
         parse(text)
         assert "sum_1" not in text

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import changed_query
 import msgspec
 import pytest
 
@@ -49,9 +50,9 @@ def test_a_stream_with_three_roots_is_three_queries() -> None:
 def test_parts_differ_in_who_answers_and_in_which_groups_and_in_nothing_else() -> None:
     queries = parts()
     alike = {"id": None, "root": "", "part": None, "site_sql": "", "central_sql": ""}
-    (same,) = {msgspec.json.encode(msgspec.structs.replace(q, **alike)) for q in queries}
+    (same,) = {msgspec.json.encode(changed_query.changed(q, **alike)) for q in queries}
     assert same
-    assert len({query.site_sql for query in queries}) == 3
+    assert len({query.program.site_sql for query in queries}) == 3
 
 
 def test_all_of_a_file_are_one_unit_whatever_the_number_of_roots() -> None:
@@ -75,8 +76,8 @@ def test_one_name_in_roots_is_a_root() -> None:
 def test_a_site_keeps_the_groups_of_the_part_and_the_reference_the_same_ones() -> None:
     belongs = "PMOD(XXHASH64(domain), 3) = 1"
     query = parts()[1]
-    assert f"WHERE NOT ts IS NULL AND {belongs} GROUP BY 1, 2" in query.site_sql
-    assert f"AS access WHERE {belongs} GROUP BY" in query.central_sql
+    assert f"WHERE NOT ts IS NULL AND {belongs} GROUP BY 1, 2" in query.program.site_sql
+    assert f"AS access WHERE {belongs} GROUP BY" in query.program.central_sql
 
 
 def test_computed_keys_are_hashed_as_they_are_grouped_and_after_where() -> None:
@@ -87,10 +88,11 @@ def test_computed_keys_are_hashed_as_they_are_grouped_and_after_where() -> None:
     )[0]
     keys = "CAST(LOWER(domain) AS STRING), CAST(bytes DIV status AS BIGINT)"
     belongs = f"AND PMOD(XXHASH64({keys}), 2) = 0 GROUP BY"
-    assert f"WHERE NOT ts IS NULL AND (status > 0 OR bytes = 0) {belongs} 1, 2, 3" in query.site_sql
-    assert f"WHERE (a.status > 0 OR a.bytes = 0) {belongs}" in query.central_sql
-    assert "HAVING" in query.root_sql
-    assert f"{keys.split(', ', maxsplit=1)[0]} AS d" in query.site_sql
+    own = "WHERE NOT ts IS NULL AND (status > 0 OR bytes = 0)"
+    assert f"{own} {belongs} 1, 2, 3" in query.program.site_sql
+    assert f"WHERE (a.status > 0 OR a.bytes = 0) {belongs}" in query.program.central_sql
+    assert "HAVING" in query.program.root_sql
+    assert f"{keys.split(', ', maxsplit=1)[0]} AS d" in query.program.site_sql
 
 
 @pytest.mark.parametrize(
@@ -150,13 +152,13 @@ BELONGS = " AND PMOD(XXHASH64(domain, status), 3) = 1"
 
 
 def changed(**changes: Any) -> Query:
-    return msgspec.structs.replace(PART, **changes)
+    return changed_query.changed(PART, **changes)
 
 
 def divided(by: str) -> Query:
     """The site part with another division of the groups."""
-    assert BELONGS in PART.site_sql
-    return changed(site_sql=PART.site_sql.replace(BELONGS, by))
+    assert BELONGS in PART.program.site_sql
+    return changed(site_sql=PART.program.site_sql.replace(BELONGS, by))
 
 
 def test_a_part_is_admitted_also_after_a_journey() -> None:

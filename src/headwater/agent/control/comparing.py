@@ -67,7 +67,8 @@ def _compared(
 
 def words_of(query: Query) -> str:
     """The source and the stream as they were written."""
-    return f"{query.source.text.rstrip().rstrip(';')};\n{query.text.rstrip().rstrip(';')};\n"
+    texts = (query.program.source.text, query.program.text)
+    return "".join(f"{text.rstrip().rstrip(';')};\n" for text in texts)
 
 
 def _meanings(runtime: SiteRuntime, words: str) -> list[Query] | str:
@@ -83,18 +84,19 @@ def _meanings(runtime: SiteRuntime, words: str) -> list[Query] | str:
         )
     except HeadwaterError:
         return words
-    return [
-        msgspec.structs.replace(
-            query, text="", source=msgspec.structs.replace(query.source, text="")
-        )
-        for query in queries
-    ]
+    return [_without_texts(query) for query in queries]
+
+
+def _without_texts(query: Query) -> Query:
+    source = msgspec.structs.replace(query.program.source, text="")
+    program = msgspec.structs.replace(query.program, text="", source=source)
+    return msgspec.structs.replace(query, program=program)
 
 
 def _begins_text(wanted: list[Query], live: list[Query], installed: Installed) -> str:
     if wanted[0].begin_pane is not None:
         return f"with the window from {installed(wanted[0]).begin}"
-    if any(one.source.is_read_as(wanted[0].source) for one in live):
+    if any(one.reads_as(wanted[0]) for one in live):
         stream = wanted[0].stream
         return (
             "with what sites read from now on: what they have read is not read again for it; to "

@@ -249,7 +249,7 @@ def _stream_line(runtime: SiteRuntime, query: Query) -> api.StreamLine:
 
 def _trouble_text(runtime: SiteRuntime, query: Query) -> str:
     """What keeps this site from its part in the query."""
-    concern = ("refused", "writing", "reading rows", f"source {query.source.name}")
+    concern = ("refused", "writing", "reading rows", f"source {query.source_name}")
     found = runtime.troubles() | _root_troubles(runtime, query)
     told = [f"{what}: {found[what]}" for what in concern if what in found]
     return "; ".join([*told, *_site_troubles(runtime, query)])
@@ -282,7 +282,7 @@ def _unread_text(runtime: SiteRuntime, query: Query) -> str:
     if root is not None:
         found = sites_unread(root)
     else:
-        own = runtime.feeder.unread(query.source.name)
+        own = runtime.feeder.unread(query.source_name)
         found = (SiteUnread(runtime.site, own),) if own else ()
     told = "; ".join(one.text() for one in found[:UNREAD_SITES_SHOWN])
     rest = found[UNREAD_SITES_SHOWN:]
@@ -296,7 +296,7 @@ def _remarks_text(runtime: SiteRuntime, query: Query) -> str:
     root = runtime.node.root(str(query.id))
     if root is not None:
         return remarks_line(root.table.remarks(), shown=UNREAD_SITES_SHOWN)
-    own = runtime.feeder.remarks(query.source.name)
+    own = runtime.feeder.remarks(query.source_name)
     found = (SiteRemark(runtime.site, one.kind, one.text) for one in own)
     return remarks_line(found, shown=UNREAD_SITES_SHOWN)
 

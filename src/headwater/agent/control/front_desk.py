@@ -195,7 +195,7 @@ def _given_in_words(payload: dict[str, Any]) -> dict[str, Any]:
         return {}
     return {
         "install": [
-            {"id": str(query.id), "operator": operator, "text": query.text}
+            {"id": str(query.id), "operator": operator, "text": query.program.text}
             for query, operator in given.installs
         ],
         "remove": [{"id": str(one.id), "operator": one.operator} for one in given.removals],
@@ -208,4 +208,4 @@ def _refuse_for(objection: str | None) -> None:
 
 
 def _of(right: Right, queries: list[Query]) -> list[Asked]:
-    return [Asked(right, query.stream, query.source.path) for query in queries]
+    return [Asked(right, query.stream, query.program.source.path) for query in queries]

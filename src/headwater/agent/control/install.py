@@ -144,12 +144,12 @@ def _check_sources(runtime: SiteRuntime, queries: list[Query]) -> None:
     replaced = {query.stream for query in queries}
     live = [one.query for one in runtime.node.peer.live_queries().values()]
     live = [query for query in live if query.stream not in replaced]
-    defined = {query.source.name: query for query in live}
+    defined = {query.source_name: query for query in live}
     for query in queries:
-        other = defined.get(query.source.name)
-        if other is not None and not other.source.is_read_as(query.source):
+        other = defined.get(query.source_name)
+        if other is not None and not other.reads_as(query):
             raise ConfigurationError(
-                f"source {query.source.name!r} is defined differently by the live stream "
+                f"source {query.source_name!r} is defined differently by the live stream "
                 f"{other.id.name!r}; give it another name, or remove that stream first"
             )
 
@@ -175,7 +175,7 @@ def statements_of(runtime: SiteRuntime, stream: str) -> str:
     """A stream and its source as they were written: whoever installs them anew resumes it. What a
     site has declined it never takes back, so the same question goes on as another query."""
     query = _of_stream(runtime, stream)[0]
-    return f"{query.source.text.rstrip().rstrip(';')};\n{query.text}"
+    return f"{query.program.source.text.rstrip().rstrip(';')};\n{query.program.text}"
 
 
 def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:

@@ -13,9 +13,9 @@ from itertools import combinations
 import msgspec
 
 from headwater.errors import ConfigurationError, QueryRefused
-from headwater.plan.query import Source
 from headwater.plan.sources.glob_overlap import Parts, literal_parts, may_overlap, parts_of
 from headwater.plan.sources.log_formats import holds
+from headwater.plan.sources.source import Source
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.admit.declared_source import DeclaredSource
 from headwater.sql.read.time_of import time_inputs
@@ -60,18 +60,18 @@ def read_declarations(
 
 
 def _source(statement: str, where: str) -> Source:
-    from headwater.sql.compile import parse_program  # slow to load, and seldom needed
+    from headwater.sql.compile import parse_script  # slow to load, and seldom needed
 
     try:
-        program = parse_program(statement)
+        script = parse_script(statement)
     except QueryRefused as error:
         raise ConfigurationError(f"{where}: {error}") from error
-    if len(program.sources) != 1 or program.streams:
+    if len(script.sources) != 1 or script.streams:
         raise ConfigurationError(
-            f"{where}: wanted one CREATE SOURCE in statement, got {len(program.sources)} and "
-            f"{len(program.streams)} streams"
+            f"{where}: wanted one CREATE SOURCE in statement, got {len(script.sources)} and "
+            f"{len(script.streams)} streams"
         )
-    return program.sources[0]
+    return script.sources[0]
 
 
 def _levels(source: Source, levels: dict[str, str], where: str) -> tuple[tuple[str, Level], ...]:

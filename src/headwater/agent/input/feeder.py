@@ -37,7 +37,8 @@ from headwater.edge.batches.batch_times import Waiting
 from headwater.edge.report import BatchReport
 from headwater.edge.words.site_word import ALWAYS_S, NEVER_S
 from headwater.errors import EpochOver, StoreBroken
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.batch_rows import QueryResult
@@ -223,15 +224,16 @@ class Feeder:
         """
         if self._host is None:
             return
-        key, id_ = query.source.name, str(query.id)
+        key, id_ = query.source_name, str(query.id)
         followed = self.followed.get(key)
         if followed is None:
-            place = self._sources.place(query.source)
+            source = query.program.source
+            place = self._sources.place(source)
             is_from_start = query.begin_pane is None or query.ends
             words = PollWords(self.site, key)
-            remarks, hour = InputRemarks(query.source), RepeatedHour(query.source)
-            followed = Followed(query.source, query, place, is_from_start, words, remarks, hour)
-            followed.shows_values = self._sources.is_free(query.source)
+            remarks, hour = InputRemarks(source), RepeatedHour(source)
+            followed = Followed(source, query, place, is_from_start, words, remarks, hour)
+            followed.shows_values = self._sources.is_free(source)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
         followed.queries = {**followed.queries, id_: query}

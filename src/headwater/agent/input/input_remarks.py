@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from headwater.agent.input.malformed_watch import SLICE_S, SLICES_MAX, MalformedWatch
 from headwater.algebra.words.malformed import Malformed
 from headwater.algebra.words.remark import Remark, RemarkKind
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 
 REASONS_NAMED = 3
 

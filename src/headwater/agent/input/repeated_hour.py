@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from headwater.plan.query import Source
 from headwater.plan.sources.local_times import guessing_zone
+from headwater.plan.sources.source import Source
 
 KIND = "hour comes twice"
 """Of the notice."""

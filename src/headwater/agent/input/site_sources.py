@@ -14,7 +14,6 @@ from pathlib import Path, PurePath
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.declarations import read_declarations
 from headwater.errors import ConfigurationError, QueryRefused
-from headwater.plan.query import Source
 from headwater.plan.sources.glob_overlap import (
     Parts,
     is_within,
@@ -23,6 +22,7 @@ from headwater.plan.sources.glob_overlap import (
     parts_of,
 )
 from headwater.plan.sources.globs import glob_fault, has_magic
+from headwater.plan.sources.source import Source
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.admit.declared_source import DeclaredSource, disagreement
 from headwater.store.disk import Disk

@@ -73,7 +73,7 @@ class SourceInputs:
         closed: Closed | None,
         reach: Reach | None,
     ) -> SourceInput:
-        name = query.source.name
+        name = query.source_name
         if query.ends:
             return FiniteInput(
                 self._cuts,
@@ -82,10 +82,10 @@ class SourceInputs:
                 pattern=pattern,
                 closed=closed,
                 reach=reach,
-                form=form_of(query.source),
+                form=form_of(query.program.source),
             )
         start = Start.BEGINNING if query.begin_pane is None else Start.END
-        if form_of(query.source).is_whole:
+        if form_of(query.program.source).is_whole:
             return WholeFiles(
                 self._cuts,
                 source=name,
@@ -94,7 +94,7 @@ class SourceInputs:
                 start=start,
                 closed=closed,
                 reach=reach,
-                form=form_of(query.source),
+                form=form_of(query.program.source),
             )
         return LogFollower(
             self._cuts,
@@ -104,7 +104,7 @@ class SourceInputs:
             start=start,
             closed=closed,
             reach=reach,
-            form=form_of(query.source),
+            form=form_of(query.program.source),
         )
 
     def _forget(self, name: str, source: SourceInput | None) -> None:

@@ -37,7 +37,7 @@ class Partial(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RowLayout(Protocol):
-    """What a summary's rows look like; a ``plan.query.Query`` is one."""
+    """What a summary's rows look like; a ``plan.program.Program`` is one."""
 
     @property
     def keys(self) -> Sequence[Column]: ...

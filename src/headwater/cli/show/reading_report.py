@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headwater.algebra.words.malformed import Malformed
     from headwater.local.trial.reading import SiteReading
     from headwater.local.trial.try_query import StreamResult
-    from headwater.plan.query import Source
+    from headwater.plan.sources.source import Source
 
 REASONS_SHOWN = 5
 SITES_SHOWN = 5
@@ -29,11 +29,11 @@ class Report(msgspec.Struct, frozen=True):
 
 def reading_report(results: Sequence[StreamResult]) -> Report:
     """Of all sources, each once, though several streams read it."""
-    sources = {result.query.source.name: result.query.source for result in results}
+    sources = {result.query.source_name: result.query.program.source for result in results}
     lines: list[str] = []
     failures: list[str] = []
     for name, source in sources.items():
-        found = _of_source([one for one in results if one.query.source.name == name])
+        found = _of_source([one for one in results if one.query.source_name == name])
         if found:
             lines += source_lines(name, found)
             failures += source_failures(source, found)

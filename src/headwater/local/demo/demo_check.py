@@ -47,7 +47,7 @@ def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
 
 
 def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVerdict:
-    files = paths_below(record.logs.values(), query.source.path)
+    files = paths_below(record.logs.values(), query.program.source.path)
     reference = central_answers(spark.session, query, files)
     reader = ResultsReader(record.results / query.id.name)
     newest = {envelope.window: (seq, envelope) for seq, envelope in reader.newest()}

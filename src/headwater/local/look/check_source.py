@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from headwater.errors import ConfigurationError
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.source_check import SiteCheck, lines_of
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 from headwater.store.input.site_files import empty_count, look_below
 
 DISORDERS = (
@@ -64,7 +64,7 @@ def suggested_disorder(behind_us: int | None) -> str:
 
 def sources_of(text: str) -> list[Source]:
     """Raises where there is none."""
-    sources = list(parse_program(text).sources)
+    sources = list(parse_script(text).sources)
     if not sources:
         raise ConfigurationError(
             "no CREATE SOURCE in the file: there is nothing to check; write one with: "

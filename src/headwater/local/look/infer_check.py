@@ -17,7 +17,7 @@ from headwater.plan.sources.compressed import expanded_suffix
 from headwater.reading.form import form_of
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.source_check import SiteCheck, lines_of
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 RECORDS_SHOWN = 3
 ROWS_MAX = 4_000
@@ -35,7 +35,7 @@ class Held(msgspec.Struct, frozen=True):
 
 def hold_against_parser(inferred: Inferred, spark: RunningSpark) -> Held:
     """Reads what was looked at, and no more: the beginnings of files, cut at the end of a line."""
-    (source,) = parse_program(inferred.statement).sources
+    (source,) = parse_script(inferred.statement).sources
     with TemporaryDirectory(prefix="headwater-infer-") as scratch:
         is_array = form_of(source).is_array
         starts = _starts(inferred.opened, Path(scratch) / "starts", is_array=is_array)

@@ -24,7 +24,7 @@ from headwater.local.look.sampling import (
     some_of,
 )
 from headwater.plan.sources.compressed import expanded_suffix
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 UTF8 = "utf-8"
 ENCODINGS_SAID = 3
@@ -93,7 +93,7 @@ def infer_files(paths: Sequence[Path], *, name: str | None = None) -> Inferred:
 def _refusal(statement: str) -> str:
     """In one line; what a column is called, say, may be nothing that a statement can name."""
     try:
-        parse_program(statement)
+        parse_script(statement)
     except QueryRefused as error:
         return str(error).partition("\n")[0]
     return ""

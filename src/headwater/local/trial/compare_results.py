@@ -56,7 +56,7 @@ def _window_difference(query: Query, mine: set[int], theirs: set[int]) -> str:
 
 def _group_difference(query: Query, left: pa.Table, right: pa.Table) -> str | None:
     """By the keys of the answer; None: it has none by which its rows could be told apart."""
-    names = {key.name for key in query.keys}
+    names = {key.name for key in query.program.keys}
     keys = [name for name in left.column_names if name in names]
     mine, theirs = _by_keys(left, keys), _by_keys(right, keys)
     if mine is None or theirs is None or left.column_names != right.column_names:

@@ -14,8 +14,8 @@ import msgspec
 import structlog
 
 from headwater.errors import SparkFailed
-from headwater.plan.query import Source
 from headwater.plan.sources.local_times import Guessed, guessing_zone
+from headwater.plan.sources.source import Source
 from headwater.spark.lines.guessed_times import has_change
 from headwater.spark.source_check import lines_of
 from headwater.store.input.site_files import paths_below
@@ -32,11 +32,11 @@ def with_guessed_times(
 ) -> list[StreamResult]:
     """The same results, whose readings say how many of their records were guessed."""
     counted: dict[str, dict[str, Guessed]] = {}
-    for source in {one.query.source.name: one.query.source for one in results}.values():
-        own = [one for one in results if one.query.source.name == source.name]
+    for source in {one.query.source_name: one.query.program.source for one in results}.values():
+        own = [one for one in results if one.query.source_name == source.name]
         if _may_guess(source, own, spark):
             counted[source.name] = _counted(source, folders, spark)
-    return [_with(one, counted.get(one.query.source.name, {})) for one in results]
+    return [_with(one, counted.get(one.query.source_name, {})) for one in results]
 
 
 def _may_guess(source: Source, results: Sequence[StreamResult], spark: RunningSpark) -> bool:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from headwater.errors import ConfigurationError
 from headwater.local.look.infer_files import Inferred, infer_files
-from headwater.sql.compile import parse_program
+from headwater.sql.compile import parse_script
 
 
 def with_inferred_source(text: str | None, sites: Path) -> tuple[str, Inferred]:
@@ -23,12 +23,10 @@ def with_inferred_source(text: str | None, sites: Path) -> tuple[str, Inferred]:
 
 
 def _undeclared(text: str) -> str:
-    program = parse_program(text)
-    declared = {source.name.lower() for source in program.sources}
+    script = parse_script(text)
+    declared = {source.name.lower() for source in script.sources}
     named = {
-        table.name: None
-        for stream in program.streams
-        for table in stream.select.find_all(exp.Table)
+        table.name: None for stream in script.streams for table in stream.select.find_all(exp.Table)
     }
     missing = [name for name in named if name.lower() not in declared]
     if len(missing) == 1:

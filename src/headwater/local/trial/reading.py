@@ -8,8 +8,8 @@ from headwater.algebra.words.malformed import Malformed
 from headwater.algebra.words.remark import RemarkKind
 from headwater.algebra.words.site_state import Unread
 from headwater.local.federation import Federation
-from headwater.plan.query import Source
 from headwater.plan.sources.local_times import Guessed
+from headwater.plan.sources.source import Source
 
 
 class SiteReading(msgspec.Struct, frozen=True):

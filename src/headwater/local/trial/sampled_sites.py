@@ -21,8 +21,9 @@ from typing import IO
 import msgspec
 
 from headwater.errors import ConfigurationError
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
 from headwater.plan.sources.compressed import is_compressed
+from headwater.plan.sources.source import Source
 from headwater.reading.form import form_of
 from headwater.reading.text import MARK_BYTES_MAX, UTF8_MARK, encoding_of
 from headwater.store.input.site_files import found_below
@@ -73,12 +74,13 @@ def sample_sites(
     queries: Iterable[Query], folders: Mapping[str, Path], into: Path, sample: Sample
 ) -> Sampled:
     """Makes a folder for each site in ``into``, with what is taken of its files."""
-    sources = {query.source.name: query for query in queries}
+    sources = {query.source_name: query for query in queries}
     for query in sources.values():
-        if Path(query.source.path).is_absolute():
+        path = query.program.source.path
+        if Path(path).is_absolute():
             raise ConfigurationError(
-                f"--sample: source {query.source.name}: wanted a path below the sites' folders, "
-                f"got {query.source.path}; leave --sample away, or give the path relative to them"
+                f"--sample: source {query.source_name}: wanted a path below the sites' folders, "
+                f"got {path}; leave --sample away, or give the path relative to them"
             )
     total = Sampled(sample)
     for site, folder in folders.items():
@@ -102,15 +104,15 @@ def _files(sources: Mapping[str, Query], folder: Path) -> list[_File]:
     """All files that any source names; one that two name is cut only as both allow."""
     found: dict[Path, _File] = {}
     for query in sources.values():
-        for one in found_below([folder], query.source.path):
+        for one in found_below([folder], query.program.source.path):
             path = Path(one.path)
             before = found.get(path)
             found[path] = _File(
                 path,
                 str(path.relative_to(folder)),
                 one.size,
-                _can_be_cut(path, query.source) and (before is None or before.can_be_cut),
-                _has_header(query.source) or (before is not None and before.has_header),
+                _can_be_cut(path, query.program.source) and (before is None or before.can_be_cut),
+                _has_header(query.program.source) or (before is not None and before.has_header),
             )
     return [found[path] for path in sorted(found)]
 

@@ -37,8 +37,9 @@ from headwater.local.trial.sampled_sites import Sample, Sampled, sample_sites
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
+from headwater.plan.sources.source import Source
 from headwater.root.config import RootConfig
 from headwater.root.said.envelope import Envelope, LeftOut
 from headwater.spark.central import central_finished
@@ -175,7 +176,7 @@ def try_central(
                 )
                 for window in sorted(rows)
             )
-            looks = [look_below(path, query.source.path) for path in folders.values()]
+            looks = [look_below(path, query.program.source.path) for path in folders.values()]
             alone = tuple(one for look in looks for one in sorted(look.refused.items()))
             empty = sum(empty_count(look.matching.values()) for look in looks)
             reading = SiteReading(
@@ -205,7 +206,7 @@ def _shown_scan(
     spark: RunningSpark, query: Query, folders: list[Path], show: Show
 ) -> Iterator[None]:
     """One job of Spark is all there is to see, so a thread looks how far that has read."""
-    size = sum(found.size for found in found_below(folders, query.source.path))
+    size = sum(found.size for found in found_below(folders, query.program.source.path))
     first = Progress(f"one Spark over all files: {query.id.name}", bytes_all=size)
     is_over, scan = threading.Event(), _Scan(spark)
 
@@ -247,7 +248,9 @@ class _Scan:
 
 def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
     try:
-        return central_finished(spark.session, query, paths_below(folders, query.source.path))
+        return central_finished(
+            spark.session, query, paths_below(folders, query.program.source.path)
+        )
     except Exception:
         # The sockets of a dying JVM close before the process is gone.
         if spark.ends_within(GONE_S):
@@ -305,7 +308,7 @@ def _compile(text: str, folders: dict[str, Path]) -> list[Query]:
     """Refusals come before Spark is started."""
     queries = list(_compiled(text, tuple(folders)))
     for query in queries:
-        _refuse_outside(query.source, folders)
+        _refuse_outside(query.program.source, folders)
     return queries
 
 
@@ -480,7 +483,7 @@ def _result(federation: Federation, query: Query) -> StreamResult:
         _unparsed(federation, query),
         left_out,
         _failed(federation, query),
-        readings=readings_of(federation, query.source),
+        readings=readings_of(federation, query.program.source),
     )
 
 
@@ -493,7 +496,7 @@ def _failed(federation: Federation, query: Query) -> dict[str, str]:
             for one in runtime.node.progress().edge
             if one.query == str(query.id) and one.message
         ]
-        words = [*refused, *runtime.feeder.broken(query.source.name)]
+        words = [*refused, *runtime.feeder.broken(query.source_name)]
         if words:
             found[name] = "; ".join(words)
     return found

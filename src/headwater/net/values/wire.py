@@ -54,7 +54,8 @@ from headwater.algebra.words.site_state import (
 )
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
-from headwater.plan.query import Query, QueryId
+from headwater.plan.flat_query import FlatQuery
+from headwater.plan.query import QueryId
 from headwater.plan.tree import Tree
 
 ORDINALS_MAX = 1 << 17
@@ -265,7 +266,7 @@ class WireTree(msgspec.Struct, frozen=True, array_like=True):
 class WireQuery(msgspec.Struct, frozen=True, array_like=True):
     """An operator's word."""
 
-    query: Query
+    query: FlatQuery
     roster_version: Number
     operator: Name = ""
 

@@ -44,6 +44,7 @@ from headwater.net.values.wire import (
     wire_tree,
 )
 from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 
 Said = TypeVar("Said")
@@ -92,7 +93,8 @@ def count_word(count: Count) -> bytes:
 
 def command_word(command: Command) -> bytes:
     if isinstance(command, Install):
-        return _encode(WireQuery(command.query, command.roster_version, command.operator))
+        query = FlatQuery.of(command.query)
+        return _encode(WireQuery(query, command.roster_version, command.operator))
     return _encode(WireRemoval(command.id, command.installer, command.counter, command.operator))
 
 
@@ -153,7 +155,7 @@ def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Comman
             f"install: a tree with more members than this federation has sites ({ordinals_max})",
         )
     return Install(
-        query=said.query,
+        query=said.query.query(),
         trees=tuple(checked_tree(tree) for tree in plan.trees),
         roster_version=said.roster_version,
         plan_version=plan.version,
@@ -168,7 +170,7 @@ def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Comman
 def query_in(word: bytes) -> tuple[Query, int, str]:
     """(the query, of which version of the roster, commanded by whom) of an operator's word."""
     said = _queries.decode(word)
-    return said.query, said.roster_version, said.operator
+    return said.query.query(), said.roster_version, said.operator
 
 
 def removal_in(word: bytes) -> Remove:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.plan.query import Source
 from headwater.plan.sources.log_formats import all_options
+from headwater.plan.sources.source import Source
 from headwater.plan.sources.time_formats import EPOCHS, ISO, formats_of
 from headwater.plan.sources.time_patterns import has_zone
 from headwater.plan.zones import is_fixed

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from headwater.plan.query import Source, SourceFormat
+from headwater.plan.sources.source import Source, SourceFormat
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 DATE_AND_TIME = "to_timestamp(date || ' ' || time)"

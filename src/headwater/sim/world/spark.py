@@ -19,8 +19,7 @@ from headwater.edge.report import BatchReport, QueryBatch
 from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.check.truth import SiteTruth
-from headwater.sim.records.admits import admits
-from headwater.sim.scenario import SOURCE
+from headwater.sim.records.admits import SOURCE, admits
 from headwater.sim.tuning import Pace
 from headwater.sim.world.disk import Disk, Untold
 from headwater.sim.world.event_queue import Clock, EventQueue

@@ -17,7 +17,8 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from headwater.edge.batches.batch_times import Waiting
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost
@@ -99,7 +100,7 @@ def rehearse(session: SparkSession) -> None:
         STATEMENTS, root="home", installer="home", next_counter=1, begin="earliest"
     )
     with tempfile.TemporaryDirectory(prefix="headwater-rehearsal-") as scratch:
-        site = RehearsedSite(Path(scratch), queries[0].source)
+        site = RehearsedSite(Path(scratch), queries[0].program.source)
         host = SiteHost(session, Path(scratch) / "host")
         try:
             for query in queries:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headwater.plan.query import Source, SourceFormat
 from headwater.plan.sources.log_formats import FIELDS_DIRECTIVE, all_options
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.spark.lines.fields import CORRUPT, FIELDS, HEAD, LINE, PARSED, literal, option_map
 from headwater.spark.lines.headers import Layout, layout_of
 

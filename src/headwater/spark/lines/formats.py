@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.plan.query import Column, Source, SourceFormat
+from headwater.algebra.rows.columns import Column
 from headwater.plan.sources.log_formats import (
     COLUMNAR,
     DELIMITED,
@@ -13,6 +13,7 @@ from headwater.plan.sources.log_formats import (
     log_format,
 )
 from headwater.plan.sources.regex_groups import group_numbers
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.sources.time_formats import EPOCHS, ISO, formats_of
 from headwater.spark.lines.column_fields import ColumnFields
 from headwater.spark.lines.delimited import DelimitedFields, delimited

@@ -36,8 +36,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET
 
-from headwater.plan.query import Source, SourceFormat
 from headwater.plan.sources.log_formats import COLUMNAR, HEADED, all_options
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.sources.time_formats import CALENDAR_US
 from headwater.spark.lines.column_fields import ColumnFields
 from headwater.spark.lines.convert import conversion, taken_over, time_conversion, with_year

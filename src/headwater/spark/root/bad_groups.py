@@ -199,7 +199,7 @@ class _Search:
         self._query = query
         self._known = known
         self._jobs_left = JOBS_MAX
-        merger = ArrowMerger(query)
+        merger = ArrowMerger(query.program)
         self._groups: dict[int, Groups] = {
             window: merger.groups([table for _, table in panes])
             for window, panes in windows.items()

@@ -31,7 +31,7 @@ class PaneFiles:
     """Open while rows are written; ``frame`` once it is closed."""
 
     def __init__(self, query: Query, folder: Path) -> None:
-        self._schema = summary_schema(query)
+        self._schema = summary_schema(query.program)
         self._folder = folder
         fields = [pa.field(place(at), field.type) for at, field in enumerate(self._schema)]
         self._in_file = pa.schema([pa.field(PANE, pa.int64()), *fields])

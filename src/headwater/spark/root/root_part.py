@@ -86,7 +86,7 @@ class RootSpark:
         longer than ``job_s_max``, and when there is no Spark now.
         """
         panes = _panes_table(query, windows)
-        answer = self._run(query, lambda session: _ran(session, panes, query.root_sql))
+        answer = self._run(query, lambda session: _ran(session, panes, query.program.root_sql))
         return split_by_window(query, answer)
 
     def finish_files(
@@ -101,9 +101,9 @@ class RootSpark:
             pairs = _windows(session, query, windows)
             rows = panes.frame(session).join(pairs, PANE).drop(PANE)
             _show_panes(rows.coalesce(1) if panes.rows <= ONE_TASK_FILE_ROWS else rows)
-            answer = session.sql(query.root_sql)
+            answer = session.sql(query.program.root_sql)
             schema = arrow_schema(answer)
-            is_ordered = _is_ordered(query.root_sql)
+            is_ordered = _is_ordered(query.program.root_sql)
             write_rows(answer, into, in_order_of=[] if is_ordered else [f"{place(0)}.start"])
             return by_window(query, files_in(into, schema))
 
@@ -115,7 +115,7 @@ class RootSpark:
         Raises ``SparkFailed`` where that can't be said.
         """
         try:
-            sql = write_verdict_sql(query.root_sql)
+            sql = write_verdict_sql(query.program.root_sql)
         except NotJudged as error:
             raise SparkFailed(f"query {query.id}: root part: {error}") from error
         panes = _panes_table(query, {window: [(0, rows)] for window, rows in windows.items()})
@@ -152,7 +152,9 @@ class RootSpark:
         """In a session of its own, under further settings."""
         with (
             root_job(self._spark, str(query.id), job_s_max=job_s_max) as lease,
-            self._sessions.borrowed(lease, (*query.settings, *settings), view=VIEW) as session,
+            self._sessions.borrowed(
+                lease, (*query.program.settings, *settings), view=VIEW
+            ) as session,
         ):
             session.sparkContext.setLocalProperty("spark.scheduler.pool", POOL)
             try:
@@ -168,7 +170,7 @@ class RootSpark:
 
         Called, if at all, when the query is installed; what comes of it does not matter.
         """
-        schema = summary_schema(query)
+        schema = summary_schema(query.program)
         nothing = pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
         with contextlib.suppress(HeadwaterError):
             self.finish(query, {0: [(0, nothing)]})
@@ -240,7 +242,7 @@ def _by_window(
 
 
 def _panes_table(query: Query, windows: WindowPanes) -> pa.Table:
-    schema = summary_schema(query)
+    schema = summary_schema(query.program)
     parts = []
     for window, panes in windows.items():
         rows = pa.concat_tables([table.cast(schema) for _, table in panes])

@@ -17,7 +17,7 @@ import pyarrow as pa
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.words.malformed import Malformed
 from headwater.edge.batches.batch_times import Waiting
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.spark.site.fence import Fence
 
 

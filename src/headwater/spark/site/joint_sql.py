@@ -64,7 +64,7 @@ class Joint(msgspec.Struct, frozen=True):
     def rows_of(self, table: pa.Table, number: int) -> pa.Table:
         """Of one query, in its own columns, with the site last."""
         own = table.filter(pc.equal(table.column(GROUP), number))
-        names = [*site_schema(self.queries[number]).names, SITE]
+        names = [*site_schema(self.queries[number].program).names, SITE]
         return own.select([*self.places[number], SITE]).rename_columns(names)
 
     def tallies_of(self, table: pa.Table) -> list[dict[str, Any]]:

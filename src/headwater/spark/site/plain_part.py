@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from headwater.algebra.rows.columns import Column
 from headwater.algebra.rows.types import decimal_digits
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.spark.site.site_sql import HALVES, halves_of, type_in
 from headwater.sql.read.sql_text import Unreadable, parse, sql_of
 from headwater.sql.types.declared_types import value_type
@@ -64,7 +65,7 @@ class PlainPart(msgspec.Struct, frozen=True):
 
 def part_of(query: Query) -> PlainPart | None:
     """None: it is not of the plain form."""
-    return plain_part(query.site_sql, query.source, query.keys)
+    return plain_part(query.program.site_sql, query.program.source, query.program.keys)
 
 
 @lru_cache(maxsize=1_000)

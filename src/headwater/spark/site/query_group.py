@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.reading.form import form_of
 from headwater.spark.lines.formats import quote_of
 from headwater.spark.lines.lines import has_text, is_ascii
@@ -41,7 +42,7 @@ class QueryGroup(msgspec.Struct, frozen=True):
 
 
 def need_of(query: Query) -> frozenset[str]:
-    return frozenset(query.columns_used)
+    return frozenset(query.program.columns_used)
 
 
 def groups_of(queries_by_site: Iterable[Iterable[Query]]) -> list[QueryGroup]:
@@ -55,7 +56,7 @@ def groups_of(queries_by_site: Iterable[Iterable[Query]]) -> list[QueryGroup]:
             numbers.setdefault(str(query.id), set()).add(number)
     grouped: dict[tuple[Source, Settings], list[Query]] = {}
     for query in queries.values():
-        grouped.setdefault((query.source, query.settings), []).append(query)
+        grouped.setdefault((query.program.source, query.program.settings), []).append(query)
     return [
         QueryGroup(
             source,

@@ -16,7 +16,7 @@ from headwater.sql.read.sql_text import name_sql
 class Shift:
     def __init__(self, query: Query, offsets_us: Sequence[int]) -> None:
         """``offsets_us`` by the number of the site in the batch."""
-        self._column = name_sql(query.source.time_column)
+        self._column = name_sql(query.program.source.time_column)
         self._offsets_us = offsets_us
 
     def over(self, records_sql: str) -> str:

@@ -239,4 +239,4 @@ class SiteHost:
         return self._inboxes
 
     def _of_source(self, source: str) -> Sequence[Query]:
-        return [query for query in self._queries.values() if query.source.name == source]
+        return [query for query in self._queries.values() if query.source_name == source]

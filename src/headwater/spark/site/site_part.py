@@ -36,7 +36,7 @@ def over_records(records_sql: str, sql: str) -> str:
 
 def result(query: Query, rows: Rows) -> QueryResult:
     """The rows in the types that the query declares."""
-    schema = site_schema(query)
+    schema = site_schema(query.program)
     if not rows.num_rows:
         return QueryResult(str(query.id))
     if isinstance(rows, pa.Table):

@@ -16,7 +16,8 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from headwater.plan.query import Query, Source
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.spark.lines.lines import SITE
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import column, name_sql, parse, parse_expression, sql_of
@@ -32,12 +33,12 @@ HALVES = f"CAST(CAST({{0}} AS {WIDE}) * {1 << LOW_BITS} + {{1}} AS {WIDE})"
 
 def with_site(query: Query) -> str:
     """The site part with the column ``__site`` last."""
-    return _with_site(query.site_sql, query.source)
+    return _with_site(query.program.site_sql, query.program.source)
 
 
 def with_high_time(query: Query) -> str:
     """The site part with the column ``__high_us`` last."""
-    return _with_high_time(query.site_sql, query.source)
+    return _with_high_time(query.program.site_sql, query.program.source)
 
 
 @lru_cache(maxsize=1_000)

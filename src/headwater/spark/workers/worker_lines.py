@@ -22,8 +22,8 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from headwater.plan.query import Source
 from headwater.plan.sources.log_formats import DELIMITED, FIELDS_DIRECTIVE, all_options
+from headwater.plan.sources.source import Source
 from headwater.plan.sources.time_formats import formats_of
 from headwater.reading.strict_columns import (
     EPOCH_US,

@@ -12,24 +12,19 @@ import re
 import msgspec
 from msgspec import UNSET
 
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
 from headwater.errors import QueryRefused
 from headwater.plan.durations import DURATION_US_MAX, duration_us
 from headwater.plan.part import PARTS_MAX
-from headwater.plan.query import (
-    COLUMNS_MAX,
-    SITES_MAX,
-    Column,
-    Partial,
-    Query,
-    Source,
-    SourceFormat,
-)
+from headwater.plan.program import Program
+from headwater.plan.query import SITES_MAX, Query, QueryId
 from headwater.plan.sources.column_names import name_fault
 from headwater.plan.sources.globs import glob_fault
 from headwater.plan.sources.log_formats import log_format
 from headwater.plan.sources.malformed_max import malformed_max
 from headwater.plan.sources.regex_groups import group_numbers
+from headwater.plan.sources.source import COLUMNS_MAX, Source, SourceFormat
 from headwater.sql.admit.admit_sql import check_root_sql, check_site_sql
 from headwater.sql.admit.declared_source import DeclaredSource, check_declared
 from headwater.sql.read.sources import (
@@ -77,14 +72,15 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
 
     Without a policy, only that it is sound: what a compiler can say before it knows any site.
     """
-    _check_names(query)
+    _check_names(query.id, query.program)
     _check_states(query)
     _check_limits(query)
     _check_part(query)
-    _check_source(query.source)
-    _check_settings(query)
+    program = query.program
+    _check_source(program.source)
+    _check_settings(program)
     check_site_sql(query)
-    check_root_sql(query)
+    check_root_sql(program)
     if policy is not None:
         _check_policy(query, policy)
 
@@ -98,13 +94,13 @@ def _check_states(query: Query) -> None:
         )
 
 
-def _check_names(query: Query) -> None:
-    if re.fullmatch(NAME_PATTERN, query.id.name) is None:
-        raise QueryRefused(f"stream: {query.id.name[:60]!r} is not a name")
-    columns: tuple[Column | Partial, ...] = (*query.keys, *query.partials)
+def _check_names(query_id: QueryId, program: Program) -> None:
+    if re.fullmatch(NAME_PATTERN, query_id.name) is None:
+        raise QueryRefused(f"stream: {query_id.name[:60]!r} is not a name")
+    columns: tuple[Column | Partial, ...] = (*program.keys, *program.partials)
     _check_columns("summary", columns, reserved={PANE_COLUMN, WINDOW_COLUMN})
-    _check_columns("answer", query.output, reserved={WINDOW_COLUMN})
-    _check_columns("source", query.source.columns, reserved={WINDOW_COLUMN})
+    _check_columns("answer", program.output, reserved={WINDOW_COLUMN})
+    _check_columns("source", program.source.columns, reserved={WINDOW_COLUMN})
 
 
 def _check_columns(
@@ -138,7 +134,8 @@ def _check_declared_type(column: Column | Partial) -> None:
 
 
 def _check_limits(query: Query) -> None:
-    texts = (query.text, query.site_sql, query.root_sql, query.central_sql, query.source.text)
+    of = query.program
+    texts = (of.text, of.site_sql, of.root_sql, of.central_sql, of.source.text)
     if max(len(text) for text in texts) > SQL_LENGTH_MAX:
         raise QueryRefused(f"a text is longer than {SQL_LENGTH_MAX} characters")
     if len(query.sites) > SITES_MAX:
@@ -181,11 +178,11 @@ def _check_part(query: Query) -> None:
     if part is None:
         return
     is_one_of_several = 2 <= part.count <= PARTS_MAX and 1 <= part.number <= part.count
-    if not is_one_of_several or not query.keys or query.id.name != part.query_name:
+    if not is_one_of_several or not query.program.keys or query.id.name != part.query_name:
         raise QueryRefused(
             f"part: wanted one of 2 to {PARTS_MAX} parts of a stream with keys, called "
             f"{part.query_name[:60]!r}; got {str(part)[:80]}, called {query.id.name[:60]!r}, "
-            f"with {len(query.keys)} keys"
+            f"with {len(query.program.keys)} keys"
         )
 
 
@@ -246,9 +243,9 @@ def _check_format(source: Source) -> None:
             raise QueryRefused(f"source: {error}") from error
 
 
-def _check_settings(query: Query) -> None:
-    if query.settings != SETTINGS:
-        raise QueryRefused(f"settings: wanted {dict(SETTINGS)}, got {str(query.settings)[:200]}")
+def _check_settings(program: Program) -> None:
+    if program.settings != SETTINGS:
+        raise QueryRefused(f"settings: wanted {dict(SETTINGS)}, got {str(program.settings)[:200]}")
 
 
 def _check_policy(query: Query, policy: Policy) -> None:

@@ -18,6 +18,7 @@ from headwater.algebra.aggregates.aggregate import UnfitArguments
 from headwater.algebra.rows.columns import MergeRule, Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
 from headwater.errors import QueryRefused
+from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import Unreadable, name_sql, parse, parse_expression, sql_of
@@ -46,39 +47,41 @@ MERGES = {
 
 def check_site_sql(query: Query) -> None:
     """Raises ``QueryRefused``."""
-    select = _parsed(query.site_sql, "site part")
+    program = query.program
+    select = _parsed(program.site_sql, "site part")
     _check_clauses(select, {"expressions", "from_", "where", "group"}, RECORDS)
-    records = {column.name: value_type(column.type) for column in query.source.columns}
-    names = [PANE_COLUMN, *(key.name for key in query.keys), *(p.name for p in query.partials)]
+    records = {column.name: value_type(column.type) for column in program.source.columns}
+    names = [PANE_COLUMN, *(key.name for key in program.keys), *(p.name for p in program.partials)]
     items = _named_items(select)
     if [name for name, _ in items] != names:
         raise QueryRefused(f"site part: wanted columns {names}, got {[n for n, _ in items]}")
     expressions = [expression for _, expression in items]
-    pane = sql_of(parse_expression(pane_sql(query.window, query.source.time_column)))
+    pane = sql_of(parse_expression(pane_sql(query.window, program.source.time_column)))
     if sql_of(expressions[0]) != pane:
         raise QueryRefused(f"site part: wanted the pane {pane}, got {sql_of(expressions[0])}")
-    for key, expression in zip(query.keys, expressions[1:], strict=False):
+    for key, expression in zip(program.keys, expressions[1:], strict=False):
         _check_type(f"key {key.name}", _type(expression, records), key.type)
-    for partial, expression in zip(query.partials, expressions[1 + len(query.keys) :], strict=True):
+    for partial, expression in zip(
+        program.partials, expressions[1 + len(program.keys) :], strict=True
+    ):
         _check_partial(partial, expression, records)
-    _check_where(select, query, records, keys=expressions[1 : 1 + len(query.keys)])
+    _check_where(select, query, records, keys=expressions[1 : 1 + len(program.keys)])
     used = {column.name for column in select.find_all(exp.Column)}
-    if used != set(query.columns_used):
-        raise QueryRefused(
-            f"site part: declared to read {sorted(query.columns_used)}, but it reads {sorted(used)}"
-        )
+    if used != set(program.columns_used):
+        said = sorted(program.columns_used)
+        raise QueryRefused(f"site part: declared to read {said}, but it reads {sorted(used)}")
     groups = [sql_of(group) for group in _groups(select)]
-    if groups != [str(position) for position in range(1, len(query.keys) + 2)]:
+    if groups != [str(position) for position in range(1, len(program.keys) + 2)]:
         raise QueryRefused(f"site part: wanted GROUP BY the pane and all keys, got {groups}")
 
 
-def check_root_sql(query: Query) -> None:
+def check_root_sql(program: Program) -> None:
     """Raises ``QueryRefused``."""
     panes = {WINDOW_COLUMN: WINDOW_TYPE}
-    panes |= {key.name: key.type for key in query.keys}
-    panes |= {partial.name: partial.type for partial in query.partials}
-    found = _relation(_parsed(query.root_sql, "root part"), panes, depth=0)
-    wanted = {WINDOW_COLUMN: WINDOW_TYPE} | {column.name: column.type for column in query.output}
+    panes |= {key.name: key.type for key in program.keys}
+    panes |= {partial.name: partial.type for partial in program.partials}
+    found = _relation(_parsed(program.root_sql, "root part"), panes, depth=0)
+    wanted = {WINDOW_COLUMN: WINDOW_TYPE} | {column.name: column.type for column in program.output}
     if list(found.items()) != list(wanted.items()):
         raise QueryRefused(f"root part: wanted columns {wanted}, got {dict(found)}")
 
@@ -193,7 +196,7 @@ def _check_where(
     if query.part is not None:
         own = _without_part(condition, query.part.condition_sql([sql_of(key) for key in keys]))
     first = own.left if isinstance(own, exp.And) else own
-    wanted = f"NOT {name_sql(query.source.time_column)} IS NULL"
+    wanted = f"NOT {name_sql(query.program.source.time_column)} IS NULL"
     if sql_of(first) != wanted:
         raise QueryRefused(f"site part: wanted WHERE {wanted} first, got {sql_of(first)[:100]}")
     _check_type("WHERE", _type(condition, records), "boolean")

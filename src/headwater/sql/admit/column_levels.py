@@ -49,9 +49,9 @@ ALLOWED = {
 def check_levels(query: Query, levels: Mapping[str, Level], *, of: str) -> None:
     """Raises ``QueryRefused``. The query has passed ``check_site_sql``; ``levels`` has every column
     of its source, ``of`` is how the site calls the source."""
-    select = parse(query.site_sql)
+    select = parse(query.program.site_sql)
     assert isinstance(select, exp.Select), "the site part is one SELECT"
-    for column in (*query.columns_used, *time_inputs(query.source)):
+    for column in (*query.program.columns_used, *time_inputs(query.program.source)):
         if levels[column] is Level.DENIED:
             raise _refusal(column, Level.DENIED, of, "")
     for use, node in _uses(select, query):
@@ -63,9 +63,9 @@ def check_levels(query: Query, levels: Mapping[str, Level], *, of: str) -> None:
 def _uses(select: exp.Select, query: Query) -> Iterator[tuple[str, exp.Expr]]:
     """(what for, expression) of all that lets values leave. The first item is the pane."""
     items = [item.unalias() for item in select.expressions[1:]]
-    for key in items[: len(query.keys)]:
+    for key in items[: len(query.program.keys)]:
         yield "as a key", key
-    for partial in items[len(query.keys) :]:
+    for partial in items[len(query.program.keys) :]:
         yield from _uses_of_partial(partial)
     yield from (("in WHERE", term) for term in _own_conditions(select, query))
 

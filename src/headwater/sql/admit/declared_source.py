@@ -18,10 +18,12 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import UnsetType
 
+from headwater.algebra.rows.columns import Column
 from headwater.errors import QueryRefused
-from headwater.plan.query import Column, Query, Source, SourceFormat
+from headwater.plan.query import Query
 from headwater.plan.sources.column_names import path_text
 from headwater.plan.sources.log_formats import DELIMITED, all_options, is_by_name
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.sql.admit.column_levels import Level, check_levels
 
 FORM_CHARACTERS_MAX = 1000
@@ -64,9 +66,9 @@ class DeclaredSource(msgspec.Struct, frozen=True):
 def check_declared(query: Query, declared: DeclaredSource) -> None:
     """Raises ``QueryRefused`` where the query reads the site's files in another way than they are
     declared, or reads a column that its level does not let it read so."""
-    difference = next(_differences(query.source, declared.source), None)
+    difference = next(_differences(query.program.source, declared.source), None)
     if difference is not None:
-        raise disagreement(query.source, declared, difference)
+        raise disagreement(query.program.source, declared, difference)
     check_levels(query, dict(declared.levels), of=declared.name)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from headwater.algebra.rows.columns import Column
 from headwater.plan.durations import EXAMPLES, duration_us
-from headwater.plan.query import Column, Source, SourceFormat
 from headwater.plan.sources.column_names import path_steps, path_text
 from headwater.plan.sources.encodings import ENCODING_NAMES, ENCODINGS
 from headwater.plan.sources.globs import glob_fault
@@ -15,6 +15,7 @@ from headwater.plan.sources.log_formats import COLUMNAR, LOG_FORMATS, LogFormat
 from headwater.plan.sources.malformed_max import EXAMPLES as MOST
 from headwater.plan.sources.malformed_max import malformed_max
 from headwater.plan.sources.regex_groups import group_numbers
+from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.sources.time_formats import EPOCHS, ISO, formats_fault, formats_of, formats_text
 from headwater.plan.zones import zone_fault
 from headwater.sql.read.objection import Objection

@@ -22,8 +22,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.errors import QueryRefused
-from headwater.plan.query import COLUMNS_MAX
 from headwater.plan.sources.column_names import name_fault
+from headwater.plan.sources.source import COLUMNS_MAX
 from headwater.sql.read.refusal import refusal
 from headwater.sql.read.sql_text import Unreadable, parse_tokens, tokens_of
 from headwater.sql.types.declared_types import AVAILABLE, declared_type

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from headwater.algebra.rows.types import INTEGERS
 from headwater.errors import QueryRefused
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.plan.sources.time_formats import read_fault
 from headwater.plan.sources.time_patterns import far_year, with_full_years
 from headwater.sql.read.objection import Objection

@@ -7,7 +7,7 @@ from functools import lru_cache
 from msgspec import UNSET
 from sqlglot import exp
 
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.sql.read.sql_text import parse_expression
 
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from headwater.algebra.panes import WindowSpec
 from headwater.plan.durations import EXAMPLES, duration_text, duration_us
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import name_sql
 from headwater.sql.read.time_of import converted_time

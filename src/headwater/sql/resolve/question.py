@@ -16,7 +16,7 @@ from sqlglot import exp
 from headwater.algebra.aggregates.aggregate import Split
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.types import WINDOW_COLUMN
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.sql.read.sql_text import column
 
 KEY = "#key"

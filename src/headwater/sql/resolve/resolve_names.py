@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from headwater.algebra.rows.types import WINDOW_COLUMN
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.sql_text import column, offset_of, sql_of

@@ -12,7 +12,7 @@ import msgspec
 from sqlglot import exp
 
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
-from headwater.plan.query import Source
+from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sources import RESERVED_PREFIX
 from headwater.sql.read.sql_text import column, sql_of

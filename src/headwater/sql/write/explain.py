@@ -4,7 +4,9 @@ from msgspec import UnsetType
 
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.durations import duration_text
-from headwater.plan.query import Query, Source
+from headwater.plan.program import Program
+from headwater.plan.query import Query
+from headwater.plan.sources.source import Source
 from headwater.plan.timestamps import timestamp_text
 from headwater.sql.read.sql_text import pretty
 
@@ -14,7 +16,7 @@ def explain(query: Query) -> str:
     sections = [
         (f"stream {_name(query)}", _about(query)),
         (f"site    {', '.join(query.sites) or 'every site with data'}", _site(query)),
-        ("network every relay on the way", _network(query)),
+        ("network every relay on the way", _network(query.program)),
         (f"root    {query.root}", _root(query)),
     ]
     return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in sections) + "\n"
@@ -25,7 +27,7 @@ def _name(query: Query) -> str:
 
 
 def _about(query: Query) -> str:
-    window, source = query.window, query.source
+    window, source = query.window, query.program.source
     slide = f" every {duration_text(window.slide_us)}" if window.slide_us < window.range_us else ""
     start = f" from {duration_text(window.start_us)}" if window.start_us else ""
     return "\n".join(
@@ -58,31 +60,31 @@ def _site(query: Query) -> str:
         sealed = f"after {_seconds(timing.lateness_s)}"
     return "\n".join(
         [
-            f"reads {', '.join(query.columns_used)}",
+            f"reads {', '.join(query.program.columns_used)}",
             f"closes a pane {_seconds(timing.disorder_s)} after its end, seals it {sealed}",
-            pretty(query.site_sql),
+            pretty(query.program.site_sql),
         ]
     )
 
 
-def _network(query: Query) -> str:
+def _network(program: Program) -> str:
     """What one row of a summary is, and how rows of the same keys become one."""
-    keys = [f"{key.name} {key.type}" for key in query.keys]
+    keys = [f"{key.name} {key.type}" for key in program.keys]
     lines = [f"one row for each {', '.join(keys)}" if keys else "one row"]
     lines += [
-        f"{partial.name} {partial.type} merges by {partial.merge}" for partial in query.partials
+        f"{partial.name} {partial.type} merges by {partial.merge}" for partial in program.partials
     ]
     return "\n".join(lines)
 
 
 def _root(query: Query) -> str:
     timing = query.timing
-    columns = [f"{column.name} {column.type}" for column in query.output]
+    columns = [f"{column.name} {column.type}" for column in query.program.output]
     return "\n".join(
         [
             f"answers a window at the latest {_seconds(timing.deadline_s)} after its end; revises "
             f"at most every {_seconds(timing.revise_every_s)}, for {_seconds(timing.revise_for_s)}",
-            pretty(query.root_sql),
+            pretty(query.program.root_sql),
             f"yields {WINDOW_COLUMN}, {', '.join(columns)}",
         ]
     )

@@ -1,0 +1,61 @@
+"""A query with its program as it is signed, travels and lies on disk: one value, in this order.
+
+It is older than the two that are made of it, and bytes that were signed or kept stay what they
+are. So this is the only place that knows both shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.columns import Partial
+from headwater.plan.part import Part
+from headwater.plan.program import Program
+from headwater.plan.query import Query, QueryId, Sites, TimeKind, Timing
+from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
+
+
+class FlatQuery(msgspec.Struct, frozen=True):
+    """The fields of ``Query`` and ``Program``, which say what they are."""
+
+    id: QueryId
+    text: str
+    source: Source
+    window: WindowSpec
+    keys: Columns
+    partials: Annotated[tuple[Partial, ...], Meta(max_length=COLUMNS_MAX)]
+    site_sql: str
+    root_sql: str
+    central_sql: str
+    columns_used: Annotated[tuple[str, ...], Meta(max_length=COLUMNS_MAX)]
+    output: Columns
+    root: str
+    sites: Sites = ()
+    begin_pane: int | None = None
+    ends: bool = False
+    time: TimeKind = TimeKind.EVENT
+    unit_last: int = 0
+    settings: Options = ()
+    timing: Timing = Timing()
+    part: Part | None = None
+    last_n: int | msgspec.UnsetType = msgspec.UNSET
+
+    @classmethod
+    def of(cls, query: Query) -> FlatQuery:
+        fields = _fields(query, Query) | _fields(query.program, Program)
+        del fields["program"]
+        return cls(**fields)
+
+    def query(self) -> Query:
+        program = Program(**_fields(self, Program))
+        return Query(program=program, **_fields(self, Query))
+
+
+def _fields(of: msgspec.Struct, kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Those of its fields that the kind has, too."""
+    names = [name for name in kind.__struct_fields__ if name in of.__struct_fields__]
+    return {name: getattr(of, name) for name in names}
