@@ -73,7 +73,7 @@ def an_inner_peer() -> Peer:
         config=OverlayConfig(),
         merger_of=lambda query: ArrowMerger(query.program),
     )
-    peer.restore([Install(QUERY, (tree,), 1)], {"root": 1})
+    peer.restore([Install(QUERY, (tree,), 1)], (), now_s=0.0)
     for site in sites:
         if site.name != "relay":
             peer.link_up(site.name, now_s=0.0)

@@ -256,7 +256,7 @@ def _a_peer() -> Peer:
         merger_of=lambda query: ArrowMerger(query.program),
     )
     query = examples.a_query()
-    peer.restore([Install(query, (tree,), 1)], [Count("alpha", 1, 1, (str(query.id),))])
+    peer.restore([Install(query, (tree,), 1)], [Count("alpha", 1, 1, (str(query.id),))], now_s=0.0)
     for site in ("alpha", "charlie"):
         peer.link_up(site, now_s=10.0)
     peer.take()

@@ -171,7 +171,7 @@ class World:
             merger_of=lambda query: self.merger,
             signatures=self._signatures_of(name),
         )
-        peer.restore(commands, counts)
+        peer.restore(commands, counts, now_s=self.clock_s(name))
         self.peers[name] = peer
         return peer
 

@@ -107,7 +107,7 @@ class Node:
         are not read, or not answered, here, and all else is done for them."""
         self._machines.unread_records = dict(unread_records)
         self._machines.unread_ledgers = dict(unread_ledgers)
-        self._machines.peer.restore(commands, counts, aside)
+        self._machines.peer.restore(commands, counts, aside, now_s=now_s)
         unused = self._machines.peer.set_aside()
         self._machines.ledgers = {one.query: one for one in ledgers}
         if self._machines.edge is not None:

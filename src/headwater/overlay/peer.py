@@ -24,6 +24,7 @@ from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.carry.ack_relay import AckRelay
+from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.carrier import Carrier
 from headwater.overlay.carry.state_relay import StateRelay
 from headwater.overlay.clocks.clock_proof import ClockBounds
@@ -33,6 +34,7 @@ from headwater.overlay.commands.commands import Commands
 from headwater.overlay.commands.live_query import federation_query, open_query
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates.coordinates import Coordinates
+from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieMet
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
@@ -49,11 +51,8 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.outputs import Output
-from headwater.overlay.roster_index import index_of
 from headwater.overlay.signatures import UNSIGNED, Signatures
-from headwater.overlay.tray import Tray
-from headwater.overlay.trust import AGE_MAX_S, problem_with_heartbeat
-from headwater.overlay.wakefulness import Wakefulness
+from headwater.overlay.trust import problem_with_heartbeat
 from headwater.overlay.ways.pathfinder import Pathfinder
 from headwater.overlay.ways.router import Way
 from headwater.plan.command import Command, Count, Install
@@ -83,84 +82,63 @@ class Peer:
     ) -> None:
         """``trees`` are the federation's own; queries bring theirs with them."""
         self.site = site
-        self._roster = index_of(roster)
-        self._ordinal = self._roster.ordinal_of[site]
+        here = Here.of(site, roster, config, signatures)
+        self._roster = here.roster
+        self._ordinal = here.ordinal
         self._merger_of = merger_of
-        self._tray = Tray(notice_every_s=config.notice_every_s)
+        self._tray = here.tray
+        self._wake = here.wake
         self._word_count = 0
-        self._clock_apart_s = config.clock_apart_s
         self._due_s: float | None = None
         """The next deadline, until something moves it."""
+        self._told_s = 0.0
+        """When this peer was last told anything: what can be seen of it is as of then."""
         self._asked_s = 0.0
-        """When that was found."""
+        """The same when the deadline was found."""
         federation = federation_query(
-            trees, home=roster.home, ordinal=self._ordinal, roster=self._roster
+            trees, home=roster.home, ordinal=here.ordinal, roster=here.roster
         )
-        self._wake = Wakefulness(config)
-        self._neighbours = Neighbours(site, roster=self._roster, config=config, wake=self._wake)
-        self._paths = Pathfinder(
-            self._ordinal,
-            roster=self._roster,
-            config=config,
-            federation=federation,
-            neighbours=self._neighbours,
-            tray=self._tray,
-            wake=self._wake,
-        )
+        self._neighbours = near = Neighbours(here)
+        self._paths = Pathfinder(here, federation=federation, neighbours=near)
         self._router = self._paths.router
         self._coordinates = Coordinates(
-            site,
-            roster=self._roster,
-            config=config,
-            federation=federation.places[0],
-            tree=trees[0],
-            neighbours=self._neighbours,
-            tray=self._tray,
+            here, federation=federation.places[0], tree=trees[0], neighbours=near
         )
         self._commands = Commands(
-            site,
-            roster=self._roster,
-            config=config,
-            federation=federation.places,
-            neighbours=self._neighbours,
-            signatures=signatures,
-            tray=self._tray,
+            here,
+            paths=self._paths,
+            neighbours=near,
             on_installed=self._installed,
             on_removed=self._removed,
-            knows_clock=self._knows_clock,
         )
+        reconciliation = self._commands.reconciliation
+        bringers = Bringers(keep_s=config.guest_after_s)
         self._acks = AckRelay(
-            self._ordinal,
-            roster=self._roster,
-            config=config,
-            wake=self._wake,
-            router=self._router,
-            neighbours=self._neighbours,
-            reconciliation=self._commands.reconciliation,
-            signatures=signatures,
-            tray=self._tray,
-            on_heard=self._heard_root,
+            here,
+            paths=self._paths,
+            neighbours=near,
+            reconciliation=reconciliation,
+            bringers=bringers,
         )
         self._carrier = Carrier(
-            site,
-            roster=self._roster,
-            config=config,
+            here,
             router=self._router,
-            neighbours=self._neighbours,
+            neighbours=near,
             log=self._commands.log,
-            reconciliation=self._commands.reconciliation,
-            signatures=signatures,
-            tray=self._tray,
-            came=self._acks.came,
+            reconciliation=reconciliation,
+            bringers=bringers,
         )
-        self._states = StateRelay(
-            config=config,
-            roster=self._roster,
-            router=self._router,
-            signatures=signatures,
-            tray=self._tray,
-            came=self._acks.came,
-        )
+        self._states = StateRelay(here, router=self._router, bringers=bringers)
+        self._receivers: Mapping[type[Message], Callable[..., None]] = {
+            Heartbeat: self._receive_heartbeat,
+            SummaryMessage: self._carrier.receive,
+            StatesMessage: self._states.receive,
+            AckMessage: self._acks.receive,
+            CommandMessage: self._commands.receive,
+            CommandsKnown: self._commands.receive_known,
+            AskInstall: self._commands.receive_ask,
+            CoordinatesMessage: self._coordinates.receive,
+        }
 
     # What the driver tells.
 
@@ -169,24 +147,26 @@ class Peer:
         commands: Iterable[Install],
         counts: Iterable[Count],
         aside: Mapping[str, str] = NOTHING_ASIDE,
+        *,
+        now_s: float,
     ) -> None:
         """What was durable when the agent ended; before anything else. ``aside`` are queries whose
         install can't be read, and why."""
-        self._due_s = None
-        self._commands.restore(commands, counts, aside)
+        self._begin(now_s)
+        self._paths.tell_unreachable(now_s=now_s)
+        self._commands.restore(commands, counts, aside, now_s=now_s)
 
     def link_up(self, site: str, *, now_s: float) -> None:
         """A link to this site is open, whoever opened it."""
         self._begin(now_s)
-        if not self._is_member(site):
-            return
-        self._tray.put(*self._neighbours.link_up(site, word=self._word(), now_s=now_s))
-        self._way_opened(site, now_s=now_s)
+        if self._is_member(site, now_s=now_s):
+            self._neighbours.link_up(site, word=self._word(now_s), now_s=now_s)
+            self._way_opened(site, now_s=now_s)
 
     def link_down(self, site: str, *, unsent: Sequence[Message], now_s: float) -> None:
         """The link is lost. ``unsent`` was surely not taken; all else may have been."""
         self._begin(now_s)
-        if not self._is_member(site):
+        if not self._is_member(site, now_s=now_s):
             return
         self._neighbours.link_down(site)
         self._commands.reconciliation.link_down(site)
@@ -204,36 +184,21 @@ class Peer:
         A driver that never tells has links that are never full.
         """
         self._begin(now_s)
-        if self._is_member(site) and self._neighbours.link(site).load(queued_bytes):
+        is_member = self._is_member(site, now_s=now_s)
+        if is_member and self._neighbours.link(site).load(queued_bytes):
             self._way_opened(site, now_s=now_s)
 
     def receive(self, sender: str, message: Message, *, now_s: float) -> None:
-        self._tray.now_s = now_s
-        if not self._is_member(sender):
+        self._told_s = now_s
+        if not self._is_member(sender, now_s=now_s):
             return
         link = self._neighbours.link(sender)
         if self._neighbours.heard(link, now_s=now_s):
-            self._tray.note("heard-again", f"{sender} is heard again")
+            self._tray.note("heard-again", f"{sender} is heard again", now_s=now_s)
             self._way_opened(sender, now_s=now_s)
-        match message:
-            case Heartbeat():
-                self._receive_heartbeat(link, message, now_s=now_s)
-                return
-            case SummaryMessage(summary):
-                self._carrier.receive(sender, summary, one_way_s=link.one_way_s, now_s=now_s)
-            case StatesMessage():
-                self._states.receive(sender, message, now_s=now_s)
-            case AckMessage(ack):
-                self._acks.receive(sender, ack, one_way_s=link.one_way_s, now_s=now_s)
-            case CommandMessage():
-                self._commands.receive(sender, message, one_way_s=link.one_way_s, now_s=now_s)
-            case CommandsKnown():
-                self._commands.receive_known(sender, message, now_s=now_s)
-            case AskInstall():
-                self._commands.receive_ask(sender, message, now_s=now_s)
-            case CoordinatesMessage():
-                self._coordinates.receive(sender, message, now_s=now_s)
-        self._due_s = None
+        self._receivers[type(message)](link, message, now_s=now_s)
+        if not isinstance(message, Heartbeat):
+            self._due_s = None
 
     def tick(self, *, now_s: float) -> None:
         if not self._wake.is_promised:
@@ -244,15 +209,14 @@ class Peer:
             self._overslept(late_s, now_s=now_s)
         neighbours = self._neighbours
         is_beat_due = neighbours.is_beat_due(now_s)
-        silenced = neighbours.watch(late_s=late_s, now_s=now_s, note=self._tray.note)
-        self._tray.put(*silenced)
+        has_silenced = neighbours.watch(late_s=late_s, now_s=now_s)
         if is_beat_due:
             self._look(now_s=now_s)
-            self._tray.put(*neighbours.beat(self._word(), now_s=now_s))
+            neighbours.beat(self._word(now_s), now_s=now_s)
             self._coordinates.tick(now_s=now_s)
-        elif silenced or self._paths.next_deadline_s() <= now_s:
+        elif has_silenced or self._paths.next_deadline_s() <= now_s:
             self._look_and_tell(now_s=now_s)
-        self._tray.put(*neighbours.dials(now_s=now_s, note=self._tray.note))
+        neighbours.dial(now_s=now_s)
         self._carrier.tick(now_s=now_s)
         self._states.tick(now_s=now_s)
 
@@ -269,7 +233,7 @@ class Peer:
                 self._carrier.list.next_deadline_s(),
                 self._states.next_deadline_s(),
             )
-            self._asked_s = self._tray.now_s
+            self._asked_s = self._told_s
         return self._due_s
 
     def promise(self, due_s: float, *, now_s: float) -> None:
@@ -322,7 +286,7 @@ class Peer:
 
     def room_bytes(self, query_id: str) -> int:
         """How much the edge may originate now; 0 while the way up is down or full."""
-        return self._carrier.room_bytes(query_id)
+        return self._carrier.room_bytes(query_id, now_s=self._told_s)
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""
@@ -379,7 +343,7 @@ class Peer:
 
     def root_clock(self, root: str) -> RootClock | None:
         """How the clock of a root differs from this peer's; None: not known."""
-        return self._paths.root_clock(root)
+        return self._paths.root_clock(root, now_s=self._told_s)
 
     def clock_bounds(self, root: str) -> ClockBounds | None:
         """What the signature of a root proves of its clock; None: nothing."""
@@ -387,13 +351,15 @@ class Peer:
 
     def ways(self, query_id: str) -> list[Way]:
         """This peer's parents on each tree of a query, and the host of the last resort."""
-        return self._paths.ways(query_id)
+        return self._paths.ways(query_id, now_s=self._told_s)
 
     def handed_to(self, query_id: str) -> list[str]:
         """Those to whom this peer has handed summaries of a query, or would: who may have carried
         what is held of its site."""
-        parents = [way.parent for way in self._paths.ways(query_id)]
-        return [*parents, *self._router.carriers(query_id)]
+        query, host = self._router.query(query_id), self._paths.host_of(query_id)
+        parents = [] if query is None else query.parents()
+        hosts = [] if host is None else [host]
+        return [*parents, *hosts, *self._router.carriers(query_id)]
 
     def above(self, query_id: str, ordinal: int) -> list[str]:
         """The peers between a site and the query's root, on any of its trees."""
@@ -446,78 +412,65 @@ class Peer:
 
     def _begin(self, now_s: float) -> None:
         """Something happens that may move a deadline."""
-        self._tray.now_s = now_s
-        self._due_s = None
+        self._told_s, self._due_s = now_s, None
 
     def _overslept(self, late_s: float, *, now_s: float) -> None:
-        self._tray.note("late", f"this peer's own tick came {late_s:.1f} s late")
+        self._tray.note("late", f"this peer's own tick came {late_s:.1f} s late", now_s=now_s)
         self._neighbours.overslept(late_s, now_s=now_s)
         self._paths.overslept(late_s, now_s=now_s)
 
     def _receive_heartbeat(self, link: Link, beat: Heartbeat, *, now_s: float) -> None:
         problem = problem_with_heartbeat(beat)
         if problem is not None:
-            self._tray.refuse(link.site, problem)
+            self._tray.refuse(link.site, problem, now_s=now_s)
             return
         sender, is_first = link.site, not link.has_beat
-        word = self._word() if is_first and beat.echo_s is None else UNSAID
-        self._tray.put(*self._neighbours.receive(link, beat, word=word, now_s=now_s))
+        word = self._word(now_s) if is_first and beat.echo_s is None else UNSAID
+        self._neighbours.receive(link, beat, word=word, now_s=now_s)
         self._paths.hear(sender, beat, rtt_s=link.beat_rtt_s, now_s=now_s)
         if link.has_turned or self._paths.awaits(sender):
             link.has_turned = False
             self._look_and_tell(now_s=now_s)
         self._coordinates.hear(sender, beat.coordinate, rtt_s=link.last_rtt_s, now_s=now_s)
         reconciliation = self._commands.reconciliation
-        self._tray.put(*reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s))
+        reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s)
 
-    def _word(self) -> BeatWord:
+    def _word(self, now_s: float) -> BeatWord:
         self._word_count += 1
         is_new = self._word_count <= PLACE_FIRST_BEATS
         has_place = is_new or self._word_count % PLACE_EVERY_BEATS == 0
-        own = self._coordinates.own if has_place else None
-        return BeatWord(self._commands.log.digest, self._paths.say(), own)
+        return BeatWord(
+            digest=self._commands.log.digest,
+            roots=self._paths.say(now_s=now_s),
+            coordinate=self._coordinates.own if has_place else None,
+        )
 
     def _look(self, *, now_s: float) -> None:
         """Ways may have closed or opened: look for others, and send what waited for them."""
         self._due_s = None
         self._paths.look(now_s=now_s)
         self._carrier.way_opened(now_s=now_s)
-        self._states.flush_waiting()
+        self._states.flush_waiting(now_s=now_s)
 
     def _look_and_tell(self, *, now_s: float) -> None:
         """Between heartbeats, what others should know is told by an early one."""
         self._look(now_s=now_s)
-        if self._paths.has_news():
+        if self._paths.has_news(now_s=now_s):
             self._neighbours.beat_soon(now_s=now_s)
 
     def _way_opened(self, site: str, *, now_s: float) -> None:
         """The link to this site can take messages (again): what waited for it goes."""
         self._look_and_tell(now_s=now_s)
-        self._states.flush()
+        self._states.flush(now_s=now_s)
         self._acks.way_opened(site, now_s=now_s)
 
-    def _is_member(self, site: str) -> bool:
+    def _is_member(self, site: str, *, now_s: float) -> bool:
         if site in self._roster.ordinal_of and site != self.site:
             return True
-        self._tray.note("stranger", f"{site[:80]!r} is not another site of the roster")
+        self._tray.note("stranger", f"{site[:80]!r} is not another site of the roster", now_s=now_s)
         return False
 
-    def _knows_clock(self, root: str) -> bool:
-        clock = self._paths.root_clock(root)
-        return clock is not None and clock.is_confirmed
-
-    def _heard_root(self, ack: Acknowledgement, root: str) -> float:
-        """How old it can be. Its age is its carriers' word, and what the sites' clocks show now is
-        told by that; but when it was cut the root has signed."""
-        now_s = self._tray.now_s
-        self._paths.heard(ack, root=root, now_s=now_s)
-        clock = self._paths.root_clock(root)
-        if ack.clock_s is None or clock is None or not clock.is_confirmed:
-            return AGE_MAX_S
-        apart_s = clock.spread_at(now_s) + self._clock_apart_s
-        return max(0.0, now_s + clock.offset_s - ack.clock_s + apart_s)
-
-    def _installed(self, install: Install, sender: str | None) -> None:
+    def _installed(self, install: Install, sender: str | None, now_s: float) -> None:
         query, problem = open_query(
             install,
             former=self._router.query(str(install.query.id)),
@@ -526,14 +479,14 @@ class Peer:
             merger_of=self._merger_of,
         )
         if problem is not None:
-            self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}")
-        self._paths.add(query)
+            self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}", now_s=now_s)
+        self._paths.add(query, now_s=now_s)
         if install.root_clock_s is not None and sender is not None:
             clock_s, age_s = install.root_clock_s, install.age_s
-            self._paths.seed_clock(query.root, clock_s, age_s=age_s)
+            self._paths.seed_clock(query.root, clock_s, age_s=age_s, now_s=now_s)
 
-    def _removed(self, query_id: str) -> None:
-        self._paths.discard(query_id)
+    def _removed(self, query_id: str, now_s: float) -> None:
+        self._paths.discard(query_id, now_s=now_s)
         self._carrier.list.discard_query(query_id)
         self._states.batch.take(query_id)
         self._acks.discard_query(query_id)

@@ -18,6 +18,7 @@ from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.live_query import LiveQuery, Plan
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.roster_index import RosterIndex
+from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_summary
 from headwater.overlay.ways.staged_policy import Hop
 from headwater.overlay.ways.tree_place import TreePlace
@@ -55,23 +56,21 @@ class Bench:
         self.merger = Bags()
         self.query = LiveQuery(QUERY, "a", False, (plan,), node_set, self.merger, holds_states)
         self.is_open = True
-        self.list = TimeSpaceList(OverlayConfig(**config), find_hop=self.find_hop)
-        self.notices = []
+        self.tray = Tray(notice_every_s=0.0)
+        self.list = TimeSpaceList(OverlayConfig(**config), self, self.tray)
 
-    def find_hop(self, _, route, __):
+    def next_hop(self, _, route, __, *, now_s):
         return Hop("parent", route, "same tree") if self.is_open else None
 
     def insert(self, summary, *, now_s=0.0):
-        left = self.list.insert(
-            summary, self.query, birth_s=now_s, now_s=now_s, note=self.note, trains=False
-        )
+        left = self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s, trains=False)
         return [one for _, one in left]
 
     def drain(self, now_s=5.0):
-        return [one for _, one in self.list.tick(now_s=now_s, note=self.note)]
+        return [one for _, one in self.list.tick(now_s=now_s)]
 
-    def note(self, kind, text):
-        self.notices.append((kind, text))
+    def take_notices(self):
+        return [(notice.kind, notice.text) for notice in self.tray.take()]
 
 
 def state(site, first, last, *, rows=None, lane=Lane.LIVE):
@@ -208,7 +207,7 @@ def test_parts_that_wait_for_a_way_leave_when_it_opens():
     assert bench.drain(3.0) == []
     bench.insert(state(1, 4, 6), now_s=3.0)
     bench.is_open = True
-    left = bench.list.way_opened(now_s=3.5, note=bench.note)
+    left = bench.list.way_opened(now_s=3.5)
     assert (1, 3, 0b01) in spans(one for _, one in left)
     left += [(None, one) for one in bench.drain(9.0)]
     assert spans(one for _, one in left) == [(1, 3, 0b01), (4, 6, 0b11), (7, 9, 0b01)]
@@ -232,7 +231,7 @@ def test_rows_that_refuse_to_merge_stay_whole_and_apart():
     bench.insert(state(1, 1, 9))
     bench.insert(state(2, 4, 6))
     assert spans(bench.drain()) == [(1, 9, 0b001), (1, 9, 0b010), (4, 6, 0b100)]
-    assert {kind for kind, _ in bench.notices} == {"merge-failed"}
+    assert {kind for kind, _ in bench.take_notices()} == {"merge-failed"}
 
 
 def test_lanes_and_plans_are_apart_and_a_removed_query_leaves_nothing():

@@ -14,6 +14,7 @@ from headwater.algebra.words.update_proof import UpdateProof
 from headwater.overlay.carry.time_space_list import TIMERS_SPARE, TimeSpaceList
 from headwater.overlay.commands.live_query import LiveQuery, Plan
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.tray import Tray
 from headwater.overlay.ways.staged_policy import Hop
 from headwater.overlay.ways.tree_place import TreePlace
 
@@ -35,22 +36,22 @@ class Bench:
         sites = (1 << 100) - 1
         self.query = LiveQuery("q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s)
         self.is_open = True
-        self.notices = []
-        self.list = TimeSpaceList(OverlayConfig(**config), find_hop=self.find_hop)
+        self.tray = Tray(notice_every_s=0.0)
+        self.list = TimeSpaceList(OverlayConfig(**config), self, self.tray)
 
-    def find_hop(self, _, route, __):
+    def next_hop(self, _, route, __, *, now_s):
         return Hop("parent", route, "same tree") if self.is_open else None
 
     def insert(self, site, pane=0, *, now_s=0.0, lane=Lane.LIVE):
         summary = Summary("q@a#1", pane, Coverage.of_whole(site, 7), (site,), lane)
-        left = self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s, note=self.note)
+        left = self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s)
         return [summary for _, summary in left]
 
     def tick(self, now_s):
-        return [summary for _, summary in self.list.tick(now_s=now_s, note=self.note)]
+        return [summary for _, summary in self.list.tick(now_s=now_s)]
 
-    def note(self, kind, text):
-        self.notices.append((kind, text))
+    def take_notices(self):
+        return [(notice.kind, notice.text) for notice in self.tray.take()]
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_the_bytes_that_a_site_has_signed_are_counted_beside_its_rows(make_bench
     bench = make_bench()
     proof = UpdateProof(b"", b"", 0, 0, packed=b"x" * 1_000)
     summary = Summary("q@a#1", 0, Coverage.of_whole(1, 7), (1,), proof=proof)
-    bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0, note=bench.note)
+    bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0)
     assert bench.list.size_bytes > 1_000
 
 
@@ -124,7 +125,7 @@ def test_summaries_with_a_site_in_common_go_on_apart(make_bench):
     bench.insert(1)
     left = bench.tick(bench.list.next_deadline_s())
     assert sorted(summary.rows for summary in left) == [(0,), (0, 1)]
-    assert bench.notices == []
+    assert bench.take_notices() == []
 
 
 def test_what_a_full_list_lets_go_early_is_said(make_bench):
@@ -132,11 +133,11 @@ def test_what_a_full_list_lets_go_early_is_said(make_bench):
     bench.insert(0, pane=0)
     bench.insert(0, pane=1)
     assert [summary.pane for summary in bench.insert(0, pane=2)] == [0]
-    assert [kind for kind, _ in bench.notices] == ["full"]
+    assert [kind for kind, _ in bench.take_notices()] == ["full"]
     bench.is_open = False
     assert bench.insert(0, pane=3) == []
     assert len(bench.list) == 2
-    assert "dropped, no way" in bench.notices[-1][1]
+    assert "dropped, no way" in bench.take_notices()[-1][1]
 
 
 def test_timers_of_what_has_left_are_swept_out(make_bench):
@@ -144,7 +145,7 @@ def test_timers_of_what_has_left_are_swept_out(make_bench):
     for pane in range(3 * TIMERS_SPARE):
         bench.insert(0, pane, now_s=0.0)
         for entry in list(bench.list._entries.values()):
-            bench.list._let_go(entry, now_s=0.0, note=bench.note)
+            bench.list._let_go(entry, now_s=0.0)
     assert len(bench.list) == 0
     assert len(bench.list._timers) <= TIMERS_SPARE + 2
 
@@ -156,7 +157,7 @@ def test_a_closed_way_keeps_what_is_due_and_merges_on(make_bench):
     assert bench.tick(5.0) == []
     bench.insert(1, now_s=5.0)
     bench.is_open = True
-    ((_, summary),) = bench.list.way_opened(now_s=6.0, note=bench.note)
+    ((_, summary),) = bench.list.way_opened(now_s=6.0)
     assert (summary.rows, summary.age_s) == ((0, 1), 6.0)
 
 
@@ -168,7 +169,7 @@ def test_a_removed_query_leaves_nothing_behind(make_bench):
     bench.tick(5.0)
     assert bench.list.discard_query("q@a#1") == 5
     bench.is_open = True
-    assert bench.list.way_opened(now_s=6.0, note=bench.note) == []
+    assert bench.list.way_opened(now_s=6.0) == []
     assert (len(bench.list), bench.list.size_bytes) == (0, 0)
 
 
@@ -202,7 +203,7 @@ def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_be
     for site, big in ((0, 2**63 - 1), (1, 1)):
         rows = pa.table({"k": ["big", "a"], "n": [big, 1]}, schema=merger.schema)
         summary = Summary("q@a#1", 0, Coverage.of_whole(site, 7), rows)
-        bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0, note=bench.note)
+        bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0)
     (left,) = bench.tick(20.0)
     assert left.coverage.sites == 0b11
     assert sorted(left.rows.to_pylist(), key=str) == [
@@ -210,7 +211,7 @@ def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_be
         {"k": "big", "n": 1},
         {"k": "big", "n": 2**63 - 1},
     ]
-    assert bench.notices == []
+    assert bench.take_notices() == []
 
 
 def test_an_entry_gathers_no_more_than_one_message_may_hold(make_bench):

@@ -14,7 +14,7 @@ NAMES = {0: "root", 1: "one", 2: "other"}
 def peer(ordinal: int, *parents: str, ways: tuple[RootWay, ...] = ()) -> RootSigns:
     signs = RootSigns(
         ordinal,
-        ways_to=lambda _: list(ways),
+        ways_to=lambda root, now_s: list(ways),
         name_of=NAMES,
         config=OverlayConfig(),
         patience_s=lambda: 20.0,

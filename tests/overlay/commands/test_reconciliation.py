@@ -15,6 +15,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.outputs import CommandAccepted, CountsLearned, Notice, Transmit
+from headwater.overlay.tray import Tray
 from headwater.plan.command import Count, Install, Remove
 
 TREE = """
@@ -210,7 +211,7 @@ def test_an_install_that_lay_on_disk_says_nothing_of_the_roots_clock(world):
     )
     log = CommandLog()
     log.restore([install], (Count("root", 1, 1, (query_id,)),))
-    reconciliation = Reconciliation(log, every_s=5.0)
+    reconciliation = Reconciliation(log, Tray(notice_every_s=1.0), every_s=5.0)
     assert reconciliation.with_age(install, now_s=5_000.0).root_clock_s is None
     reconciliation.installed(query_id, now_s=5_000.0)
     held = reconciliation.with_age(install, now_s=5_020.0)

@@ -6,13 +6,12 @@ import pytest
 
 from headwater.net.values.codec import Codec
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.here import Here
 from headwater.overlay.links.link import UNSPOKEN_TURNS, Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import BeatWord, Heartbeat
 from headwater.overlay.outputs import Dial, Transmit
-from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.trust import problem_with_heartbeat
-from headwater.overlay.wakefulness import Wakefulness
 from headwater.overlay.ways import root_signs
 from headwater.overlay.ways.root_signs import LOST_S, ROOTS_MAX, SIGNS_MAX, RootSign
 from headwater.overlay.ways.sign_turns import SignTurns
@@ -122,14 +121,14 @@ def test_a_root_that_was_gone_is_new_when_it_comes_back() -> None:
 
 
 def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None:
-    roster = RosterIndex(Roster(1, (Site(0, "a"), Site(1, "n")), home="a"))
-    config = OverlayConfig()
-    neighbours = Neighbours("a", roster=roster, config=config, wake=Wakefulness(config))
+    here = Here.of("a", Roster(1, (Site(0, "a"), Site(1, "n")), home="a"), OverlayConfig())
+    neighbours = Neighbours(here)
     roots = frozenset(range(MANY))
     neighbours.set_relations(parents={"n"}, children=set(), roots={"n": roots}, root_count=MANY)
     heard: set[int] = set()
     for number in range(4):
-        (said,) = neighbours.link_up("n", word=BeatWord(1, signs()), now_s=10.0 * number)
+        neighbours.link_up("n", word=BeatWord(1, signs()), now_s=10.0 * number)
+        (said,) = here.tray.take()
         assert isinstance(said, Transmit)
         assert isinstance(said.message, Heartbeat)
         heard |= set(roots_of(said.message.roots))
@@ -318,7 +317,7 @@ def test_who_never_had_a_way_says_so_where_silence_could_be_a_turn(overlay) -> N
 def wayless(roots: range) -> root_signs.RootSigns:
     found = root_signs.RootSigns(
         0,
-        ways_to=lambda root: [],
+        ways_to=lambda root, now_s: [],
         name_of={root: f"s{root}" for root in roots},
         config=OverlayConfig(),
         patience_s=lambda: 20.0,

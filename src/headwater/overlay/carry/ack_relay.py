@@ -12,7 +12,7 @@ us, may come by another way, and is then handed on by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -26,17 +26,14 @@ from headwater.overlay.carry.ack_cast import AckCast
 from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.commands.live_query import LiveQuery, Plan
 from headwater.overlay.commands.reconciliation import Reconciliation
-from headwater.overlay.config import OverlayConfig
+from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
+from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import AckMessage
 from headwater.overlay.outputs import CONTROL, AckDelivered
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.signatures import Signatures
-from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_ack
-from headwater.overlay.wakefulness import Wakefulness
-from headwater.overlay.ways.router import Router
+from headwater.overlay.ways.pathfinder import Pathfinder
 
 SCATTER = 2_654_435_761
 """Knuth's multiplier: the bits above the lowest sixteen of its multiples look like chance."""
@@ -52,53 +49,43 @@ def tree_of(number: int, count: int) -> int:
 class AckRelay:
     def __init__(
         self,
-        ordinal: int,
+        here: Here,
         *,
-        roster: RosterIndex,
-        config: OverlayConfig,
-        wake: Wakefulness,
-        router: Router,
+        paths: Pathfinder,
         neighbours: Neighbours,
         reconciliation: Reconciliation,
-        signatures: Signatures,
-        tray: Tray,
-        on_heard: Callable[[Acknowledgement, str], float],
+        bringers: Bringers,
     ) -> None:
-        """``on_heard`` is told of each that its root has signed, and who that is; it says how old
-        that can be at most, by the root's clock."""
-        self._on_heard = on_heard
-        self._own_leaf = ordinal // LEAF_SITES
-        self._roster = roster
+        self._own_leaf = here.ordinal // LEAF_SITES
+        self._here = here
         self._cast = AckCast()
-        self._bringers = Bringers(keep_s=config.guest_after_s)
-        self._wake = wake
-        self._router = router
+        self._bringers = bringers
+        self._paths = paths
+        self._router = paths.router
         self._neighbours = neighbours
         self._reconciliation = reconciliation
-        self._signatures = signatures
-        self._tray = tray
+        self._signatures = here.signatures
+        self._tray = here.tray
         self._below: dict[tuple[str, str], tuple[tuple[Plan, ...], int]] = {}
         """By query and child: the sites below it on any tree of these plans."""
-
-    def came(self, query_id: str, tree: int, sender: str, sites: int) -> None:
-        """Something of these sites came up from this sender, on this tree."""
-        self._bringers.came(query_id, tree, sender, sites, now_s=self._tray.now_s)
 
     def give(self, ack: Acknowledgement, *, now_s: float) -> None:
         """From this agent's own root."""
         if self._router.is_root_of(ack.query):
             self._accept(self._signatures.sign_ack(ack), None, now_s=now_s)
         else:
-            self._tray.note("refused", f"acknowledgement of {ack.query}: its root is not here")
+            text = f"acknowledgement of {ack.query}: its root is not here"
+            self._tray.note("refused", text, now_s=now_s)
 
-    def receive(self, sender: str, ack: Acknowledgement, *, one_way_s: float, now_s: float) -> None:
+    def receive(self, link: Link, message: AckMessage, *, now_s: float) -> None:
+        sender, ack = link.site, message.ack
         query = self._router.query(ack.query)
         if query is None:
-            self._tray.put(*self._reconciliation.ask(sender, ack.query, now_s=now_s))
+            self._reconciliation.ask(sender, ack.query, now_s=now_s)
             return
         problem = problem_with_ack(ack, sender, query, self._router.carriers(ack.query))
         if problem is not None:
-            self._tray.refuse(sender, problem)
+            self._tray.refuse(sender, problem, now_s=now_s)
             return
         held = self._cast.held(ack)
         if held is not None:
@@ -108,12 +95,15 @@ class AckRelay:
             return
         if not self._signatures.is_ack_of(query.root, ack):
             text = f"acknowledgement of {ack.query}: it is not signed by {query.root}"
-            self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
+            self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text), now_s=now_s)
             return
-        sound = msgspec.structs.replace(ack, leaves=self._sound(ack, ack.leaves, sender))
-        age_s = min(ack.age_s + one_way_s, self._on_heard(sound, query.root))
+        leaves = self._sound(ack, ack.leaves, sender, now_s=now_s)
+        sound = msgspec.structs.replace(ack, leaves=leaves)
+        age_s_max = self._paths.heard(sound, root=query.root, now_s=now_s)
         aged = msgspec.structs.replace(
-            sound, age_s=age_s, late_s=ack.late_s + self._wake.late_s(now_s)
+            sound,
+            age_s=min(ack.age_s + link.one_way_s, age_s_max),
+            late_s=ack.late_s + self._here.wake.late_s(now_s),
         )
         self._accept(aged, sender, now_s=now_s)
 
@@ -135,7 +125,7 @@ class AckRelay:
         self._below = {key: below for key, below in self._below.items() if key[0] != query_id}
 
     def _sound(
-        self, head: Acknowledgement, leaves: Iterable[AckLeaf], sender: str
+        self, head: Acknowledgement, leaves: Iterable[AckLeaf], sender: str, *, now_s: float
     ) -> tuple[AckLeaf, ...]:
         """Those that are the head's own; the head stays whatever came with it."""
         sound: dict[int, AckLeaf] = {}
@@ -144,7 +134,7 @@ class AckRelay:
                 sound[leaf.number] = leaf
             else:
                 text = f"acknowledgement of {head.query}: leaf {leaf.number} is not of this one"
-                self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text))
+                self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text), now_s=now_s)
         return tuple(sound[number] for number in sorted(sound))
 
     def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
@@ -167,7 +157,8 @@ class AckRelay:
     ) -> None:
         """What came before is this head; it may have come with fewer leaves."""
         known = {leaf.number for leaf in held.leaves}
-        fresh = self._sound(held, (leaf for leaf in leaves if leaf.number not in known), sender)
+        unknown = (leaf for leaf in leaves if leaf.number not in known)
+        fresh = self._sound(held, unknown, sender, now_s=now_s)
         if not fresh:
             return
         self._cast.add(query.id, fresh)
@@ -175,7 +166,7 @@ class AckRelay:
         if ack is None:
             return
         if any(leaf.number == self._own_leaf for leaf in fresh):
-            self._on_heard(ack, query.root)
+            self._paths.heard(ack, root=query.root, now_s=now_s)
             self._tray.put(AckDelivered(ack))
         for child in self._receivers(query, held, now_s=now_s):
             further = self._trimmed(ack, fresh, query, child, now_s=now_s)
@@ -201,7 +192,7 @@ class AckRelay:
     def _send(self, ack: Acknowledgement, child: str) -> None:
         """A child that can't take it now is owed it."""
         if self._neighbours.is_open(child):
-            self._tray.transmit(child, AckMessage(ack), CONTROL)
+            self._tray.transmit(child, AckMessage(ack=ack), CONTROL)
         else:
             self._cast.owe(ack.query, child)
 
@@ -228,7 +219,7 @@ class AckRelay:
         """The query's sites from this child on, in any tree."""
         plans, below = self._below.get((query.id, child), ((), 0))
         if plans is not query.plans:
-            ordinal, below = self._roster.ordinal_of[child], 0
+            ordinal, below = self._here.roster.ordinal_of[child], 0
             for plan in query.plans:
                 for tree in plan.trees:
                     below |= tree.subtree_of(ordinal)

@@ -8,11 +8,6 @@ costs the link of whoever makes it, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-Came = Callable[[str, int, str, int], None]
-"""Told of (query, tree, sender, sites) of what came up."""
-
 NEVER_S = float("-inf")
 
 

@@ -14,19 +14,17 @@ import msgspec
 
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
-from headwater.overlay.carry.bringers import Came
+from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.summary_entry import rows_bytes
 from headwater.overlay.carry.time_space_list import Leaving, TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.commands.reconciliation import Reconciliation
-from headwater.overlay.config import OverlayConfig
+from headwater.overlay.here import Here
+from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import LATER, LIVE, Delivered
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.signatures import Signatures
-from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_summary, problem_with_update
 from headwater.overlay.ways.router import Router
 
@@ -38,39 +36,33 @@ spreading, the federation's tree and the query's tree can together form a ring; 
 class Carrier:
     def __init__(
         self,
-        site: str,
+        here: Here,
         *,
-        roster: RosterIndex,
-        config: OverlayConfig,
         router: Router,
         neighbours: Neighbours,
         log: CommandLog,
         reconciliation: Reconciliation,
-        signatures: Signatures,
-        tray: Tray,
-        came: Came,
+        bringers: Bringers,
     ) -> None:
-        """``came`` is told of what is sound and of a query known here."""
-        self._site = site
-        self._came = came
-        self._roster = roster
-        self._config = config
+        self._here = here
+        self._site = here.site
+        self._config = here.config
+        self._tray = here.tray
         self._router = router
         self._neighbours = neighbours
         self._log = log
         self._reconciliation = reconciliation
-        self._signatures = signatures
-        self._tray = tray
+        self._bringers = bringers
         self.stages: Counter[str] = Counter()
         """How often summaries left by each stage of the policy."""
-        self.list = TimeSpaceList(config, find_hop=router.next_hop)
+        self.list = TimeSpaceList(here.config, router, here.tray)
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
         """From this site's own edge: signed, and put on the tree of its pane, under the newest
         plan. To a root that is here nobody has to prove it."""
         query = self._router.query(summary.query)
         if query is None or not query.is_root:
-            summary = self._signatures.sign_update(summary)
+            summary = self._here.signatures.sign_update(summary)
         if query is not None:
             summary = msgspec.structs.replace(
                 summary,
@@ -79,8 +71,9 @@ class Carrier:
             )
         self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)
 
-    def receive(self, sender: str, summary: Summary, *, one_way_s: float, now_s: float) -> None:
-        self._accept(sender, summary, birth_s=now_s - summary.age_s - one_way_s, now_s=now_s)
+    def receive(self, link: Link, message: SummaryMessage, *, now_s: float) -> None:
+        birth_s = now_s - message.summary.age_s - link.one_way_s
+        self._accept(link.site, message.summary, birth_s=birth_s, now_s=now_s)
 
     def unsent(self, summary: Summary, *, now_s: float) -> None:
         """It comes back from a lost link and was surely not taken: on with it, as it is."""
@@ -90,36 +83,34 @@ class Carrier:
         self._insert(summary, query, birth_s=now_s - summary.age_s, now_s=now_s, trains=False)
 
     def tick(self, *, now_s: float) -> None:
-        self._send(self.list.tick(now_s=now_s, note=self._tray.note))
+        self._send(self.list.tick(now_s=now_s))
 
     def way_opened(self, *, now_s: float) -> None:
-        self._send(self.list.way_opened(now_s=now_s, note=self._tray.note))
+        self._send(self.list.way_opened(now_s=now_s))
 
-    def room_bytes(self, query_id: str) -> int:
+    def room_bytes(self, query_id: str, *, now_s: float) -> int:
         """How much this site may originate now; 0 while there is no way up."""
         if self._router.query(query_id) is None:
             return 0
         in_list = max(0, self._config.bytes_max - self.list.size_bytes)
         if self._router.is_root_of(query_id):
             return in_list
-        hop = self._router.next_hop(query_id)
+        hop = self._router.next_hop(query_id, now_s=now_s)
         return 0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes)
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
-        query = self._router.query(summary.query)
-        problem = problem_with_summary(summary, query, self._roster)
+        query, roster = self._router.query(summary.query), self._here.roster
+        problem = problem_with_summary(summary, query, roster)
+        if problem is None and sender != self._site:
+            problem = problem_with_update(summary, roster, self._here.signatures)
         if problem is not None:
-            self._tray.refuse(sender, problem)
-            return
-        if sender != self._site:
-            problem = problem_with_update(summary, self._roster, self._signatures)
-        if problem is not None:
-            self._tray.refuse(sender, problem)
+            self._tray.refuse(sender, problem, now_s=now_s)
             return
         if query is not None and sender != self._site:
-            self._came(query.id, summary.route.tree, sender, summary.coverage.sites)
+            tree, sites = summary.route.tree, summary.coverage.sites
+            self._bringers.came(query.id, tree, sender, sites, now_s=now_s)
         if now_s - birth_s > self._config.summary_life_s:
-            self._tray.note("expired", f"summary of {summary.query} from {sender}: too old")
+            self._note("expired", summary, sender, "too old", now_s=now_s)
         elif query is None:
             self._pass_on(sender, summary, birth_s=birth_s - UNKNOWN_HOP_AGE_S, now_s=now_s)
         elif query.is_root:
@@ -129,9 +120,7 @@ class Carrier:
 
     def _deliver(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         if isinstance(summary.rows, bytes):
-            self._tray.note(
-                "undecoded", f"summary of {summary.query} from {sender}: came before its query"
-            )
+            self._note("undecoded", summary, sender, "came before its query", now_s=now_s)
             return
         age_s = max(0.0, now_s - birth_s)
         told = msgspec.structs.replace(summary, age_s=age_s, proof=None)
@@ -140,12 +129,12 @@ class Carrier:
     def _pass_on(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         """The query is not known here: up the federation's tree, where somebody knows it."""
         if self._log.is_removed(summary.query):
-            self._tray.note("removed", f"summary of {summary.query} from {sender}: query removed")
+            self._note("removed", summary, sender, "query removed", now_s=now_s)
             return
         if sender != self._site:
-            self._tray.put(*self._reconciliation.ask(sender, summary.query, now_s=now_s))
+            self._reconciliation.ask(sender, summary.query, now_s=now_s)
         if self._router.federation_parent in (None, sender):
-            self._tray.note("no-way", f"summary of {summary.query} from {sender}: query unknown")
+            self._note("no-way", summary, sender, "query unknown", now_s=now_s)
             return
         self._insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False)
 
@@ -158,11 +147,10 @@ class Carrier:
         now_s: float,
         trains: bool,
     ) -> None:
-        left = self.list.insert(
-            summary, query, birth_s=birth_s, now_s=now_s, note=self._tray.note, trains=trains
-        )
-        if left:
-            self._send(left)
+        self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=trains))
+
+    def _note(self, kind: str, summary: Summary, sender: str, why: str, *, now_s: float) -> None:
+        self._tray.note(kind, f"summary of {summary.query} from {sender}: {why}", now_s=now_s)
 
     def _send(self, leaving: Leaving) -> None:
         for hop, summary in leaving:
@@ -173,4 +161,4 @@ class Carrier:
                 query = self._router.query(summary.query)
                 link.handed_bytes += rows_bytes(summary.rows, query)
             priority = LIVE if summary.lane is Lane.LIVE else LATER
-            self._tray.transmit(hop.site, SummaryMessage(summary), priority)
+            self._tray.transmit(hop.site, SummaryMessage(summary=summary), priority)

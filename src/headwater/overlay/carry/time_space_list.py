@@ -31,9 +31,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
 
-from headwater.algebra.route import Route
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.net_dist import NetDist
@@ -41,12 +39,10 @@ from headwater.overlay.carry.state_shelf import ShelfKey, StateShelf
 from headwater.overlay.carry.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.tray import Tray
+from headwater.overlay.ways.router import Router
 from headwater.overlay.ways.staged_policy import Hop
 
-Note = Callable[[str, str], None]
-"""Called with the kind and text of a notice."""
-FindHop = Callable[[str, Route, int], Hop | None]
-"""Called with query, route and plan version: where such a summary goes now, if anywhere."""
 Leaving = list[tuple[Hop, Summary]]
 
 TIMERS_SPARE = 1_024
@@ -56,10 +52,11 @@ TIMERS_SPARE = 1_024
 class TimeSpaceList:
     """Returns what leaves, and to whom, from every call."""
 
-    def __init__(self, config: OverlayConfig, *, find_hop: FindHop) -> None:
+    def __init__(self, config: OverlayConfig, router: Router, tray: Tray) -> None:
         self.size_bytes = 0
         self._config = config
-        self._find_hop = find_hop
+        self._router = router
+        self._tray = tray
         self._entries: dict[int, SummaryEntry] = {}
         self._by_key: dict[Key, list[SummaryEntry]] = {}
         self._shelves: dict[ShelfKey, StateShelf] = {}
@@ -80,7 +77,6 @@ class TimeSpaceList:
         *,
         birth_s: float,
         now_s: float,
-        note: Note,
         trains: bool = True,
     ) -> Leaving:
         """``trains`` is False for what comes back from a link and has been here before."""
@@ -95,34 +91,34 @@ class TimeSpaceList:
             hold_until_s = now_s
         if query is not None and query.holds_states and may_merge:
             left: Leaving = []
-            for entry in self._state_entries_for(summary, query, sites, note):
+            for entry in self._state_entries_for(summary, query, sites, now_s):
                 entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
-                left += self._taken_in(entry, size_bytes, hold_until_s, now_s, note)
+                left += self._taken_in(entry, size_bytes, hold_until_s, now_s)
         else:
             entry = self._entry_for(summary, query, sites, size_bytes, may_merge=may_merge)
             entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
-            left = self._taken_in(entry, size_bytes, hold_until_s, now_s, note)
+            left = self._taken_in(entry, size_bytes, hold_until_s, now_s)
         if len(self._entries) > self._config.entries_max or (
             self.size_bytes > self._config.bytes_max
         ):
-            left += self._make_room(now_s=now_s, note=note)
+            left += self._make_room(now_s=now_s)
         return left
 
     def _taken_in(
-        self, entry: SummaryEntry, size_bytes: int, hold_until_s: float, now_s: float, note: Note
+        self, entry: SummaryEntry, size_bytes: int, hold_until_s: float, now_s: float
     ) -> Leaving:
         """A summary of so many bytes was added."""
         left: Leaving = []
         self.size_bytes += size_bytes
         if hold_until_s <= now_s or entry.is_complete:
-            left = self._let_go(entry, now_s=now_s, note=note)
+            left = self._let_go(entry, now_s=now_s)
         elif len(entry.parts) == 1:
             self._set_timer(entry, hold_until_s)
         if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
-            self._compact(entry, note)
+            self._compact(entry, now_s)
         return left
 
-    def tick(self, *, now_s: float, note: Note) -> Leaving:
+    def tick(self, *, now_s: float) -> Leaving:
         """Entries whose hold is over leave; those whose life is over are dropped."""
         if now_s < self._ticked_s:
             self._clock_set_back(self._ticked_s - now_s)
@@ -132,15 +128,15 @@ class TimeSpaceList:
             _, number = heapq.heappop(self._timers)
             entry = self._entries.get(number)
             if entry is not None:
-                left += self._let_go(entry, now_s=now_s, note=note)
+                left += self._let_go(entry, now_s=now_s)
         return left
 
-    def way_opened(self, *, now_s: float, note: Note) -> Leaving:
+    def way_opened(self, *, now_s: float) -> Leaving:
         """A way may have opened: what waited for it leaves, the oldest first."""
         if not self._waiting_count:
             return []
         waiting = [entry for entry in self._entries.values() if entry.is_due]
-        return [one for entry in waiting for one in self._let_go(entry, now_s=now_s, note=note)]
+        return [one for entry in waiting for one in self._let_go(entry, now_s=now_s)]
 
     def discard_query(self, query_id: str) -> int:
         """The query was removed; how many entries went with it."""
@@ -184,7 +180,7 @@ class TimeSpaceList:
     # States
 
     def _state_entries_for(
-        self, summary: Summary, query: LiveQuery, sites: int, note: Note
+        self, summary: Summary, query: LiveQuery, sites: int, now_s: float
     ) -> list[SummaryEntry]:
         """Entries that together have each pane of the summary once, ready to take it in.
 
@@ -198,7 +194,7 @@ class TimeSpaceList:
         while met:
             entry = met.popleft()
             common = next(rest.within(entry.first, entry.last), None)
-            if common is None or entry.sites & sites or not self._can_split(entry, *common, note):
+            if common is None or entry.sites & sites or not self._can_split(entry, *common, now_s):
                 continue
             met.extend(self._split_out(shelf, entry, *common))
             rest.remove(*common)
@@ -220,10 +216,10 @@ class TimeSpaceList:
             shelf = self._shelves[key] = StateShelf(key)
         return shelf
 
-    def _can_split(self, entry: SummaryEntry, first: int, last: int, note: Note) -> bool:
+    def _can_split(self, entry: SummaryEntry, first: int, last: int, now_s: float) -> bool:
         """Its rows are merged before a split, once, so that the parts share what came of it."""
         if entry.may_merge and (first, last) != (entry.first, entry.last):
-            self._compact(entry, note)
+            self._compact(entry, now_s)
         return entry.may_merge
 
     def _split_out(
@@ -279,14 +275,15 @@ class TimeSpaceList:
             )
         return net_dist
 
-    def _let_go(self, entry: SummaryEntry, *, now_s: float, note: Note) -> Leaving:
+    def _let_go(self, entry: SummaryEntry, *, now_s: float) -> Leaving:
         if now_s - entry.birth_s > self._config.summary_life_s:
             self._remove(entry)
-            note("expired", f"{entry}: older than summary_life_s, dropped")
+            text = f"{entry}: older than summary_life_s, dropped"
+            self._tray.note("expired", text, now_s=now_s)
             return []
-        hop = self._hop_of(entry)
+        hop = self._hop_of(entry, now_s)
         if hop is not None:
-            self._compact(entry, note)
+            self._compact(entry, now_s)
             self._remove(entry)
             return [(hop, summary) for summary in entry.leave(hop, now_s=now_s)]
         if not entry.is_due:
@@ -295,11 +292,11 @@ class TimeSpaceList:
             self._set_timer(entry, entry.birth_s + self._config.summary_life_s)
         return []
 
-    def _hop_of(self, entry: SummaryEntry) -> Hop | None:
+    def _hop_of(self, entry: SummaryEntry, now_s: float) -> Hop | None:
         query_id, _, _, version = entry.key
-        return self._find_hop(query_id, entry.route, version)
+        return self._router.next_hop(query_id, entry.route, version, now_s=now_s)
 
-    def _make_room(self, *, now_s: float, note: Note) -> Leaving:
+    def _make_room(self, *, now_s: float) -> Leaving:
         """The oldest leave early; where they have no way, they are lost, and that is said."""
         config = self._config
         left: Leaving = []
@@ -307,21 +304,22 @@ class TimeSpaceList:
             len(self._entries) > config.entries_max or self.size_bytes > config.bytes_max
         ):
             oldest = next(iter(self._entries.values()))
-            way = "forwarded early" if self._hop_of(oldest) else "dropped, no way"
-            note("full", f"time-space list at its limit: {oldest} {way}")
-            left += self._let_go(oldest, now_s=now_s, note=note)
+            way = "forwarded early" if self._hop_of(oldest, now_s) else "dropped, no way"
+            self._tray.note("full", f"time-space list at its limit: {oldest} {way}", now_s=now_s)
+            left += self._let_go(oldest, now_s=now_s)
             if not oldest.is_gone:
                 self._remove(oldest)
         return left
 
-    def _compact(self, entry: SummaryEntry, note: Note) -> None:
+    def _compact(self, entry: SummaryEntry, now_s: float) -> None:
         """All parts as one; if their rows refuse to merge they stay apart, each as it came."""
         before_bytes = entry.size_bytes
         try:
             entry.compact()
         except Exception as error:  # rows come from the wire; whatever they break, we go on
             entry.may_merge = False
-            note("merge-failed", f"{entry}: {type(error).__name__}: {error}")
+            text = f"{entry}: {type(error).__name__}: {error}"
+            self._tray.note("merge-failed", text, now_s=now_s)
         self.size_bytes += entry.size_bytes - before_bytes
 
     def _remove(self, entry: SummaryEntry) -> None:

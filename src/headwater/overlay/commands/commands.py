@@ -16,16 +16,14 @@ import msgspec
 from headwater.algebra.words.proof import Proof
 from headwater.overlay.commands.command_log import CommandLog, Verdict, number_of
 from headwater.overlay.commands.reconciliation import Reconciliation
-from headwater.overlay.config import OverlayConfig
+from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
+from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.signatures import Signatures
-from headwater.overlay.tray import Tray
 from headwater.overlay.trust import problem_with_command, problem_with_count, problem_with_known
-from headwater.overlay.ways.tree_place import TreePlace
+from headwater.overlay.ways.pathfinder import Pathfinder
 from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import QueryId
 
@@ -39,30 +37,24 @@ ASIDE_NAMED_MAX = 8
 class Commands:
     def __init__(
         self,
-        site: str,
+        here: Here,
         *,
-        roster: RosterIndex,
-        config: OverlayConfig,
-        federation: tuple[TreePlace | None, ...],
+        paths: Pathfinder,
         neighbours: Neighbours,
-        signatures: Signatures,
-        tray: Tray,
-        on_installed: Callable[[Install, str | None], None],
-        on_removed: Callable[[str], None],
-        knows_clock: Callable[[str], bool],
+        on_installed: Callable[[Install, str | None, float], None],
+        on_removed: Callable[[str, float], None],
     ) -> None:
-        """``on_installed`` is told who handed it over, if anybody did; ``knows_clock``, whether the
-        clock of this root is known without an install's word."""
-        self._knows_clock = knows_clock
+        """``on_installed`` is told who handed it over, if anybody did; both are told the time."""
         self.log = CommandLog()
-        self.reconciliation = Reconciliation(self.log, every_s=config.reconcile_every_s)
-        self._site = site
-        self._roster = roster
-        self._config = config
-        self._federation = federation
+        every_s = here.config.reconcile_every_s
+        self.reconciliation = Reconciliation(self.log, here.tray, every_s=every_s)
+        self._site = here.site
+        self._roster = here.roster
+        self._config = here.config
+        self._signatures = here.signatures
+        self._tray = here.tray
+        self._paths = paths
         self._neighbours = neighbours
-        self._signatures = signatures
-        self._tray = tray
         self._on_installed = on_installed
         self._on_removed = on_removed
         self.aside: set[str] = set()
@@ -72,7 +64,12 @@ class Commands:
         self._counts_turn = 0
 
     def restore(
-        self, installs: Iterable[Install], counts: Iterable[Count], aside: Mapping[str, str]
+        self,
+        installs: Iterable[Install],
+        counts: Iterable[Count],
+        aside: Mapping[str, str],
+        *,
+        now_s: float,
     ) -> None:
         """From disk, where these are durable already; ``aside`` can't be read, and why. What does
         not fit the roster of today is set aside as well."""
@@ -80,21 +77,22 @@ class Commands:
         if aside:
             told = [f"{query_id[:80]} ({why})" for query_id, why in aside.items()]
             text = "; ".join(told[:ASIDE_NAMED_MAX])
-            self._tray.note("set aside", f"{len(told)} installs that can't be used: {text}")
+            text = f"{len(told)} installs that can't be used: {text}"
+            self._tray.note("set aside", text, now_s=now_s)
         self.log.restore(sound, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
         for install in self._sign_anew():
             self._tell_accepted(install)
         self._tell_untold()
         for install in self.log.live.values():
-            self._on_installed(install, None)
+            self._on_installed(install, None, now_s)
 
     def renewed(self, *, now_s: float) -> None:
         """This site has another certificate from now on: what the former one has signed and that
         outlives links is said again, while all still believe it."""
         for install in self._sign_anew():
             self._accepted(install, [], now_s=now_s)
-            self._flood(CommandMessage(install), sender=None)
+            self._flood(CommandMessage(command=install), sender=None)
         self._tell_untold()
 
     def _sign_anew(self) -> list[Install]:
@@ -146,7 +144,7 @@ class Commands:
             or self._problem_with_operator(command, is_counted=False)
         )
         if problem is not None:
-            self._tray.note("refused", problem)
+            self._tray.note("refused", problem, now_s=now_s)
             return problem
         if isinstance(command, Install):
             command = self._signatures.sign_plan(command)
@@ -154,8 +152,8 @@ class Commands:
         count = self._signatures.sign_count(self.log.counted(command))
         removed = self._adopt(count)
         self._accepted(command, removed, now_s=now_s)
-        self._flood(CommandMessage(command, count), sender=None)
-        self._settle()
+        self._flood(CommandMessage(command=command, count=count), sender=None)
+        self._follow(now_s)
         return None
 
     def _problem_with_own(self, command: Command) -> str | None:
@@ -177,44 +175,41 @@ class Commands:
         if install.query.root != self._site:
             problem = f"plan of {install.query.id}: its root is {install.query.root}"
         if problem is not None:
-            self._tray.note("refused", problem)
+            self._tray.note("refused", problem, now_s=now_s)
             return
         install = self._signatures.sign_plan(install)
         if self.log.take(install) is Verdict.REPLANNED:
             self._accepted(install, [], now_s=now_s)
-            self._flood(CommandMessage(install), sender=None)
+            self._flood(CommandMessage(command=install), sender=None)
         else:
-            self._tray.note("refused", f"plan of {install.query.id}: it is not newer")
+            text = f"plan of {install.query.id}: it is not newer"
+            self._tray.note("refused", text, now_s=now_s)
 
     # Received
 
-    def receive(
-        self, sender: str, message: CommandMessage, *, one_way_s: float, now_s: float
-    ) -> None:
-        command, count = message.command, message.count
+    def receive(self, link: Link, message: CommandMessage, *, now_s: float) -> None:
+        command, count, sender = message.command, message.count, link.site
         problem = self._problem_with_message(command, count)
-        if problem is not None:
-            self._tray.refuse(sender, problem)
+        if problem is None and not self._is_news(command, count):
             return
-        if not self._is_news(command, count):
-            return
-        problem = self._problem_with_words(command, count)
+        problem = problem or self._problem_with_words(command, count)
         if problem is not None:
-            self._tray.refuse(sender, problem)
+            self._tray.refuse(sender, problem, now_s=now_s)
             return
         if isinstance(command, Install):
-            command = self._heard(command, one_way_s=one_way_s)
+            command = self._heard(command, one_way_s=link.one_way_s, now_s=now_s)
             if self.log.take(command) is not Verdict.KNOWN:
                 self._accepted(command, [], now_s=now_s, sender=sender)
         if count is not None and self.log.is_newer(count):
-            self._tell_removed(self._adopt(count))
-        self._flood(CommandMessage(command, count), sender=sender)
-        self._settle()
+            self._tell_removed(self._adopt(count), now_s)
+        self._flood(CommandMessage(command=command, count=count), sender=sender)
+        self._follow(now_s)
 
-    def _heard(self, install: Install, *, one_way_s: float) -> Install:
+    def _heard(self, install: Install, *, one_way_s: float, now_s: float) -> Install:
         """What it says of the root's clock is the word of whoever handed it over. Who knows better
         does not hand that on as its own."""
-        is_known = self._knows_clock(install.query.root)
+        clock = self._paths.root_clock(install.query.root, now_s=now_s)
+        is_known = clock is not None and clock.is_confirmed
         return msgspec.structs.replace(
             install,
             age_s=install.age_s + one_way_s,
@@ -249,18 +244,19 @@ class Commands:
             return known.plan_version < command.plan_version
         return not self.log.is_removed(str(command.query.id))
 
-    def receive_known(self, sender: str, known: CommandsKnown, *, now_s: float) -> None:
+    def receive_known(self, link: Link, known: CommandsKnown, *, now_s: float) -> None:
+        sender = link.site
         queries_max = self._config.queries_max
         problem = problem_with_known(known, self._roster, queries_max=queries_max)
         problems = (self._problem_with_count(count) for count in known.counts)
         problem = problem or next((one for one in problems if one is not None), None)
         if problem is not None:
-            self._tray.refuse(sender, problem)
+            self._tray.refuse(sender, problem, now_s=now_s)
             return
         for count in self._in_turn([one for one in known.counts if self.log.is_newer(one)]):
-            self._receive_count(sender, count)
-        self._tray.put(*self.reconciliation.receive(sender, known, now_s=now_s))
-        self._settle()
+            self._receive_count(sender, count, now_s)
+        self.reconciliation.receive(sender, known, now_s=now_s)
+        self._follow(now_s)
 
     def _in_turn(self, counts: list[Count]) -> list[Count]:
         """As many as may be looked at for one message. What is left out comes again with the next
@@ -271,17 +267,17 @@ class Commands:
         self._counts_turn += COUNTS_LOOKED_AT_MAX
         return (counts[start:] + counts[:start])[:COUNTS_LOOKED_AT_MAX]
 
-    def _receive_count(self, sender: str, count: Count) -> None:
+    def _receive_count(self, sender: str, count: Count, now_s: float) -> None:
         if not self.log.is_newer(count):
             return
         problem = self._problem_with_counter(count)
         if problem is not None:
-            self._tray.refuse(sender, problem)
+            self._tray.refuse(sender, problem, now_s=now_s)
         else:
-            self._tell_removed(self._adopt(count))
+            self._tell_removed(self._adopt(count), now_s)
 
-    def receive_ask(self, sender: str, ask: AskInstall, *, now_s: float) -> None:
-        self._tray.put(*self.reconciliation.answer(sender, ask, now_s=now_s))
+    def receive_ask(self, link: Link, ask: AskInstall, *, now_s: float) -> None:
+        self.reconciliation.answer(link.site, ask, now_s=now_s)
 
     # Whose word it is
 
@@ -344,14 +340,14 @@ class Commands:
         """Durable first, then acted on, then told to the rest of the federation."""
         self._tell_accepted(command)
         if isinstance(command, Install):
-            self._on_installed(command, sender)
+            self._on_installed(command, sender, now_s)
             self.reconciliation.installed(str(command.query.id), now_s=now_s)
         else:
-            self._forget(str(command.id))
-        self._tell_removed([one for one in removed if command_id(command) != one])
+            self._forget(str(command.id), now_s)
+        self._tell_removed([one for one in removed if command_id(command) != one], now_s)
 
     def _flood(self, message: CommandMessage, *, sender: str | None) -> None:
-        place = self._federation[0]
+        place = self._paths.router.federation[0]
         if place is None:
             return
         nearby = place.children if place.parent is None else (place.parent, *place.children)
@@ -359,7 +355,7 @@ class Commands:
             if site != sender and self._neighbours.is_up(site):
                 self._tray.transmit(site, message, CONTROL)
 
-    def _settle(self) -> None:
+    def _follow(self, now_s: float) -> None:
         """Names that are taken twice, this site's own count by what it has learned; on disk."""
         lost = self.log.resolve_names()
         own = self.log.recounted(self._site)
@@ -367,14 +363,15 @@ class Commands:
             self._adopt(self._signatures.sign_count(own))
         for loser, winner in lost:
             self._tell_accepted(Remove(loser, winner.installer, winner.counter))
-            self._forget(str(loser))
-            self._tray.note("name-lost", f"{loser} ends: {winner} has the same name and wins")
+            self._forget(str(loser), now_s)
+            text = f"{loser} ends: {winner} has the same name and wins"
+            self._tray.note("name-lost", text, now_s=now_s)
         self._tell_untold()
 
-    def _tell_removed(self, removed: Iterable[QueryId]) -> None:
+    def _tell_removed(self, removed: Iterable[QueryId], now_s: float) -> None:
         for query_id in removed:
             self._tell_accepted(Remove(query_id, query_id.installer, query_id.counter))
-            self._forget(str(query_id))
+            self._forget(str(query_id), now_s)
 
     def _tell_accepted(self, command: Command) -> None:
         self._tray.put(CommandAccepted(command, self._take_untold()))
@@ -383,9 +380,9 @@ class Commands:
         counts, self._untold = tuple(self._untold.values()), {}
         return counts
 
-    def _forget(self, query_id: str) -> None:
+    def _forget(self, query_id: str, now_s: float) -> None:
         self.reconciliation.forget(query_id)
-        self._on_removed(query_id)
+        self._on_removed(query_id, now_s)
 
 
 def command_id(command: Command) -> QueryId:

@@ -21,7 +21,8 @@ import msgspec
 
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
-from headwater.overlay.outputs import CONTROL, Transmit
+from headwater.overlay.outputs import CONTROL
+from headwater.overlay.tray import Tray
 from headwater.plan.command import Install
 
 ASK_IDS_MAX = 64
@@ -31,8 +32,9 @@ ASKED_MAX = 10_000
 
 
 class Reconciliation:
-    def __init__(self, log: CommandLog, *, every_s: float) -> None:
+    def __init__(self, log: CommandLog, tray: Tray, *, every_s: float) -> None:
         self._log = log
+        self._tray = tray
         self._every_s = every_s
         self._differed: set[str] = set()
         self._told_s: dict[str, float] = {}
@@ -41,7 +43,7 @@ class Reconciliation:
         self._digest = 0
         self._changed_s = float("-inf")
 
-    def compare(self, site: str, digest: int, *, is_first: bool, now_s: float) -> list[Transmit]:
+    def compare(self, site: str, digest: int, *, is_first: bool, now_s: float) -> None:
         """A heartbeat came with this digest.
 
         While commands are spreading, a command and a heartbeat may have crossed on the way; so
@@ -50,35 +52,32 @@ class Reconciliation:
         own = self._log.digest
         if own != self._digest:
             self._digest, self._changed_s = own, now_s
+        has_stood = now_s - self._changed_s > self._every_s
         if digest == own:
             self._differed.discard(site)
-            return []
-        is_settled = now_s - self._changed_s > self._every_s
-        if is_first or is_settled or site in self._differed:
-            return self.tell(site, now_s=now_s)
-        self._differed.add(site)
-        return []
+        elif is_first or has_stood or site in self._differed:
+            self.tell(site, now_s=now_s)
+        else:
+            self._differed.add(site)
 
-    def tell(self, site: str, *, now_s: float) -> list[Transmit]:
+    def tell(self, site: str, *, now_s: float) -> None:
         """Say what is known here, unless that was done a moment ago."""
         told_s = self._told_s.get(site)
         if told_s is not None and 0.0 <= now_s - told_s < self._every_s:
-            return []
+            return
         self._told_s[site] = now_s
         live = tuple(sorted(self._log.live))
         counts = tuple(self._log.counts.values())
-        known = CommandsKnown(counts, live, dict(self._log.plans()))
-        return [Transmit(site, known, CONTROL)]
+        known = CommandsKnown(counts=counts, live=live, plans=dict(self._log.plans()))
+        self._tray.transmit(site, known, CONTROL)
 
-    def receive(self, site: str, known: CommandsKnown, *, now_s: float) -> list[Transmit]:
-        """What to send; its later counts have been taken over."""
-        replies = []
+    def receive(self, site: str, known: CommandsKnown, *, now_s: float) -> None:
+        """Its later counts have been taken over."""
         wanted = self._log.missing_from(known.live) + self._log.outdated_by(known.plans)
         if wanted:
-            replies.append(Transmit(site, AskInstall(tuple(wanted[:ASK_IDS_MAX])), CONTROL))
+            self._tray.transmit(site, AskInstall(ids=tuple(wanted[:ASK_IDS_MAX])), CONTROL)
         if self._log.is_ahead_of(known.counts, known.live, known.plans):
-            replies += self.tell(site, now_s=now_s)
-        return replies
+            self.tell(site, now_s=now_s)
 
     def installed(self, query_id: str, *, now_s: float) -> None:
         """An install was accepted: from now on it grows older."""
@@ -92,32 +91,25 @@ class Reconciliation:
         self._differed.discard(site)
         self._told_s.pop(site, None)
 
-    def ask(self, site: str, query_id: str, *, now_s: float) -> list[Transmit]:
+    def ask(self, site: str, query_id: str, *, now_s: float) -> None:
         """A summary of a query that is unknown here came from this site."""
         asked_s = self._asked_s.get((site, query_id))
         if asked_s is not None and 0.0 <= now_s - asked_s < self._every_s:
-            return []
+            return
         if len(self._asked_s) >= ASKED_MAX:
             self._asked_s.clear()
         self._asked_s[site, query_id] = now_s
-        return [Transmit(site, AskInstall((query_id,)), CONTROL)]
+        self._tray.transmit(site, AskInstall(ids=(query_id,)), CONTROL)
 
-    def answer(self, site: str, ask: AskInstall, *, now_s: float) -> list[Transmit]:
+    def answer(self, site: str, ask: AskInstall, *, now_s: float) -> None:
         """The installs that are live here, with their installers' counts, by which the asker knows
         that it has all of a unit; of others it learns by comparing."""
-        live = self._log.live
-        found = [live[query_id] for query_id in ask.ids[:ASK_IDS_MAX] if query_id in live]
-        counts = self._log.counts
-        return [
-            Transmit(
-                site,
-                CommandMessage(
-                    self.with_age(install, now_s=now_s), counts.get(install.query.id.installer)
-                ),
-                CONTROL,
-            )
-            for install in found
-        ]
+        for query_id in ask.ids[:ASK_IDS_MAX]:
+            install = self._log.live.get(query_id)
+            if install is not None:
+                command = self.with_age(install, now_s=now_s)
+                count = self._log.counts.get(install.query.id.installer)
+                self._tray.transmit(site, CommandMessage(command=command, count=count), CONTROL)
 
     def with_age(self, install: Install, *, now_s: float) -> Install:
         """As old as it is now. How long a restored one lay on disk nobody knows, so what it says of

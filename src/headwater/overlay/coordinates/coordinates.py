@@ -24,13 +24,12 @@ from math import hypot
 
 from headwater.algebra.coordinate import Coordinate, problem_with_coordinate
 from headwater.algebra.draws import Draws
-from headwater.overlay.config import OverlayConfig
 from headwater.overlay.coordinates.vivaldi import Vivaldi
+from headwater.overlay.here import Here
+from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import CoordinatesMessage, Placed
 from headwater.overlay.outputs import CONTROL
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.tray import Tray
 from headwater.overlay.ways.tree_place import TreePlace
 from headwater.plan.tree import Tree
 
@@ -48,15 +47,7 @@ OWN_WORD_S = 300.0
 
 class Coordinates:
     def __init__(
-        self,
-        site: str,
-        *,
-        roster: RosterIndex,
-        config: OverlayConfig,
-        federation: TreePlace | None,
-        tree: Tree,
-        neighbours: Neighbours,
-        tray: Tray,
+        self, here: Here, *, federation: TreePlace | None, tree: Tree, neighbours: Neighbours
     ) -> None:
         """``tree`` is the federation's, and ``federation`` this peer's place in it."""
         self._tree = tree
@@ -64,12 +55,12 @@ class Coordinates:
         """By site that is linked with us, or was: when it last said itself where it is."""
         self._said: dict[int, Coordinate] = {}
         """By neighbour in the tree: where it is, as it would have others told."""
-        self._own = roster.ordinal_of[site]
-        self._roster = roster
-        self._every_s = config.coordinates_every_s
+        self._own = here.ordinal
+        self._roster = here.roster
+        self._every_s = here.config.coordinates_every_s
         self._federation = federation
         self._neighbours = neighbours
-        self._tray = tray
+        self._tray = here.tray
         self._vivaldi = Vivaldi(random=Draws(self._own))
         self._known: dict[int, Coordinate] = {}
         self._changed: set[int] = set()
@@ -96,9 +87,9 @@ class Coordinates:
             ordinal = self._roster.ordinal_of[site]
             self._known[ordinal], self._said_s[ordinal] = place, now_s
 
-    def receive(self, sender: str, message: CoordinatesMessage, *, now_s: float) -> None:
+    def receive(self, link: Link, message: CoordinatesMessage, *, now_s: float) -> None:
         """What is new is told on at the next turn, up and down."""
-        problems, passed_over = [], []
+        problems, passed_over, sender = [], [], link.site
         for ordinal, place in ((one.ordinal, one.coordinate) for one in message.placed):
             problem = self._problem_with(ordinal, place)
             if problem is not None:
@@ -110,12 +101,15 @@ class Coordinates:
                 self._changed.add(ordinal)
         if problems:
             more = f"; and {len(problems) - 1} more" if problems[1:] else ""
-            self._tray.note("refused", f"{sender}: {problems[0]}{more}")
+            self._tray.note("refused", f"{sender}: {problems[0]}{more}", now_s=now_s)
         if passed_over:
             names = f"{passed_over[0]}, and {len(passed_over) - 1} more sites"
-            text = f"{sender} tells where {names if passed_over[1:] else passed_over[0]} is"
-            whose = "which is not its to say: they are not behind it in the federation's tree"
-            self._tray.note("place passed over", f"{text}, {whose}", times=len(passed_over))
+            text = (
+                f"{sender} tells where {names if passed_over[1:] else passed_over[0]} is, which is "
+                "not its to say: they are not behind it in the federation's tree"
+            )
+            times = len(passed_over)
+            self._tray.note("place passed over", text, now_s=now_s, times=times)
 
     def _problem_with(self, ordinal: int, place: Coordinate) -> str | None:
         problem = problem_with_coordinate(place)
@@ -150,8 +144,11 @@ class Coordinates:
         if now_s < self._next_s or self._federation is None:
             return
         self._next_s = now_s + self._every_s
-        news = [(Placed(self._own, self.own), "")]
-        news += [(Placed(n, self._known[n]), self._towards(n) or "") for n in sorted(self._changed)]
+        news = [(Placed(ordinal=self._own, coordinate=self.own), "")]
+        news += [
+            (Placed(ordinal=n, coordinate=self._known[n]), self._towards(n) or "")
+            for n in sorted(self._changed)
+        ]
         self._changed.clear()
         place = self._federation
         nearby = place.children if place.parent is None else (place.parent, *place.children)
@@ -160,7 +157,7 @@ class Coordinates:
                 told = [placed for placed, by in news if by != site]  # it has said those itself
                 for start in range(0, len(told), PLACED_MAX):
                     part = tuple(told[start : start + PLACED_MAX])
-                    self._tray.transmit(site, CoordinatesMessage(part), CONTROL)
+                    self._tray.transmit(site, CoordinatesMessage(placed=part), CONTROL)
 
 
 def _stepped(known: Coordinate | None, heard: Coordinate) -> Coordinate:

@@ -11,20 +11,16 @@ who have turned to it; guests are limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from headwater.algebra.budget import Budget
-from headwater.overlay.config import OverlayConfig
+from headwater.overlay.here import Here
 from headwater.overlay.links.dialling import Backoff, is_dialler
 from headwater.overlay.links.link import PROGRESS_BEATS, PROGRESS_BEATS_PER_LEVEL, Link
 from headwater.overlay.messages import BeatWord, Heartbeat
-from headwater.overlay.outputs import CONTROL, Dial, Hangup, Output, Transmit
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.wakefulness import Wakefulness
+from headwater.overlay.outputs import CONTROL, Dial, Hangup
 from headwater.overlay.ways.root_signs import RootWay
 from headwater.overlay.ways.sign_turns import SignTurns
-
-Note = Callable[[str, str], None]
 
 BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
@@ -36,15 +32,13 @@ PATIENCES = 2.0
 
 
 class Neighbours:
-    def __init__(
-        self, site: str, *, roster: RosterIndex, config: OverlayConfig, wake: Wakefulness
-    ) -> None:
+    def __init__(self, here: Here) -> None:
         self.names: set[str] = set()
-        self._site = site
-        self._ordinal = roster.ordinal_of[site]
-        self._roster = roster
-        self._config = config
-        self._wake = wake
+        self._here = here
+        self._site = here.site
+        self._roster = here.roster
+        self._config = config = here.config
+        self._tray = here.tray
         self._dial_budget = Budget.full(per_s=config.dials_per_s_max, burst=config.dials_burst_max)
         self._links: dict[str, Link] = {}
         self._backoffs: dict[str, Backoff] = {}
@@ -135,6 +129,9 @@ class Neighbours:
             now_s=now_s,
         )
 
+    def leads_to(self, site: str, root: str, *, is_above: bool = True, now_s: float) -> bool:
+        return self.way_by(site, root, now_s=now_s, is_above=is_above) is not None
+
     def patience_s(self) -> float:
         """How long news of a root may take to come here, by any of the ways."""
         beat_s = self._config.heartbeat_every_s * self._turns.turn_beats
@@ -147,7 +144,7 @@ class Neighbours:
             if link.site not in self.names and link.site not in self.hosts
         ]
 
-    def link_up(self, site: str, *, word: BeatWord, now_s: float) -> list[Output]:
+    def link_up(self, site: str, *, word: BeatWord, now_s: float) -> None:
         """The first heartbeat goes at once, so that the distance is soon known."""
         link = self.link(site)
         if next(self.links_up(), None) is None:
@@ -156,34 +153,34 @@ class Neighbours:
         link.up(now_s=now_s)
         self._find_missing()
         if len(self.guests()) > self._config.guests_max and site not in self.names:
-            return [Hangup(site)]
-        return [self._beat_to(link, word, now_s=now_s)]
+            self._tray.put(Hangup(site))
+        else:
+            self._beat_to(link, word, now_s=now_s)
 
     def link_down(self, site: str) -> None:
         self.link(site).down()
         self._find_missing()
 
-    def receive(self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float) -> list[Output]:
+    def receive(self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float) -> None:
         """The first heartbeat of a link is answered at once, later ones by the next beat. A link
         that neither end needs is closed: its trees are gone, or a host answered too late."""
         is_first = not link.has_beat
-        link.receive(beat, own=self._ordinal, now_s=now_s)
+        link.receive(beat, own=self._here.ordinal, now_s=now_s)
         if not beat.needs_link and link.is_up and not self._needs(link.site):
-            return [Hangup(link.site)]
-        if is_first and link.is_up and beat.echo_s is None:
-            return [self._beat_to(link, word, now_s=now_s)]
-        return []
+            self._tray.put(Hangup(link.site))
+        elif is_first and link.is_up and beat.echo_s is None:
+            self._beat_to(link, word, now_s=now_s)
 
     def _needs(self, site: str) -> bool:
         return site in self.names or site in self.hosts
 
-    def _beat_to(self, link: Link, word: BeatWord, *, now_s: float) -> Transmit:
+    def _beat_to(self, link: Link, word: BeatWord, *, now_s: float) -> None:
         self.beat_count += 1
         roots = self._turns.pick(link.site, word.roots)
         if roots is not word.roots:
             word = word._replace(roots=roots)
         beat = link.beat(word, needs_link=self._needs(link.site), now_s=now_s)
-        return Transmit(link.site, beat, CONTROL)
+        self._tray.transmit(link.site, beat, CONTROL)
 
     def heard(self, link: Link, *, now_s: float) -> bool:
         """Any message is a sign of life. True where it ends a silence."""
@@ -211,12 +208,13 @@ class Neighbours:
         for link in self.links_up():
             link.overslept(late_s, now_s=now_s)
 
-    def watch(self, *, late_s: float = 0.0, now_s: float, note: Note) -> list[Output]:
+    def watch(self, *, late_s: float = 0.0, now_s: float) -> bool:
         """Hang up on those who have been silent for too long; looked for when that may be so. In a
-        tick that came late, words may be waiting to be heard for about as long as it was late."""
+        tick that came late, words may be waiting to be heard for about as long as it was late.
+        True where there was somebody."""
         if now_s < self._silence_s and not self.is_beat_due(now_s):
-            return []
-        outputs: list[Output] = []
+            return False
+        has_silenced = False
         self._silence_s = float("inf")
         for link in self.links_up():
             silent_s = link.silent_at_s(now_s=now_s)
@@ -224,35 +222,39 @@ class Neighbours:
                 again_s = silent_s if silent_s > now_s else silent_s + late_s
                 self._silence_s = min(self._silence_s, again_s)
             elif link.fall_silent():
-                note("silent", f"{link.site} has been silent for {link.silent_after_s():.1f} s")
-                outputs.append(Hangup(link.site))
-        return outputs
+                text = f"{link.site} has been silent for {link.silent_after_s():.1f} s"
+                self._tray.note("silent", text, now_s=now_s)
+                self._tray.put(Hangup(link.site))
+                has_silenced = True
+        return has_silenced
 
-    def beat(self, word: BeatWord, *, now_s: float) -> list[Output]:
+    def beat(self, word: BeatWord, *, now_s: float) -> None:
         """A heartbeat for everybody."""
         links = list(self.links_up())
         self._beat_s = now_s
         self._next_beat_s = now_s + self._beat_every_s(len(links))
-        return [self._beat_to(link, word, now_s=now_s) for link in links]
+        for link in links:
+            self._beat_to(link, word, now_s=now_s)
 
-    def dials(self, *, now_s: float, note: Note) -> list[Output]:
+    def dial(self, *, now_s: float) -> None:
         """Those whose turn it is, of the neighbours without a link, within the budget. Who has been
         due for longest comes first, so that nobody waits for ever."""
         due = [site for site in self._missing if self._backoff(site).is_due(now_s=now_s)]
         if not due:
-            return []
+            return
         due.sort(key=lambda site: self._backoff(site).next_s)
-        budget = self._dial_budget.at(now_s, share=self._wake.share(now_s))
-        dialled: list[Output] = []
+        budget = self._dial_budget.at(now_s, share=self._here.wake.share(now_s))
+        dialled: list[Dial] = []
         for site in due:
             if not budget.allows():
-                note("dials wait", f"{len(due) - len(dialled)} dials wait for their budget")
+                text = f"{len(due) - len(dialled)} dials wait for their budget"
+                self._tray.note("dials wait", text, now_s=now_s)
                 break
             budget = budget.spend()
             self._backoff(site).dialled(now_s=now_s)
             dialled.append(Dial(site))
         self._dial_budget = budget
-        return dialled
+        self._tray.put(*dialled)
 
     def next_deadline_s(self) -> float:
         due_s = min(self._next_beat_s, self._silence_s)
@@ -263,7 +265,7 @@ class Neighbours:
 
     def _dial_share(self) -> float:
         """As it was when the budget was last looked at: it grows since, so this is not too soon."""
-        return self._wake.share(self._dial_budget.at_s)
+        return self._here.wake.share(self._dial_budget.at_s)
 
     def _find_missing(self) -> None:
         self._missing = [site for site in self._diallable if not self.is_up(site)]

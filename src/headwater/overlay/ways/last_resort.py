@@ -22,15 +22,15 @@ mended by a host far above, and ways that change back and forth make answers lat
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from math import inf, isinf
 
 from headwater.algebra.budget import Budget
 from headwater.algebra.route import Route
 from headwater.overlay.commands.live_query import LiveQuery
-from headwater.overlay.config import OverlayConfig
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.wakefulness import Wakefulness
+from headwater.overlay.here import Here
+from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.outputs import Dial
 from headwater.overlay.ways.staged_policy import DOWNS_MAX, RESORT, Hop
 
 UNCLES_MAX = 16
@@ -61,42 +61,27 @@ class _Search:
 
 
 class LastResort:
-    def __init__(
-        self,
-        ordinal: int,
-        *,
-        roster: RosterIndex,
-        config: OverlayConfig,
-        leads_to: Callable[[str, str, bool], bool],
-        is_up: Callable[[str], bool],
-        parents: Callable[[], Iterable[str]],
-        wake: Wakefulness,
-    ) -> None:
-        """``parents`` are those on the trees of all queries."""
-        self._parents = parents
-        self._ordinal = ordinal
-        self._roster = roster
-        self._config = config
-        self._leads_to = leads_to
-        self._is_up = is_up
-        self._wake = wake
+    def __init__(self, here: Here, *, neighbours: Neighbours) -> None:
+        self._here = here
+        self._ordinal = here.ordinal
+        self._roster = here.roster
+        self._config = config = here.config
+        self._neighbours = neighbours
         self._budget = Budget.full(
             per_s=config.hosts_sought_per_s_max, burst=config.hosts_sought_burst_max
         )
-        self.held_back = False
-        """The budget has held back a candidate, in the last step."""
         self._searches: dict[str, _Search] = {}
 
     # Where summaries go
 
-    def hop(self, query: LiveQuery, route: Route) -> Hop | None:
+    def hop(self, query: LiveQuery, route: Route, *, now_s: float) -> Hop | None:
         """To the host, while there is one: no tree leads on, or not for long enough."""
-        search = self._searches.get(query.id)
-        if search is None or search.host is None or not self._leads(search.host, query):
+        host = self.host_of(query.id)
+        if host is None or not self._leads(host, query.root, now_s):
             return None
-        host = self._roster.ordinal_of[search.host]
-        onward = resort_route(query, route, ordinal=self._ordinal, host=host)
-        return None if onward is None else Hop(search.host, onward, RESORT)
+        ordinal = self._roster.ordinal_of[host]
+        onward = resort_route(query, route, ordinal=self._ordinal, host=ordinal)
+        return None if onward is None else Hop(host, onward, RESORT)
 
     def host_of(self, query_id: str) -> str | None:
         search = self._searches.get(query_id)
@@ -117,9 +102,12 @@ class LastResort:
         is_off = isinf(self._config.resort_after_s)
         return search is not None and search.host is None and (is_off or search.rounds > 1)
 
-    def _leads(self, host: str, query: LiveQuery) -> bool:
+    def _leads(self, host: str, root: str, now_s: float) -> bool:
         """A host must say itself that it has a way: whoever is lost finds others that are."""
-        return self._leads_to(host, query.root, False)
+        return self._neighbours.leads_to(host, root, is_above=False, now_s=now_s)
+
+    def _has_host(self, search: _Search, now_s: float) -> bool:
+        return search.host is not None and self._leads(search.host, search.root, now_s)
 
     # The search
 
@@ -148,9 +136,18 @@ class LastResort:
             search.lost_s = min(search.lost_s + late_s, now_s)
             search.tried = {site: min(at_s + late_s, now_s) for site, at_s in search.tried.items()}
 
-    def step(self, query: LiveQuery, *, has_tree: bool, is_whole: bool, now_s: float) -> list[str]:
-        """For a query not answered here, with every heartbeat and when something has changed;
-        whom to dial now. ``has_tree``: a parent leads on; ``is_whole``: and by trees alone.
+    def step(
+        self,
+        query: LiveQuery,
+        *,
+        has_tree: bool,
+        is_whole: bool,
+        parents: Collection[str],
+        now_s: float,
+    ) -> None:
+        """For a query not answered here, with every heartbeat and when something has changed.
+        ``has_tree``: a parent leads on; ``is_whole``: and by trees alone; ``parents`` are those on
+        the trees of all queries.
 
         Whoever has a host leaves it only for trees alone. Else two that are parents of each other
         would leave their hosts together, each because the other has one.
@@ -158,19 +155,18 @@ class LastResort:
         search = self._searches.get(query.id)
         if search is None:
             if has_tree:
-                return []
+                return
             search = self._searches[query.id] = _Search(query.root, now_s)
         if is_whole or (has_tree and search.host is None):
-            if self._is_left(search, query, now_s=now_s):
+            if self._is_left(search, now_s=now_s):
                 del self._searches[query.id]
-            return []
+            return
         search.led_s = None
-        if search.host is not None and self._leads(search.host, query):
-            return []
+        if self._has_host(search, now_s):
+            return
         search.host = None
-        if 0.0 <= now_s - search.lost_s < self._config.resort_after_s:
-            return []
-        return self._look_on(search, query, now_s=now_s)
+        if not 0.0 <= now_s - search.lost_s < self._config.resort_after_s:
+            self._look_on(search, query, parents, now_s=now_s)
 
     def next_deadline_s(self) -> float:
         """When a search is to go on."""
@@ -185,50 +181,54 @@ class LastResort:
         due_s = max(
             search.lost_s + self._config.resort_after_s, tried_s + self._config.resort_try_s
         )
-        return max(due_s, self._budget.allows_at_s(share=self._wake.share(self._budget.at_s)))
+        return max(due_s, self._budget.allows_at_s(share=self._here.wake.share(self._budget.at_s)))
 
-    def _is_left(self, search: _Search, query: LiveQuery, *, now_s: float) -> bool:
+    def _is_left(self, search: _Search, *, now_s: float) -> bool:
         """A tree leads on: True where that has gone on for long enough, or there is no host."""
         if search.led_s is None:
             search.led_s = now_s
-        if search.host is None or not self._leads(search.host, query):
-            return True
-        return now_s - search.led_s > self._config.resort_keep_s
+        is_kept = now_s - search.led_s <= self._config.resort_keep_s
+        return not (is_kept and self._has_host(search, now_s))
 
-    def _look_on(self, search: _Search, query: LiveQuery, *, now_s: float) -> list[str]:
+    def _look_on(
+        self, search: _Search, query: LiveQuery, parents: Collection[str], *, now_s: float
+    ) -> None:
         """A parent on another query's trees that leads on is the host, which costs no link, or the
         first of those tried; others take the place of those who have had their time."""
         children = {child for place in query.all_places() for child in place.children}
-        known = (*sorted(set(self._parents()) - children), *search.tried)
-        search.host = next((site for site in known if self._leads(site, query)), None)
+        known = (*sorted(set(parents) - children), *search.tried)
+        search.host = next((one for one in known if self._leads(one, query.root, now_s)), None)
         if search.host is not None:
             search.tried = {}
-            return []
+            return
         try_s = self._config.resort_try_s
         search.tried = {
             site: at_s for site, at_s in search.tried.items() if 0.0 <= now_s - at_s < try_s
         }
-        wanted: list[str] = []
         while len(search.tried) < TRIES_MAX:
             if not self._may_seek(now_s):
-                break
+                text = f"{query.id}: the search for a host waits for its budget"
+                self._here.tray.note("hosts wait", text, now_s=now_s)
+                return
             site = next(search.candidates, None)
             if site is not None:
-                is_dialled = not self._is_up(site) and not self.is_tried(site)
-                search.tried[site] = now_s
-                if is_dialled:
-                    self._budget = self._budget.spend()
-                    wanted.append(site)
+                self._try(search, site, now_s=now_s)
             elif search.tried or self._is_resting(search, now_s):
-                break
+                return
             else:
                 self._begin_round(search, query, now_s=now_s)
-        return wanted
 
     def _may_seek(self, now_s: float) -> bool:
-        self._budget = self._budget.at(now_s, share=self._wake.share(now_s))
-        self.held_back = not self._budget.allows()
-        return not self.held_back
+        self._budget = self._budget.at(now_s, share=self._here.wake.share(now_s))
+        return self._budget.allows()
+
+    def _try(self, search: _Search, site: str, *, now_s: float) -> None:
+        """Who is linked with us, or tried for another query, is not dialled."""
+        is_dialled = not self._neighbours.is_up(site) and not self.is_tried(site)
+        search.tried[site] = now_s
+        if is_dialled:
+            self._budget = self._budget.spend()
+            self._here.tray.put(Dial(site, as_host=True))
 
     def _begin_round(self, search: _Search, query: LiveQuery, *, now_s: float) -> None:
         """Later rounds leave time between them, for nobody seems to lead on."""

@@ -7,6 +7,7 @@ and open without a word from anybody.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 
 import msgspec
@@ -16,14 +17,12 @@ from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.clocks.clock_proof import ClockBounds, ClockProofs
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.commands.live_query import FEDERATION, LiveQuery
-from headwater.overlay.config import OverlayConfig
+from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import Heartbeat
-from headwater.overlay.outputs import Dial, Hangup
-from headwater.overlay.roster_index import RosterIndex
-from headwater.overlay.tray import Tray
-from headwater.overlay.wakefulness import Wakefulness
+from headwater.overlay.outputs import Hangup
+from headwater.overlay.trust import AGE_MAX_S
 from headwater.overlay.ways.last_resort import LastResort
 from headwater.overlay.ways.root_signs import RootSign, RootSigns, RootWay
 from headwater.overlay.ways.router import Router, Way
@@ -33,48 +32,25 @@ DRAIN_LIVES = 2
 
 
 class Pathfinder:
-    def __init__(
-        self,
-        ordinal: int,
-        *,
-        roster: RosterIndex,
-        config: OverlayConfig,
-        federation: LiveQuery,
-        neighbours: Neighbours,
-        tray: Tray,
-        wake: Wakefulness,
-    ) -> None:
+    def __init__(self, here: Here, *, federation: LiveQuery, neighbours: Neighbours) -> None:
         """The federation's home is a root whether or not a query is answered there: its clock is
         shown, and from where it can be reached, commands come."""
         self._federation = federation
-        self._home = roster.ordinal_of[federation.root]
-        self._roster = roster
-        self._summary_life_s = config.summary_life_s
+        self._home = here.roster.ordinal_of[federation.root]
+        self._roster = here.roster
+        self._config = here.config
         self._neighbours = neighbours
-        self._tray = tray
+        self._tray = here.tray
         self._signs = RootSigns(
-            ordinal,
+            here.ordinal,
             ways_to=self._ways_to,
-            name_of=roster.name_of,
-            config=config,
+            name_of=here.roster.name_of,
+            config=here.config,
             patience_s=neighbours.patience_s,
         )
-        self._proofs = ClockProofs(ordinal)
-        self._resort = LastResort(
-            ordinal,
-            roster=roster,
-            config=config,
-            leads_to=self._leads_to,
-            parents=lambda: self._parents,
-            is_up=neighbours.is_up,
-            wake=wake,
-        )
-        self.router = Router(
-            federation.places,
-            is_open=neighbours.is_open,
-            leads_to=self._leads_to,
-            resort=self._resort,
-        )
+        self._proofs = ClockProofs(here.ordinal)
+        self._resort = LastResort(here, neighbours=neighbours)
+        self.router = Router(federation.places, neighbours=neighbours, resort=self._resort)
         self._parents: set[str] = set()
         """In all trees."""
         self._above: dict[int, set[str]] = {}
@@ -89,19 +65,21 @@ class Pathfinder:
 
     # Queries come and go
 
-    def add(self, query: LiveQuery) -> None:
+    def add(self, query: LiveQuery, *, now_s: float) -> None:
         """Also for a query that has new trees."""
         if len(query.plans) > 1:
-            self._drained_s[query.id] = self._tray.now_s + DRAIN_LIVES * self._summary_life_s
+            self._drained_s[query.id] = now_s + DRAIN_LIVES * self._config.summary_life_s
         self.router.add(query)
         self.relate()
+        self.tell_unreachable(now_s=now_s)
 
-    def discard(self, query_id: str) -> None:
+    def discard(self, query_id: str, *, now_s: float) -> None:
         self._drained_s.pop(query_id, None)
         self.router.discard(query_id)
         self._resort.discard_query(query_id)
         self._proofs.discard_query(query_id)
         self.relate()
+        self.tell_unreachable(now_s=now_s)
 
     def relate(self) -> None:
         """Keep links with the parents and children of all trees there are."""
@@ -129,9 +107,12 @@ class Pathfinder:
         )
         self._signs.set_roots({root: frozenset(self._above.get(root, ())) for root in known})
         self._proofs.keep_roots({self._roster.name_of[root] for root in self._above})
+
+    def tell_unreachable(self, *, now_s: float) -> None:
         unreachable = self._neighbours.unreachable()
         if unreachable:
-            self._tray.note("unreachable", f"neither side can dial: {', '.join(unreachable[:8])}")
+            text = f"neither side can dial: {', '.join(unreachable[:8])}"
+            self._tray.note("unreachable", text, now_s=now_s)
 
     # The roots
 
@@ -142,30 +123,35 @@ class Pathfinder:
         """This site's own word leaves; an acknowledgement that greets it is newer."""
         self._proofs.sent(state, now_s=now_s)
 
-    def heard(self, ack: Acknowledgement, *, root: str, now_s: float) -> None:
-        """A word that the root has signed."""
+    def heard(self, ack: Acknowledgement, *, root: str, now_s: float) -> float:
+        """A word that the root has signed; how old it can be. Its age is its carriers' word, and
+        what the sites' clocks show now is told by that; but when it was cut the root has signed."""
         bounds = self._proofs.heard(ack, root=root, now_s=now_s)
         self._signs.prove(self._roster.ordinal_of[root], bounds)
+        clock = self.root_clock(root, now_s=now_s)
+        if ack.clock_s is None or clock is None or not clock.is_confirmed:
+            return AGE_MAX_S
+        apart_s = clock.spread_at(now_s) + self._config.clock_apart_s
+        return max(0.0, now_s + clock.offset_s - ack.clock_s + apart_s)
 
-    def has_news(self) -> bool:
+    def has_news(self, *, now_s: float) -> bool:
         """Neighbours should hear soon of a way that was lost or found."""
-        return self._signs.has_news(now_s=self._tray.now_s)
+        return self._signs.has_news(now_s=now_s)
 
-    def say(self) -> tuple[RootSign, ...]:
+    def say(self, *, now_s: float) -> tuple[RootSign, ...]:
         """What a heartbeat tells of the roots."""
-        return self._signs.say(now_s=self._tray.now_s)
+        return self._signs.say(now_s=now_s)
 
-    def seed_clock(self, root: str, clock_s: float, *, age_s: float) -> None:
+    def seed_clock(self, root: str, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the clock of this root showed."""
-        ordinal = self._roster.ordinal_of[root]
-        self._signs.seed(ordinal, clock_s, age_s=age_s, now_s=self._tray.now_s)
+        self._signs.seed(self._roster.ordinal_of[root], clock_s, age_s=age_s, now_s=now_s)
 
-    def tell_aside(self) -> None:
+    def _tell_aside(self, now_s: float) -> None:
         """Who contradicts all others about a root's clock is shown."""
         for root, voter, off_s in self._signs.aside():
             text = f"{voter} says {off_s:+.3f} s of the clock of {self._roster.name_of[root]}"
-            self._tray.note("clock set aside", f"{text}; the others agree without it")
-        now_s = self._tray.now_s
+            text += "; the others agree without it"
+            self._tray.note("clock set aside", text, now_s=now_s)
         for root, voter, off_s in self._signs.long_aside(now_s=now_s):
             text = f"{off_s:+.3f} s of the clock of {self._roster.name_of[root]}, for long"
             lie = Untrue.of(LieKind.CLOCK, f"it says {text}; the others agree without it")
@@ -175,11 +161,10 @@ class Pathfinder:
         """What the root's own signature proves of its clock."""
         return self._proofs.of(root)
 
-    def root_clock(self, root: str) -> RootClock | None:
-        ordinal = self._roster.ordinal_of.get(root, -1)
-        return self._signs.clock_of(ordinal, now_s=self._tray.now_s)
+    def root_clock(self, root: str, *, now_s: float) -> RootClock | None:
+        return self._signs.clock_of(self._roster.ordinal_of.get(root, -1), now_s=now_s)
 
-    def _ways_to(self, root: int) -> list[RootWay]:
+    def _ways_to(self, root: int, now_s: float) -> list[RootWay]:
         """The best of all ways that summaries for this root may take from here, for what we say of
         a root is what those believe who send by us. Where children are on it, who are our parents
         on other trees, also the best way without them."""
@@ -188,11 +173,12 @@ class Pathfinder:
         found += [(site, True, False) for site in self._resort.hosts_for(name)]
         if root in self._goes_down:
             found += [(site, False, False) for site in self._neighbours.names]
+        way_by = partial(self._neighbours.way_by, root=name, now_s=now_s)
         ways = sorted(
             [
                 (is_host or way.by_host, len(way.via), -way.seen_s, site, way)
                 for site, is_host, is_above in found
-                if (way := self._way_by(site, name, is_above)) is not None
+                if (way := way_by(site, is_above=is_above)) is not None
             ]
         )  # trees before hosts, then the shortest, then the newest
         if not ways:
@@ -224,7 +210,7 @@ class Pathfinder:
         more is left, and so are trees that have drained. Without a query that leads home the
         federation itself looks: who is cut off would not hear of new ones."""
         self._retire_plans(now_s=now_s)
-        self.tell_aside()
+        self._tell_aside(now_s)
         self._goes_down = set()
         for query in self.router.queries():
             if not query.is_root and query.is_member:
@@ -252,34 +238,41 @@ class Pathfinder:
         """When to look, if not earlier."""
         return self._resort.next_deadline_s()
 
-    def ways(self, query_id: str) -> list[Way]:
+    def ways(self, query_id: str, *, now_s: float) -> list[Way]:
         """This peer's parents on each tree of a query, and the host of the last resort."""
         query = self.router.query(query_id)
         if query is None or query.is_root:
             return []
         found = [
-            Way(f"tree {tree}", place.level, place.parent, self._leads_to(place.parent, query.root))
+            (f"tree {tree}", place.level, place.parent, True)
             for tree, place in enumerate(query.places)
             if place is not None and place.parent is not None
         ]
-        host = self._resort.host_of(query_id)
-        if host is not None:
-            leads_on = self._leads_to(host, query.root, False)
-            found.append(Way("last resort", 0, host, leads_on))
-        return found
+        if (host := self.host_of(query_id)) is not None:
+            found.append(("last resort", 0, host, False))
+        leads_to = self._neighbours.leads_to
+        return [
+            Way(by, level, site, leads_to(site, query.root, is_above=is_above, now_s=now_s))
+            for by, level, site, is_above in found
+        ]
+
+    def host_of(self, query_id: str) -> str | None:
+        """The host of the last resort."""
+        return self._resort.host_of(query_id)
 
     def _look_for(self, query: LiveQuery, towards: list[tuple[str, bool]], *, now_s: float) -> None:
-        found = [self._way_by(site, query.root, is_above) for site, is_above in towards]
+        way_by = partial(self._neighbours.way_by, root=query.root, now_s=now_s)
+        found = [way_by(site, is_above=is_above) for site, is_above in towards]
         ways = [way for way in found if way is not None]
-        has_tree = bool(ways)
-        is_whole = any(not way.by_host for way in ways)
-        if not has_tree and self._resort.has_failed(query.id):
+        if not ways and self._resort.has_failed(query.id):
             self._goes_down.add(self._roster.ordinal_of[query.root])
-        for wanted in self._resort.step(query, has_tree=has_tree, is_whole=is_whole, now_s=now_s):
-            self._tray.put(Dial(wanted, as_host=True))
-        if self._resort.held_back:
-            self._resort.held_back = False
-            self._tray.note("hosts wait", f"{query.id}: the search for a host waits for its budget")
+        self._resort.step(
+            query,
+            has_tree=bool(ways),
+            is_whole=any(not way.by_host for way in ways),
+            parents=self._parents,
+            now_s=now_s,
+        )
 
     def _retire_plans(self, *, now_s: float) -> None:
         """Former trees cost heartbeats; they go when all that was sent by them has come or died."""
@@ -289,10 +282,4 @@ class Pathfinder:
             if query is not None:
                 self.router.add(msgspec.structs.replace(query, plans=query.plans[:1]))
                 self.relate()
-
-    def _way_by(self, site: str, root: str, is_above: bool) -> RootWay | None:
-        now_s = self._tray.now_s
-        return self._neighbours.way_by(site, root, now_s=now_s, is_above=is_above)
-
-    def _leads_to(self, site: str, root: str, is_above: bool = True) -> bool:
-        return self._way_by(site, root, is_above) is not None
+                self.tell_unreachable(now_s=now_s)

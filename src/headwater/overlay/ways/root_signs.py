@@ -80,14 +80,14 @@ NO_WAY = RootWay(float("-inf"))
 
 
 class RootSigns:
-    """``ways_to`` finds the ways to a root that are to be told, the best one first; ``patience_s``
-    is how long news of a root may take."""
+    """``ways_to`` finds the ways to a root that are to be told at a time, the best one first;
+    ``patience_s`` is how long news of a root may take."""
 
     def __init__(
         self,
         ordinal: int,
         *,
-        ways_to: Callable[[int], list[RootWay]],
+        ways_to: Callable[[int, float], list[RootWay]],
         name_of: Mapping[int, str],
         config: OverlayConfig,
         patience_s: Callable[[], float],
@@ -199,7 +199,7 @@ class RootSigns:
         )
 
     def _find(self, root: int, now_s: float) -> list[RootWay]:
-        return [RootWay(now_s)] if root in self._own else self._ways_to(root)
+        return [RootWay(now_s)] if root in self._own else self._ways_to(root, now_s)
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:

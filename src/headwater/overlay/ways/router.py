@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.algebra.route import START, Route
 from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.ways.last_resort import LastResort
 from headwater.overlay.ways.staged_policy import RESORT, Hop, choose_down, choose_up
 from headwater.overlay.ways.tree_place import TreePlace
@@ -34,18 +35,10 @@ class Way(msgspec.Struct, frozen=True):
 
 class Router:
     def __init__(
-        self,
-        federation: Federation,
-        *,
-        is_open: Callable[[str], bool],
-        leads_to: Callable[[str, str, bool], bool],
-        resort: LastResort,
+        self, federation: Federation, *, neighbours: Neighbours, resort: LastResort
     ) -> None:
-        """``is_open`` says whether a summary may be put on the link to a site now, ``leads_to``
-        whether it gets on from there to a root, from above or from below us."""
         self.federation = federation
-        self._is_open = is_open
-        self._leads_to = leads_to
+        self._neighbours = neighbours
         self._resort = resort
         self._queries: dict[str, LiveQuery] = {}
         self._carriers: dict[str, set[str]] = {}
@@ -74,7 +67,7 @@ class Router:
         return None if place is None else place.parent
 
     def next_hop(
-        self, query_id: str, route: Route = START, version: int | None = None
+        self, query_id: str, route: Route = START, version: int | None = None, *, now_s: float
     ) -> Hop | None:
         """Who takes this summary, and its route from there on; None: there is no way now.
 
@@ -84,29 +77,33 @@ class Router:
         if query is None or not query.is_member:
             return self._up_the_federation(route)
         plan = query.plan if version is None else query.plan_of(version)
-        hop = self._resort.hop(query, route)
-        if hop is not None and not self._is_open(hop.site):
+        hop = self._resort.hop(query, route, now_s=now_s)
+        if hop is not None and not self._neighbours.is_open(hop.site):
             return None
         if hop is None and plan is not None:
-            hop = self._up(query, plan, route)
-        if hop is None and plan is not None:
-            hop = choose_down(route, plan.places, self._takes(query, is_above=False))
-        return hop or self._anew(query, route)
+            hop = self._up(query, plan, route, now_s) or choose_down(
+                route, plan.places, self._takes(query, now_s, is_above=False)
+            )
+        return hop or self._anew(query, route, now_s)
 
-    def _up(self, query: LiveQuery, plan: Plan, route: Route) -> Hop | None:
-        return choose_up(route, plan.places, self._takes(query, is_above=True))
+    def _up(self, query: LiveQuery, plan: Plan, route: Route, now_s: float) -> Hop | None:
+        return choose_up(route, plan.places, self._takes(query, now_s, is_above=True))
 
-    def _takes(self, query: LiveQuery, *, is_above: bool) -> Callable[[str], bool]:
-        """Who takes a summary of this query now."""
-        return lambda site: self._is_open(site) and self._leads_to(site, query.root, is_above)
+    def _takes(self, query: LiveQuery, now_s: float, *, is_above: bool) -> Callable[[str], bool]:
+        """Who takes a summary of this query now: it may be put on the link, and gets on from there
+        to the root, from above or from below us."""
+        near, root = self._neighbours, query.root
+        return lambda site: (
+            near.is_open(site) and near.leads_to(site, root, is_above=is_above, now_s=now_s)
+        )
 
-    def _anew(self, query: LiveQuery, route: Route) -> Hop | None:
+    def _anew(self, query: LiveQuery, route: Route, now_s: float) -> Hop | None:
         """It went astray while ways opened and closed, and may enter no tree any more: it begins
         anew under the newest plan. That could go in circles, so it is counted with the steps
         down, and ends."""
         if route.downs >= ASTRAY_MAX:
             return None
-        hop = self._up(query, query.plan, Route(route.tree, (), route.downs + 1))
+        hop = self._up(query, query.plan, Route(route.tree, (), route.downs + 1), now_s)
         return hop and msgspec.structs.replace(hop, version=query.plan.version)
 
     def went(self, query_id: str, site: str) -> None:
@@ -121,7 +118,8 @@ class Router:
 
     def _up_the_federation(self, route: Route) -> Hop | None:
         parent = self.federation_parent
-        return Hop(parent, route, RESORT) if parent is not None and self._is_open(parent) else None
+        is_open = parent is not None and self._neighbours.is_open(parent)
+        return Hop(parent, route, RESORT) if parent is not None and is_open else None
 
     def neighbours(self) -> tuple[set[str], set[str]]:
         """(parents, children) over the federation's trees and all trees of all queries."""
