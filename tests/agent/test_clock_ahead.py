@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headwater.agent.control.control import _sites
 from headwater.agent.control.install import install
 from headwater.agent.settings import RuntimeSettings
+from headwater.agent.view.site_lines import site_lines
 from headwater.edge.config import EdgeConfig
 from headwater.local.federation import Federation
 from headwater.net.memory.memory_network import MemoryWorld
@@ -139,7 +139,7 @@ def _check_present(federation: Federation, query: Query, answers: dict[int, Enve
     assert root is not None
     text = root.why(max(answers)).text()
     assert "ahead: a clock there is ahead" in text
-    lines = {line.site: line for line in _sites(federation.home).sites}
+    lines = {line.site: line for line in site_lines(federation.home)}
     assert lines["ahead"].fenced > 0
     assert lines["good"].fenced == 0
     assert federation.runtimes["ahead"].feeder.fenced_count > 0

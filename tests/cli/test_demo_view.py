@@ -5,6 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
+from headwater.agent.control.control_api import SiteLine, StreamLine
+from headwater.agent.view.federation_view import FederationView, SiteView, StreamView
+from headwater.algebra.words.site_state import PaneState
 from headwater.cli.show.demo_view import (
     BAR_CELLS,
     INTRODUCTION,
@@ -23,48 +26,62 @@ from headwater.local.demo.demo_snapshot import (
     EventKind,
     EventShown,
     SiteCondition,
-    SiteShown,
-    StreamShown,
     StreamVerdict,
-    WindowShown,
 )
+from headwater.root.said.envelope import Envelope, MissingSite, Trigger
 from headwater.sql.compile import compile_statements
 
 NOON_US = 1_767_268_800_000_000
 
 
-def window(number: int, *, covered: int = 12, revision: int = 0, **more: object) -> WindowShown:
+def window(
+    number: int, *, covered: int = 12, revision: int = 1, missing: tuple[str, ...] = (),
+    exact: bool = False, final: bool = False,
+) -> Envelope:  # fmt: skip
     start_us = NOON_US + number * 5_000_000
-    return WindowShown(start_us, start_us + 5_000_000, revision, covered, 12, 40, **more)
+    return Envelope(
+        stream="", query="", window=number, start_us=start_us, end_us=start_us + 5_000_000,
+        revision=revision, roster_version=1, expected=12, covered=covered,
+        missing=tuple(MissingSite(site, state, "", ()) for site in missing for state in PaneState),
+        missing_count=len(missing), exact=exact, final=final, staleness_s=1.0, answered_at_s=0.0,
+        trigger=Trigger.COMPLETE, rows=40,
+    )  # fmt: skip
+
+
+def a_site(name: str, region: str, condition: SiteCondition, *amounts: int) -> SiteView:
+    return SiteView(SiteLine(name, region, "data", "", condition), *amounts)
+
+
+def a_stream(name: str, *windows: Envelope, **counts: int) -> StreamView:
+    return StreamView(StreamLine(name, name, "london", "5 seconds", **counts), windows)
 
 
 def snapshot(elapsed_s: float = 20.0, **more: object) -> DemoSnapshot:
     sites = tuple(
-        SiteShown(f"site{n:02d}", "eu-west", SiteCondition.UP, 5_000_000, 20_000, 1_234)
+        a_site(f"site{n:02d}", "eu-west", SiteCondition.UP, 5_000_000, 20_000, 1_234)
         for n in range(10)
     )
     troubled = (
-        SiteShown("gru", "sa-east", SiteCondition.CUT_OFF, 1_000_000, 900),
-        SiteShown("nrt", "ap-east", SiteCondition.DEAD),
+        a_site("gru", "sa-east", SiteCondition.CUT_OFF, 1_000_000, 900),
+        a_site("nrt", "ap-east", SiteCondition.DEAD),
     )
     streams = (
-        StreamShown(
+        a_stream(
             "top_domains",
-            (
-                window(0, is_exact=True, is_final=True),
-                window(1, covered=10, missing=("gru", "nrt")),
-                window(2, revision=3, is_exact=True),
-            ),
-            answered_count=3, revision_count=4, exact_count=2, final_count=1,
+            window(0, exact=True, final=True),
+            window(1, covered=10, missing=("gru", "nrt")),
+            window(2, revision=3, exact=True),
+            answered=3, revisions=7, exact=2, final=1,
         ),
-        StreamShown("slow_requests"),
+        a_stream("slow_requests"),
     )  # fmt: skip
     events = (
         EventShown(1.0, EventKind.INFO, "12 sites are up"),
         EventShown(15.0, EventKind.TROUBLE, "region sa-east is cut off"),
     )
-    values = {"sites": sites + troubled, "streams": streams, "events": events} | more
-    return DemoSnapshot(elapsed_s, 60.0, "sa-east is cut off", **values)
+    values = {"streams": streams, "events": events} | more
+    view = FederationView(sites + troubled, values["streams"])
+    return DemoSnapshot(elapsed_s, 60.0, "sa-east is cut off", view, values["events"])
 
 
 def drawn(columns: int, shown: DemoSnapshot) -> str:
@@ -79,7 +96,8 @@ def test_the_picture_has_sites_windows_events_and_totals(columns: int) -> None:
     text = drawn(columns, snapshot())
     for wanted in (
         "site00", "cut off", "dead", "top_domains", "slow_requests", "12:00:00–12:00:05",
-        "12/12", "10/12", "exact final", "without gru, nrt", "r3", "region sa-east is cut off",
+        "12/12", "10/12", "3 answered, 4 revisions, 2 exact, 1 final",
+        "exact final", "without gru, nrt", "r3", "region sa-east is cut off",
         "51.0 MB", "200.9 kB",
     ):  # fmt: skip
         assert wanted in text
@@ -88,7 +106,7 @@ def test_the_picture_has_sites_windows_events_and_totals(columns: int) -> None:
 @pytest.mark.parametrize("columns", [80, 140])
 def test_the_picture_fits_a_screen_of_24_lines_whatever_there_is(columns: int) -> None:
     many = tuple(EventShown(float(n), EventKind.REPAIRED, f"event {n}") for n in range(50))
-    full = tuple(StreamShown(name, tuple(window(n) for n in range(20))) for name in ("one", "two"))
+    full = tuple(a_stream(name, *(window(n) for n in range(20))) for name in ("one", "two"))
     lines = drawn(columns, snapshot(events=many, streams=full)).splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= columns

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from store_kit import envelope_of, query_of
 
-from headwater.agent.control.control import YEARS_US, ControlDesk, window_named
+from headwater.agent.control.control import ControlDesk
+from headwater.agent.control.why import YEARS_US, window_named
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores

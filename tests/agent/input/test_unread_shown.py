@@ -13,12 +13,13 @@ from feeder_kit import Host
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
-from headwater.agent.control.control import UNREAD_SITES_SHOWN, ControlDesk, _unread_text
+from headwater.agent.control.control import ControlDesk
 from headwater.agent.control.operator_client import run_statements
 from headwater.agent.input.declarations import SourceDeclaration
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
+from headwater.agent.view.stream_lines import UNREAD_SITES_SHOWN, unread_text
 from headwater.algebra.words.site_state import SiteState, Unread
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.values.codec import Codec
@@ -187,7 +188,7 @@ def test_of_many_sites_the_first_are_named_and_the_rest_are_counted() -> None:
     }
     root = _Thing(table=_Thing(names=names, views=views))
     runtime = _Thing(node=_Thing(root=lambda _: root))
-    text = _unread_text(cast(Any, runtime), cast(Any, _Thing(id="q@a#1")))
+    text = unread_text(cast(Any, runtime), cast(Any, _Thing(id="q@a#1")))
     assert text.count("a.zip") == UNREAD_SITES_SHOWN
     assert text.endswith("; and 8 at 2 more sites")
 

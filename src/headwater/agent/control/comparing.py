@@ -11,21 +11,18 @@ the time at which it began and not what was written about it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.install import check_against_live, compile_here
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.stream_lines import begin_text, installed_line
 from headwater.errors import HeadwaterError
 from headwater.plan.query import Query
 from headwater.sql.compile import compile_statements
 
-Installed = Callable[[Query], api.Installed]
 
-
-def compared(runtime: SiteRuntime, text: str, installed: Installed) -> api.ComparedReply:
+def compared(runtime: SiteRuntime, text: str) -> api.ComparedReply:
     """Of each stream of the file, in its order. Raises where the file could not be installed."""
     draft = compile_here(runtime, text)
     check_against_live(runtime, draft)
@@ -37,30 +34,27 @@ def compared(runtime: SiteRuntime, text: str, installed: Installed) -> api.Compa
                 runtime,
                 [query for query in draft if query.stream == stream],
                 sorted((query for query in live if query.stream == stream), key=_number),
-                installed,
             )
             for stream in streams
         )
     )
 
 
-def _compared(
-    runtime: SiteRuntime, wanted: list[Query], live: list[Query], installed: Installed
-) -> api.Compared:
+def _compared(runtime: SiteRuntime, wanted: list[Query], live: list[Query]) -> api.Compared:
     words = words_of(wanted[0])
     if not live:
         return api.Compared(wanted[0].stream, api.Standing.NEW, words)
     former = words_of(live[0])
+    running = tuple(installed_line(runtime, query) for query in live)
     if _meanings(runtime, words) == _meanings(runtime, former):
-        running = tuple(installed(query) for query in live)
         return api.Compared(wanted[0].stream, api.Standing.SAME, words, former, running)
     return api.Compared(
         wanted[0].stream,
         api.Standing.CHANGED,
         words,
         former,
-        tuple(installed(query) for query in live),
-        begins=_begins_text(wanted, live, installed),
+        running,
+        begins=_begins_text(wanted, live),
         results=tuple(_results_text(runtime, query) for query in live),
     )
 
@@ -93,9 +87,9 @@ def _without_texts(query: Query) -> Query:
     return msgspec.structs.replace(query, program=program)
 
 
-def _begins_text(wanted: list[Query], live: list[Query], installed: Installed) -> str:
+def _begins_text(wanted: list[Query], live: list[Query]) -> str:
     if wanted[0].begin_pane is not None:
-        return f"with the window from {installed(wanted[0]).begin}"
+        return f"with the window from {begin_text(wanted[0])}"
     if any(one.reads_as(wanted[0]) for one in live):
         stream = wanted[0].stream
         return (

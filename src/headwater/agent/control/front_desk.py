@@ -53,6 +53,12 @@ class FrontDesk:
         self._compiled = compiled
         self._live = live
         self._now_s = now_s
+        self._narrowed = {
+            api.STREAMS: self._readable,
+            api.COMPARE: self._readable_words,
+            api.ALARMS: self._readable_alarms,
+        }
+        """What is left of a reply for who may not read all of it."""
 
     async def handle(self, name: str, payload: dict[str, Any], caller: Caller) -> Any:
         try:
@@ -65,11 +71,7 @@ class FrontDesk:
             self._note(name, payload, caller, f"failed: {error!r}")
             raise
         self._note(name, payload, caller, DONE)
-        if name == api.STREAMS:
-            return self._readable(reply, caller)
-        if name == api.COMPARE:
-            return self._readable_words(reply, caller)
-        return self._readable_alarms(reply, caller) if name == api.ALARMS else reply
+        return self._narrowed[name](reply, caller) if name in self._narrowed else reply
 
     def _require(self, name: str, payload: dict[str, Any], caller: Caller) -> None:
         """By role and name first: what somebody may not change is not even compiled."""
@@ -161,9 +163,9 @@ class FrontDesk:
         return self._rights.objection(caller.identity, asked) is None
 
     def _note(self, name: str, payload: dict[str, Any], caller: Caller, outcome: str) -> None:
+        """What is prepared changes nothing; what is given says in plain words what it was."""
         if self._audit is None:
             return
-        """What is prepared changes nothing; what is given says in plain words what it was."""
         is_change = outcome == DONE and name not in (*READS, *PREPARES)
         what = _given_in_words(payload) if name == api.GIVE else payload
         one = entry(caller, name, what, outcome=outcome, at_s=self._now_s())

@@ -12,6 +12,7 @@ import msgspec
 from headwater.agent.control import control_api as api
 from headwater.agent.control.install import planned, prepare, prepare_removal
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.stream_lines import installed_line
 from headwater.algebra.words.proof import Proof
 from headwater.errors import ConfigurationError
 from headwater.net.values.words import command_word, query_in, removal_in
@@ -36,6 +37,14 @@ def _prepared(runtime: SiteRuntime, commands: list[Install] | list[Remove]) -> a
         home=runtime.roster.home,
         sites=tuple(site.name for site in runtime.roster.sites),
     )
+
+
+def given(runtime: SiteRuntime, request: api.GiveRequest) -> api.RunReply:
+    try:
+        queries = give(runtime, request)
+    except msgspec.MsgspecError as error:
+        raise ConfigurationError(f"give: wanted commands as they were prepared, {error}") from None
+    return api.RunReply(tuple(installed_line(runtime, query) for query in queries))
 
 
 def give(runtime: SiteRuntime, request: api.GiveRequest) -> list[Query]:

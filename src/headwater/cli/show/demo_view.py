@@ -18,6 +18,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from headwater.agent.view.federation_view import SiteView, StreamView
 from headwater.cli.show.amounts import amount, ratio
 from headwater.local.demo.demo_snapshot import (
     DemoSnapshot,
@@ -25,10 +26,8 @@ from headwater.local.demo.demo_snapshot import (
     EventKind,
     EventShown,
     SiteCondition,
-    SiteShown,
-    StreamShown,
-    WindowShown,
 )
+from headwater.root.said.envelope import Envelope
 
 PLAIN_EVERY_S = 5.0
 WINDOWS_SHOWN = 5
@@ -41,7 +40,7 @@ BAR_CELLS = 12
 WIDE_COLUMNS = 110
 """From this width on sites and windows stand side by side."""
 
-_CONDITION_STYLE = {
+_CONDITION_STYLE: dict[str, str] = {
     SiteCondition.STARTING: "dim",
     SiteCondition.UP: "green",
     SiteCondition.CUT_OFF: "yellow",
@@ -89,7 +88,7 @@ class DemoView:
         for line in event_lines(snapshot.events[self._events_told :]):
             self._print(line)
         self._events_told = max(self._events_told, len(snapshot.events))
-        if not snapshot.sites:
+        if not snapshot.view.sites:
             self._print(f"{snapshot.phase} …")
         elif snapshot.elapsed_s >= self._line_due_s:
             self._line_due_s = snapshot.elapsed_s + PLAIN_EVERY_S
@@ -101,14 +100,14 @@ class DemoView:
 
 def picture(snapshot: DemoSnapshot, *, columns: int) -> RenderableType:
     """The whole screen for one snapshot: 24 lines, wide or narrow."""
-    headline = _headline(snapshot)
+    headline, view = _headline(snapshot), snapshot.view
     if columns < WIDE_COLUMNS:
-        streams = (_stream_table(stream, WINDOWS_SHOWN_NARROW) for stream in snapshot.streams)
+        streams = (_stream_table(stream, WINDOWS_SHOWN_NARROW) for stream in view.streams)
         events = _events_panel(snapshot.events, EVENTS_SHOWN_NARROW)
-        return Group(headline, _sites_grid(snapshot.sites), *streams, events)
+        return Group(headline, _sites_grid(view.sites), *streams, events)
     body = Table.grid(padding=(0, 2))
-    tables = Group(*(_stream_table(stream, WINDOWS_SHOWN) for stream in snapshot.streams))
-    body.add_row(_sites_table(snapshot.sites), tables)
+    tables = Group(*(_stream_table(stream, WINDOWS_SHOWN) for stream in view.streams))
+    body.add_row(_sites_table(view.sites), tables)
     return Group(headline, body, _events_panel(snapshot.events, EVENTS_SHOWN))
 
 
@@ -125,14 +124,16 @@ def event_lines(events: tuple[EventShown, ...]) -> Iterator[str]:
 
 def progress_line(snapshot: DemoSnapshot) -> str:
     """One line for those who have no screen."""
-    up = sum(s.condition in (SiteCondition.UP, SiteCondition.ENDED) for s in snapshot.sites)
+    view = snapshot.view
+    up = sum(one.line.link in (SiteCondition.UP, SiteCondition.ENDED) for one in view.sites)
     streams = "; ".join(
-        f"{s.name}: {s.answered_count} windows, {s.revision_count} revisions, {s.final_count} final"
-        for s in snapshot.streams
+        f"{line.stream}: {line.answered} windows, {line.revisions - line.answered} revisions, "
+        f"{line.final} final"
+        for line in (stream.line for stream in view.streams)
     )
     return (
-        f"[{snapshot.elapsed_s:5.1f} s] {snapshot.phase}; {up}/{len(snapshot.sites)} sites up; "
-        f"raw {amount(snapshot.raw_bytes)}, sent {amount(snapshot.sent_bytes)}; {streams}"
+        f"[{snapshot.elapsed_s:5.1f} s] {snapshot.phase}; {up}/{len(view.sites)} sites up; "
+        f"raw {amount(view.raw_bytes)}, sent {amount(view.sent_bytes)}; {streams}"
     )
 
 
@@ -196,16 +197,16 @@ def _closing_lines(summary: DemoSummary) -> tuple[str, ...]:
 
 
 def _headline(snapshot: DemoSnapshot) -> Text:
-    text = Text(no_wrap=True, overflow="ellipsis")
+    text, view = Text(no_wrap=True, overflow="ellipsis"), snapshot.view
     text.append(f" {min(snapshot.elapsed_s, 9999.0):5.1f} s ", "reverse")
     text.append(f" {snapshot.phase}  ", "bold")
-    text.append(f"raw {amount(snapshot.raw_bytes)}  sent {amount(snapshot.sent_bytes)}")
-    if snapshot.sent_bytes:
-        text.append(f"  {ratio(snapshot.raw_bytes, snapshot.sent_bytes)} less", "green")
+    text.append(f"raw {amount(view.raw_bytes)}  sent {amount(view.sent_bytes)}")
+    if view.sent_bytes:
+        text.append(f"  {ratio(view.raw_bytes, view.sent_bytes)} less", "green")
     return text
 
 
-def _sites_table(sites: tuple[SiteShown, ...]) -> Table:
+def _sites_table(sites: tuple[SiteView, ...]) -> Table:
     table = Table(title="Sites", title_justify="left", box=None, padding=(0, 1))
     table.add_column("site", no_wrap=True)
     table.add_column("region", no_wrap=True, style="dim")
@@ -214,11 +215,11 @@ def _sites_table(sites: tuple[SiteShown, ...]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for site in sites:
         numbers = (f"{site.record_count:,}", amount(site.raw_bytes), amount(site.sent_bytes))
-        table.add_row(site.name, site.region, _condition(site), *numbers)
+        table.add_row(site.line.site, site.line.region, _condition(site), *numbers)
     return table
 
 
-def _sites_grid(sites: tuple[SiteShown, ...]) -> Table:
+def _sites_grid(sites: tuple[SiteView, ...]) -> Table:
     """The same on half the lines: two sites side by side, without what is nice to have."""
     grid = Table.grid(padding=(0, 2))
     half = (len(sites) + 1) // 2
@@ -227,18 +228,20 @@ def _sites_grid(sites: tuple[SiteShown, ...]) -> Table:
     return grid
 
 
-def _site_cells(site: SiteShown) -> tuple[RenderableType, ...]:
-    return site.name, _condition(site), f"{amount(site.raw_bytes)} → {amount(site.sent_bytes)}"
+def _site_cells(site: SiteView) -> tuple[RenderableType, ...]:
+    sizes = f"{amount(site.raw_bytes)} → {amount(site.sent_bytes)}"
+    return site.line.site, _condition(site), sizes
 
 
-def _condition(site: SiteShown) -> Text:
-    return Text(str(site.condition), _CONDITION_STYLE[site.condition], no_wrap=True)
+def _condition(site: SiteView) -> Text:
+    return Text(site.line.link, _CONDITION_STYLE[site.line.link], no_wrap=True)
 
 
-def _stream_table(stream: StreamShown, window_count: int) -> Table:
+def _stream_table(stream: StreamView, window_count: int) -> Table:
+    line = stream.line
     title = (
-        f"{stream.name}: {stream.answered_count} answered, {stream.revision_count} revisions, "
-        f"{stream.exact_count} exact, {stream.final_count} final"
+        f"{line.stream}: {line.answered} answered, {line.revisions - line.answered} revisions, "
+        f"{line.exact} exact, {line.final} final"
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
     for name in ("window", "coverage", "rows", "revision", ""):
@@ -250,18 +253,19 @@ def _stream_table(stream: StreamShown, window_count: int) -> Table:
     return table
 
 
-def _window_cells(window: WindowShown) -> tuple[RenderableType, ...]:
+def _window_cells(window: Envelope) -> tuple[RenderableType, ...]:
     marks = Text()
-    if window.is_exact:
+    if window.exact:
         marks.append("exact ", "green")
-    if window.is_final:
+    if window.final:
         marks.append("final", "cyan")
     if not marks and window.missing:
-        marks.append(f"without {', '.join(window.missing[:3])}"[:28], "yellow")
+        missing = list(dict.fromkeys(one.site for one in window.missing))
+        marks.append(f"without {', '.join(missing[:3])}"[:28], "yellow")
     return (
         f"{_clock(window.start_us)}–{_clock(window.end_us)}",
         coverage_bar(window.covered, window.expected),
-        f"{window.row_count:,}",
+        f"{window.rows or 0:,}",
         f"r{window.revision}",
         marks,
     )

@@ -16,9 +16,12 @@ from importlib import resources
 from pathlib import Path
 
 from headwater.agent.config import SourcesConfig
+from headwater.agent.control.control_api import SiteLine
 from headwater.agent.control.install import install
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
+from headwater.agent.view.federation_view import FederationView, SiteView, StreamView
+from headwater.agent.view.stream_lines import bare_line, with_answers
 from headwater.edge.config import EdgeConfig
 from headwater.errors import HeadwaterError
 from headwater.local.demo.demo_check import DemoRecord, check
@@ -28,9 +31,6 @@ from headwater.local.demo.demo_snapshot import (
     EventKind,
     EventShown,
     SiteCondition,
-    SiteShown,
-    StreamShown,
-    WindowShown,
 )
 from headwater.local.demo.workload import SiteProfile, SiteWriter, Traffic, write_bulk
 from headwater.local.federation import Federation
@@ -129,7 +129,6 @@ class Demo:
         self._events: list[EventShown] = []
         self._conditions = dict.fromkeys(self._region_of, SiteCondition.UP)
         self._windows: dict[str, dict[int, Envelope]] = {}
-        self._revisions: dict[str, int] = {}
         self._incomplete: set[tuple[str, int]] = set()
         """Windows that were answered before all sites were in."""
         self._sent_before: dict[str, int] = {}
@@ -224,7 +223,6 @@ class Demo:
         home.watchers.add(self._published)
         for query in self._queries:
             self._windows[query.id.name] = {}
-            self._revisions[query.id.name] = 0
         names = ", ".join(query.id.name for query in self._queries)
         self._event(EventKind.INFO, f"installed at {HOME}: {names}")
 
@@ -315,7 +313,6 @@ class Demo:
         for envelope in reader.envelopes(seq):
             before = self._windows[query.id.name].get(envelope.window)
             self._windows[query.id.name][envelope.window] = envelope
-            self._revisions[query.id.name] += envelope.revision > 1
             if envelope.missing:
                 self._incomplete.add((query.id.name, envelope.window))
             if before is not None and not before.exact and envelope.exact:
@@ -338,35 +335,29 @@ class Demo:
                 elapsed_s=time.monotonic() - self._began_s,
                 duration_s=self._seconds,
                 phase=self._phase,
-                sites=tuple(self._site_shown(site) for site in self._region_of),
-                streams=tuple(self._stream_shown(query.id.name) for query in self._queries),
+                view=FederationView(
+                    tuple(self._site_view(site) for site in self._region_of),
+                    tuple(self._stream_view(query) for query in self._queries),
+                ),
                 events=tuple(self._events),
             )
         )
 
-    def _site_shown(self, site: str) -> SiteShown:
+    def _site_view(self, site: str) -> SiteView:
         runtime = self._federation.runtimes.get(site)
         now = _sent_bytes(runtime) if runtime is not None else 0
-        return SiteShown(
-            name=site,
-            region=self._region_of[site],
-            condition=self._conditions[site],
+        link = self._conditions[site]
+        return SiteView(
+            SiteLine(site, self._region_of[site], role="data", address="", link=link),
             raw_bytes=self._writers[site].lines_bytes,
             sent_bytes=self._sent_before.get(site, 0) + now,
             record_count=runtime.feeder.record_count if runtime is not None else 0,
         )
 
-    def _stream_shown(self, name: str) -> StreamShown:
-        windows = self._windows[name]
-        shown = [windows[number] for number in sorted(windows)[-WINDOWS_SHOWN:]]
-        return StreamShown(
-            name=name,
-            windows=tuple(_window_shown(envelope) for envelope in shown),
-            answered_count=len(windows),
-            revision_count=self._revisions[name],
-            exact_count=sum(envelope.exact for envelope in windows.values()),
-            final_count=sum(envelope.final for envelope in windows.values()),
-        )
+    def _stream_view(self, query: Query) -> StreamView:
+        windows = [one for _, one in sorted(self._windows[query.id.name].items())]
+        line = with_answers(bare_line(query), windows)
+        return StreamView(line, tuple(windows[-WINDOWS_SHOWN:]))
 
     def _set(self, sites: list[str], condition: SiteCondition) -> None:
         for site in sites:
@@ -397,17 +388,3 @@ def _settings() -> RuntimeSettings:
 
 def _sent_bytes(runtime: SiteRuntime) -> int:
     return sum(link.sent_bytes for link in runtime.network.stats().links.values())
-
-
-def _window_shown(envelope: Envelope) -> WindowShown:
-    return WindowShown(
-        start_us=envelope.start_us,
-        end_us=envelope.end_us,
-        revision=envelope.revision,
-        covered=envelope.covered,
-        expected=envelope.expected,
-        row_count=envelope.rows or 0,
-        is_exact=envelope.exact,
-        is_final=envelope.final,
-        missing=tuple(dict.fromkeys(one.site for one in envelope.missing)),
-    )

@@ -1,7 +1,7 @@
-"""What the demo shows of itself: plain values between the demo and whoever draws them.
+"""What the demo shows of itself: its federation, and what it does to it.
 
 The demo fills a ``DemoSnapshot`` a few times a second and hands it to a function; a terminal view
-draws it, a test looks at it. Nothing in here can be acted upon, so a view can't disturb a run.
+draws it, a test looks at it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ from enum import StrEnum
 
 import msgspec
 
+from headwater.agent.view.federation_view import FederationView
+
 
 class SiteCondition(StrEnum):
+    """In the place of its link: the demo knows how each site is."""
+
     STARTING = "starting"
     UP = "up"
     CUT_OFF = "cut off"
@@ -27,41 +31,6 @@ class EventKind(StrEnum):
     REPAIRED = "repaired"
 
 
-class SiteShown(msgspec.Struct, frozen=True):
-    name: str
-    region: str
-    condition: SiteCondition
-    raw_bytes: int = 0
-    """What its logs have grown to."""
-    sent_bytes: int = 0
-    """What it put on the network, everything counted."""
-    record_count: int = 0
-    """Records that Spark has read and committed here."""
-
-
-class WindowShown(msgspec.Struct, frozen=True):
-    start_us: int
-    end_us: int
-    revision: int
-    covered: int
-    expected: int
-    row_count: int
-    is_exact: bool = False
-    is_final: bool = False
-    missing: tuple[str, ...] = ()
-
-
-class StreamShown(msgspec.Struct, frozen=True):
-    """One query: its recent windows, oldest first, and totals since it began."""
-
-    name: str
-    windows: tuple[WindowShown, ...] = ()
-    answered_count: int = 0
-    revision_count: int = 0
-    exact_count: int = 0
-    final_count: int = 0
-
-
 class EventShown(msgspec.Struct, frozen=True):
     at_s: float
     """Since the demo began."""
@@ -75,18 +44,9 @@ class DemoSnapshot(msgspec.Struct, frozen=True):
     """How long the input grows; the answers may take a little longer to become final."""
     phase: str
     """What is going on, in a few words."""
-    sites: tuple[SiteShown, ...] = ()
-    streams: tuple[StreamShown, ...] = ()
+    view: FederationView = FederationView()
     events: tuple[EventShown, ...] = ()
     """All of them, oldest first: a view shows the newest and remembers what it has shown."""
-
-    @property
-    def raw_bytes(self) -> int:
-        return sum(site.raw_bytes for site in self.sites)
-
-    @property
-    def sent_bytes(self) -> int:
-        return sum(site.sent_bytes for site in self.sites)
 
 
 class StreamVerdict(msgspec.Struct, frozen=True):

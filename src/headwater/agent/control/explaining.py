@@ -1,16 +1,44 @@
-"""The trees of a query for people: who sends to whom, how deep, and how far from the root."""
+"""What a query does, for people: its parts, its trees (who sends to whom, how deep, how far from
+the root), and where it runs the ways up from here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import indent
 
+from headwater.agent.control.control_api import ExplainReply
+from headwater.agent.control.install import compile_here, plan_here, usable_coordinates
+from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
 from headwater.placement.tree_latency import MOST, latency_to_root_s, most_within_s
+from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
+from headwater.sql.write.explain import explain
 
 DRAWN_MAX = 40
 """Trees with more members are told by their numbers alone."""
+
+
+def explained(runtime: SiteRuntime, text: str) -> ExplainReply:
+    queries = compile_here(runtime, text)
+    return ExplainReply(tuple(_explained(runtime, query) for query in queries))
+
+
+def _explained(runtime: SiteRuntime, query: Query) -> str:
+    text = explain(query)
+    trees = trees_text(runtime.roster, plan_here(runtime, query), usable_coordinates(runtime))
+    text += f"\ntrees\n{indent(trees, '  ')}\n"
+    peer = runtime.node.peer
+    for query_id in [
+        id_ for id_ in peer.live_queries() if QueryId.parse(id_).name == query.id.name
+    ]:
+        told = "\n".join(
+            f"  {way.by}: {way.parent}, {'open' if way.leads_on else 'does not lead on'}"
+            for way in peer.ways(query_id)
+        )
+        text += f"\nways of {query_id} from {runtime.site}\n{told or '  it is answered here'}\n"
+    return text
 
 
 def trees_text(

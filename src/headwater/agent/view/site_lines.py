@@ -1,0 +1,91 @@
+"""The sites as one agent sees them: links, round trips, places and clocks, a line for each."""
+
+from __future__ import annotations
+
+from headwater.agent.control.control_api import SiteLine
+from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.coordinate import Coordinate
+from headwater.root.said.view import site_offsets_s, sites_ahead
+
+
+def site_lines(runtime: SiteRuntime) -> tuple[SiteLine, ...]:
+    stats = runtime.network.stats().links
+    peer = runtime.node.peer
+    places = peer.coordinates()
+    clocks = _clocks_ms(runtime)
+    fenced = _fenced(runtime)
+    lines = []
+    for site in runtime.roster.sites:
+        link = stats.get(site.name)
+        state = "here" if site.name == runtime.site else ""
+        if link is not None:
+            state = "up" if link.is_up else "down"
+        rtt_s = runtime.node.peer.rtt_s(site.name) if state == "up" else None
+        role = "data" if site.has_data else "relay"
+        lines.append(
+            SiteLine(
+                site=site.name,
+                region=site.region,
+                role=f"{role}, home" if site.name == runtime.roster.home else role,
+                address=f"{site.host}:{site.port}",
+                link=state,
+                rtt_ms=None if rtt_s is None else round(rtt_s * 1e3, 1),
+                parents=_parents(runtime, site.ordinal),
+                place=_place_text(places.get(site.name)),
+                clock_ms=clocks.get(site.name),
+                fenced=fenced.get(site.name, 0),
+            )
+        )
+    return tuple(lines)
+
+
+def _parents(runtime: SiteRuntime, ordinal: int) -> str:
+    """In the federation's trees, each once; of this site's own, those that do not lead on are
+    marked."""
+    names = {site.ordinal: site.name for site in runtime.roster.sites}
+    found = dict.fromkeys(tree.parent_of(ordinal) for tree in runtime.trees)
+    down = _parents_down(runtime) if names[ordinal] == runtime.site else set()
+    parents = [names[parent] for parent in found if parent is not None]
+    return " ".join(f"{name}(down)" if name in down else name for name in parents)
+
+
+def _parents_down(runtime: SiteRuntime) -> set[str]:
+    links = runtime.network.stats().links
+    return {
+        site.name
+        for site in runtime.roster.sites
+        if not (site.name in links and links[site.name].is_up)
+    }
+
+
+def _place_text(place: Coordinate | None) -> str:
+    """Position and height in milliseconds, and how far it can be trusted."""
+    if place is None:
+        return ""
+    position = ",".join(f"{value:.0f}" for value in (place.x, place.y, place.z))
+    return f"{position}+{place.height:.0f} ±{place.error:.0%}"
+
+
+def _clocks_ms(runtime: SiteRuntime) -> dict[str, float]:
+    """How far clocks are off: of this site against the home's, and of sites against this one's,
+    as they told the roots here."""
+    told: dict[str, float] = {}
+    for query_id in runtime.node.progress().queries:
+        root = runtime.node.root(query_id)
+        told |= site_offsets_s(root) if root is not None else {}
+    clock = runtime.node.peer.root_clock(runtime.roster.home)
+    if runtime.site == runtime.roster.home:
+        told[runtime.site] = 0.0
+    elif clock is not None:
+        told[runtime.site] = clock.offset_s - runtime.node.ahead_s
+    return {site: round(offset_s * 1e3, 1) for site, offset_s in told.items()}
+
+
+def _fenced(runtime: SiteRuntime) -> dict[str, int]:
+    """Records from the future by site: this one's own, and what others told the roots here."""
+    found = {runtime.site: runtime.feeder.fenced_count}
+    for query_id in runtime.node.progress().queries:
+        root = runtime.node.root(query_id)
+        for one in sites_ahead(root) if root is not None else ():
+            found[one.site] = max(found.get(one.site, 0), one.fenced + one.refused)
+    return found

@@ -1,0 +1,177 @@
+"""The streams as one agent sees them: a line for each, with what has been answered, and what is
+wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headwater.agent.answers.former import former_lines
+from headwater.agent.care.death_book import Death
+from headwater.agent.control.control_api import Installed, StreamLine, StreamsReply
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.time_text import iso
+from headwater.agent.view.alarm_lines import roots_elsewhere
+from headwater.algebra.words.remark import SiteRemark, remarks_line
+from headwater.edge.record import RUNNING
+from headwater.plan.durations import window_text
+from headwater.plan.query import Query
+from headwater.root.said.envelope import Envelope
+from headwater.root.said.explain import SiteUnread, unconfirmed_text
+from headwater.root.said.view import sites_unread
+from headwater.shown_text import shown_line
+from headwater.store.results.results import ResultsReader
+
+UNREAD_SITES_SHOWN = 3
+"""Sites of which ``streams`` names files that are not read; ``why`` names more."""
+NO_SPARK = (
+    'this agent has no Spark (mode = "none" under [spark]), and only Spark answers; '
+    "name a root that has one, and run the stream again"
+)
+
+
+def streams_reply(runtime: SiteRuntime, *, former: bool) -> StreamsReply:
+    """Reads results, so it takes its time; ``former``: those of ended queries, too."""
+    live = runtime.node.peer.live_queries().values()
+    lines = [stream_line(runtime, one.query) for one in live]
+    return StreamsReply(
+        tuple(sorted(lines, key=lambda line: line.id)),
+        asked=runtime.site,
+        former=former_lines(runtime) if former else (),
+        elsewhere=roots_elsewhere(runtime),
+    )
+
+
+def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
+    root = runtime.node.root(str(query.id))
+    line = msgspec.structs.replace(
+        bare_line(query),
+        trouble=trouble_text(runtime, query),
+        spark_deaths=len(deaths_of(runtime, query)),
+        unread=unread_text(runtime, query),
+        remarks=_remarks_text(runtime, query),
+        alarms=0 if root is None else len(root.alarms),
+        clocks=_clocks_text(runtime, query),
+    )
+    if query.root != runtime.site or str(query.id) in runtime.node.refusals():
+        return line
+    published = [envelope for _, envelope in results_of(runtime, query).newest()]
+    others = {envelope.query for envelope in published} - set(runtime.node.peer.live_queries())
+    line = msgspec.structs.replace(line, former=len(others))
+    return with_answers(line, [one for one in published if one.query == str(query.id)])
+
+
+def bare_line(query: Query) -> StreamLine:
+    """What its query says."""
+    window = window_text(range_us=query.window.range_us, slide_us=query.window.slide_us)
+    return StreamLine(query.id.name, str(query.id), query.root, window, part=part_text(query))
+
+
+def with_answers(line: StreamLine, envelopes: Sequence[Envelope]) -> StreamLine:
+    """``envelopes``: the newest answer of each window, in order."""
+    if not envelopes:
+        return line
+    newest = envelopes[-1]
+    return msgspec.structs.replace(
+        line,
+        answered=len(envelopes),
+        revisions=sum(envelope.revision for envelope in envelopes),
+        exact=sum(envelope.exact for envelope in envelopes),
+        final=sum(envelope.final for envelope in envelopes),
+        newest=iso(newest.start_us),
+        coverage=f"{newest.covered} of {newest.expected}",
+    )
+
+
+def installed_line(runtime: SiteRuntime, query: Query) -> Installed:
+    """A stream, for whoever has had it installed at this agent."""
+    sites = query.sites or [site for site in runtime.roster.sites if site.has_data]
+    troubles = (*root_troubles(runtime, query).values(), *site_troubles(runtime, query))
+    return Installed(
+        query.id.name,
+        str(query.id),
+        query.root,
+        begin_text(query),
+        len(sites),
+        part=part_text(query),
+        refused="; ".join(shown_line(one) for one in troubles),
+    )
+
+
+def begin_text(query: Query) -> str:
+    if query.begin_pane is None:
+        return "earliest"
+    return iso(query.window.pane_start_us(query.begin_pane))
+
+
+def results_of(runtime: SiteRuntime, query: Query) -> ResultsReader:
+    return ResultsReader(runtime.stores.results_directory / query.id.name)
+
+
+def part_text(query: Query) -> str:
+    return "" if query.part is None else str(query.part)
+
+
+def trouble_text(runtime: SiteRuntime, query: Query) -> str:
+    """What keeps this site from its part in the query."""
+    concern = ("refused", "writing", "reading rows", f"source {query.source_name}")
+    found = runtime.troubles() | root_troubles(runtime, query)
+    told = [f"{what}: {found[what]}" for what in concern if what in found]
+    return "; ".join([*told, *site_troubles(runtime, query)])
+
+
+def root_troubles(runtime: SiteRuntime, query: Query) -> dict[str, str]:
+    """Why this agent does not answer it, where it is to: refused, suspended, or no Spark."""
+    query_id = str(query.id)
+    refused = runtime.node.refusals().get(query_id)
+    if refused is None and query.root == runtime.site and not runtime.can_answer:
+        refused = NO_SPARK
+    return {} if refused is None else {"refused": f"it is not answered here: {refused}"}
+
+
+def site_troubles(runtime: SiteRuntime, query: Query) -> list[str]:
+    """Why no records of this site count in it: refused, suspended, set aside, or waiting."""
+    query_id, site = str(query.id), runtime.site
+    waits, aside = runtime.node.waits().get(query_id), runtime.node.unread_records().get(query_id)
+    if waits is not None:
+        return [f"not read here: waits at {site}: {waits}"]
+    for one in () if runtime.node.edge is None else runtime.node.edge.progress():
+        if one.query == query_id and one.status != RUNNING:
+            return [f"not read here: {one.status} at {site}: {one.message}"]
+    return [] if aside is None else [f"not read here: set aside at {site}: {aside}"]
+
+
+def unread_text(runtime: SiteRuntime, query: Query) -> str:
+    """In one cell: how many files at how many sites, and the first ones of the first sites."""
+    root = runtime.node.root(str(query.id))
+    if root is not None:
+        found = sites_unread(root)
+    else:
+        own = runtime.feeder.unread(query.source_name)
+        found = (SiteUnread(runtime.site, own),) if own else ()
+    told = "; ".join(one.text() for one in found[:UNREAD_SITES_SHOWN])
+    rest = found[UNREAD_SITES_SHOWN:]
+    if not rest:
+        return told
+    count = sum(one.unread.count for one in rest)
+    return f"{told}; and {count} at {len(rest)} more {'site' if len(rest) == 1 else 'sites'}"
+
+
+def _remarks_text(runtime: SiteRuntime, query: Query) -> str:
+    root = runtime.node.root(str(query.id))
+    if root is not None:
+        return remarks_line(root.table.remarks(), shown=UNREAD_SITES_SHOWN)
+    own = runtime.feeder.remarks(query.source_name)
+    found = (SiteRemark(runtime.site, one.kind, one.text) for one in own)
+    return remarks_line(found, shown=UNREAD_SITES_SHOWN)
+
+
+def _clocks_text(runtime: SiteRuntime, query: Query) -> str:
+    root = runtime.node.root(str(query.id))
+    unconfirmed = () if root is None else root.table.unconfirmed()
+    return unconfirmed_text(unconfirmed) if unconfirmed else ""
+
+
+def deaths_of(runtime: SiteRuntime, query: Query) -> tuple[Death, ...]:
+    return () if runtime.spark is None else runtime.spark.deaths_of(str(query.id))
