@@ -6,11 +6,12 @@ them left out; see ``shrink``. All of them end before the liveness phase begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -200,20 +201,25 @@ def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     if kind is Kind.CLOCK_STEP and random.random() < CLOCK_BACK_SHARE:
         for_s = random.uniform(*CLOCK_BACK_S)
     for_s = min(for_s, field.until_s - at_s)
-    value = 0.0
-    if kind in (Kind.CRASH, Kind.POWER, Kind.DISK_LOSS):
-        value = float(random.choice((0, 0, 0, 1, 2, 3, 5, 8)))
-    elif kind is Kind.SLOW:
-        value = float(random.choice((200, 1000, 5000)))
-    elif kind is Kind.CLOCK_STEP:
-        value = _draw_step(random)
-    elif kind in (Kind.INSTALL, Kind.REMOVE, Kind.REPLAN, Kind.SLOW_DISK):
-        value = random.random()
+    value = VALUES[kind](random) if kind in VALUES else 0.0
     return Fault(kind, round(at_s, 3), round(for_s, 3), _struck(random, field, kind), value)
 
 
 def _draw_step(random: Random) -> float:
     return random.choice(CLOCK_STEPS_S) * random.choice((-1.0, 1.0))
+
+
+def _draw_effects(random: Random) -> float:
+    return float(random.choice((0, 0, 0, 1, 2, 3, 5, 8)))
+
+
+VALUES: Mapping[Kind, Callable[[Random], float]] = {
+    **dict.fromkeys((Kind.CRASH, Kind.POWER, Kind.DISK_LOSS), _draw_effects),
+    Kind.SLOW: lambda random: float(random.choice((200, 1000, 5000))),
+    Kind.CLOCK_STEP: _draw_step,
+    **dict.fromkeys((Kind.INSTALL, Kind.REMOVE, Kind.REPLAN, Kind.SLOW_DISK), Random.random),
+}
+"""How ``Fault.value`` is drawn, of the kinds that have one."""
 
 
 def _struck(random: Random, field: Field, kind: Kind) -> tuple[str, ...]:
@@ -266,6 +272,13 @@ class Struck(Protocol):
     def remove_one(self, site: str, *, draw: float) -> None: ...
 
 
+Undo = Callable[[], None]
+V = TypeVar("V")
+Shape = tuple[float | None, float]
+"""Bytes a second, and by how much later everything comes."""
+SWIFT: Shape = (None, 0.0)
+
+
 class Nemesis:
     """Plans the faults of a run into its queue of events."""
 
@@ -274,6 +287,33 @@ class Nemesis:
         self._world = world
         self._network = network
         self.struck: dict[Kind, int] = {}
+        self._strikes: Mapping[Kind, Callable[[Fault], Undo | None]] = {
+            **dict.fromkeys((Kind.CRASH, Kind.POWER, Kind.DISK_LOSS), self._crash),
+            **dict.fromkeys((Kind.CUT, Kind.ONE_WAY, Kind.PARTITION), self._block),
+            Kind.ISOLATE: self._isolate,
+            Kind.LOSSY: lambda fault: _while(partial(self._lose, fault), fault.value, 0.0),
+            Kind.SLOW: lambda fault: _while(partial(self._shape, fault), (fault.value, 0.3), SWIFT),
+            Kind.ECHO: lambda fault: _while(partial(self._echo, fault), True, False),
+            Kind.STRAGGLE: self._of_each(lambda site, by_s: world.straggle(site, by_s=by_s)),
+            Kind.SLOW_MACHINE: self._of_each(lambda site, by: world.slow_down(site, factor=by)),
+            Kind.SLOW_DISK: self._of_each(lambda site, s: world.slow_disk(site, delay_s=s)),
+            Kind.DISK_FULL: lambda fault: _while(partial(self._fill, fault), True, False),
+            Kind.CLOCK_STEP: self._step_clock,
+            Kind.RESET: lambda fault: network.reset(*fault.sites),
+            Kind.STALL: lambda fault: world.stall(_one(fault), until_s=self._until_s(fault)),
+            Kind.REPLAY: lambda fault: world.replay(_one(fault)),
+            Kind.LIES: lambda fault: world.lie(
+                _one(fault), every_s=fault.value, until_s=self._until_s(fault)
+            ),
+            Kind.QUERY_FAILS: lambda fault: world.fail_query(
+                _one(fault), until_s=self._until_s(fault)
+            ),
+            Kind.LOG_LOSS: lambda fault: world.lose_log(_one(fault)),
+            Kind.INSTALL: lambda fault: world.install_another(_one(fault), draw=fault.value),
+            Kind.REPLAN: lambda fault: world.replan_one(draw=fault.value),
+            Kind.REMOVE: lambda fault: world.remove_one(_one(fault), draw=fault.value),
+        }
+        """Do it; what is returned undoes it."""
 
     def plan(self, faults: Sequence[Fault], *, start_s: float) -> None:
         for fault in faults:
@@ -281,111 +321,87 @@ class Nemesis:
 
     def _strike(self, fault: Fault) -> None:
         self.struck[fault.kind] = self.struck.get(fault.kind, 0) + 1
-        heal = self._begin(fault)
+        heal = self._strikes[fault.kind](fault)
         if heal is not None:
             self._queue.after(fault.for_s, heal)
 
-    def _begin(self, fault: Fault) -> Callable[[], None] | None:
-        """Do it; what is returned undoes it."""
-        world, site, kind = self._world, fault.sites[0], fault.kind
-        until_s = self._queue.now_s + fault.for_s
-        if kind in (Kind.CRASH, Kind.POWER, Kind.DISK_LOSS):
-            world.crash(
-                site,
-                power=kind is not Kind.CRASH,
-                loses_disk=kind is Kind.DISK_LOSS,
-                after_effects=int(fault.value),
-            )
-            return lambda: world.start(site)
-        if kind in (Kind.CUT, Kind.ONE_WAY, Kind.PARTITION):
-            paths = self._paths(fault)
-            self._network.block(paths)
-            return lambda: self._network.unblock(paths)
-        if kind is Kind.ISOLATE:
-            gone = frozenset(fault.sites)
+    def _until_s(self, fault: Fault) -> float:
+        return self._queue.now_s + fault.for_s
 
-            def hits(one: str, other: str) -> bool:
-                return one in gone or other in gone
+    def _crash(self, fault: Fault) -> Undo:
+        self._world.crash(
+            _one(fault),
+            power=fault.kind is not Kind.CRASH,
+            loses_disk=fault.kind is Kind.DISK_LOSS,
+            after_effects=int(fault.value),
+        )
+        return partial(self._world.start, _one(fault))
 
-            self._network.cut(hits)
-            return lambda: self._network.heal(hits)
-        if kind is Kind.LOSSY:
-            self._lose(fault, share=fault.value)
-            return lambda: self._lose(fault, share=0.0)
-        if kind is Kind.STRAGGLE:
-            world.straggle(site, by_s=fault.value)
-            return lambda: world.straggle(site, by_s=0.0)
-        if kind is Kind.SLOW_MACHINE:
-            return self._slow_machines(fault)
-        if kind is Kind.SLOW:
-            self._shape(fault, bytes_per_s=fault.value, extra_delay_s=0.3)
-            return lambda: self._shape(fault, bytes_per_s=None, extra_delay_s=0.0)
-        if kind is Kind.ECHO:
-            pair = (fault.sites[0], fault.sites[1])
-            self._network.echo(pair, is_on=True)
-            return lambda: self._network.echo(pair, is_on=False)
-        if kind is Kind.CLOCK_STEP:
-            world.step_clock(site, by_s=fault.value)
-            back_s = -fault.value
-            return (lambda: world.step_clock(site, by_s=back_s)) if fault.for_s else None
-        if kind is Kind.DISK_FULL:
-            world.fill_disk(site, is_full=True)
-            return lambda: world.fill_disk(site, is_full=False)
-        if kind is Kind.SLOW_DISK:
-            world.slow_disk(site, delay_s=fault.value)
-            return lambda: world.slow_disk(site, delay_s=0.0)
-        self._once(fault, until_s)
-        return None
+    def _block(self, fault: Fault) -> Undo:
+        paths = self._paths(fault)
+        self._network.block(paths)
+        return partial(self._network.unblock, paths)
 
-    def _slow_machines(self, fault: Fault) -> Callable[[], None]:
-        """Two of them at one machine do not add up: it is as fast as others when one ends."""
-        for site in fault.sites:
-            self._world.slow_down(site, factor=fault.value)
+    def _isolate(self, fault: Fault) -> Undo:
+        gone = frozenset(fault.sites)
 
-        def heal() -> None:
+        def hits(one: str, other: str) -> bool:
+            return one in gone or other in gone
+
+        self._network.cut(hits)
+        return partial(self._network.heal, hits)
+
+    def _step_clock(self, fault: Fault) -> Undo | None:
+        site, step = _one(fault), self._world.step_clock
+        step(site, by_s=fault.value)
+        return partial(step, site, by_s=-fault.value) if fault.for_s else None
+
+    def _of_each(self, do: Callable[[str, float], None]) -> Callable[[Fault], Undo]:
+        """Each struck site has the fault's value, and nothing of it in the end: two faults at one
+        site do not add up, and it is as others are when one ends."""
+
+        def to_all(fault: Fault, value: float) -> None:
             for site in fault.sites:
-                self._world.slow_down(site, factor=0.0)
+                do(site, value)
 
-        return heal
-
-    def _once(self, fault: Fault, until_s: float) -> None:
-        world, site = self._world, fault.sites[0]
-        match fault.kind:
-            case Kind.RESET:
-                self._network.reset(*fault.sites)
-            case Kind.STALL:
-                world.stall(site, until_s=until_s)
-            case Kind.REPLAY:
-                world.replay(site)
-            case Kind.LIES:
-                world.lie(site, every_s=fault.value, until_s=until_s)
-            case Kind.QUERY_FAILS:
-                world.fail_query(site, until_s=until_s)
-            case Kind.LOG_LOSS:
-                world.lose_log(site)
-            case Kind.INSTALL:
-                world.install_another(site, draw=fault.value)
-            case Kind.REPLAN:
-                world.replan_one(draw=fault.value)
-            case Kind.REMOVE:
-                world.remove_one(site, draw=fault.value)
+        return lambda fault: _while(partial(to_all, fault), fault.value, 0.0)
 
     def _paths(self, fault: Fault) -> list[tuple[str, str]]:
         if fault.kind is Kind.ONE_WAY:
             return [(fault.sites[0], fault.sites[1])]
         if fault.kind is Kind.CUT:
-            return [(fault.sites[0], fault.sites[1]), (fault.sites[1], fault.sites[0])]
+            return _both_ways(fault)
         inside = set(fault.sites)
         outside = sorted(set(self._world.site_names()) - inside)
         pairs = list(product(fault.sites, outside))
         return pairs + [(right, left) for left, right in pairs]
 
-    def _lose(self, fault: Fault, *, share: float) -> None:
-        left, right = fault.sites
-        for pair in ((left, right), (right, left)):
+    def _lose(self, fault: Fault, share: float) -> None:
+        for pair in _both_ways(fault):
             self._network.lose(pair, share=share)
 
-    def _shape(self, fault: Fault, *, bytes_per_s: float | None, extra_delay_s: float) -> None:
-        left, right = fault.sites
-        for pair in ((left, right), (right, left)):
+    def _shape(self, fault: Fault, shape: Shape) -> None:
+        bytes_per_s, extra_delay_s = shape
+        for pair in _both_ways(fault):
             self._network.shape(pair, bytes_per_s=bytes_per_s, extra_delay_s=extra_delay_s)
+
+    def _echo(self, fault: Fault, is_on: bool) -> None:
+        self._network.echo((fault.sites[0], fault.sites[1]), is_on=is_on)
+
+    def _fill(self, fault: Fault, is_full: bool) -> None:
+        self._world.fill_disk(_one(fault), is_full=is_full)
+
+
+def _one(fault: Fault) -> str:
+    return fault.sites[0]
+
+
+def _both_ways(fault: Fault) -> list[tuple[str, str]]:
+    left, right = fault.sites
+    return [(left, right), (right, left)]
+
+
+def _while(do: Callable[[V], None], during: V, after: V) -> Undo:
+    """Do it with one value; what comes back does it with the other."""
+    do(during)
+    return partial(do, after)
