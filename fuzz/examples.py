@@ -36,7 +36,7 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
@@ -116,7 +116,7 @@ def messages() -> list[Message]:
         ),
         AskInstall((QUERY,)),
         Heartbeat(
-            1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)
+            1.5, 1.0, 0.25, 7, (RootPulse(1, 2.0, 3.0, 0.5),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)
         ),
         CoordinatesMessage((Placed(2, Coordinate(1.0, 2.0, 3.0)),)),
     ]

@@ -33,7 +33,7 @@ from headwater.overlay.messages import (
     Placed,
     StatesMessage,
 )
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Count, Install, Remove
 from hostile import certificates, honest
 from hostile.federation import HAS_DECLARED, SECOND, Agents
@@ -263,7 +263,7 @@ async def clocks(siege: Siege) -> str:
     ordinal = agents.roster.site(siege.root).ordinal
 
     def lie(beat: Heartbeat) -> Heartbeat:
-        sign = RootSign(ordinal, 0.0, time.time() + 86_400.0, 0.0)
+        sign = RootPulse(ordinal, 0.0, time.time() + 86_400.0, 0.0)
         return msgspec.structs.replace(beat, roots=(sign,))
 
     for to in agents.names:

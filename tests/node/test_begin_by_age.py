@@ -14,7 +14,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.clocks.clock_votes import DISAGREE_WAITS
 from headwater.overlay.messages import CommandMessage, Heartbeat
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Install
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
@@ -41,7 +41,7 @@ def node_of(*trees: Tree) -> Node:
 
 
 def beat(node: Node, parent: str, *, now_s: float, offset_s: float = 50.0) -> None:
-    sign = RootSign(0, 0.1, now_s + offset_s, 0.01)
+    sign = RootPulse(0, 0.1, now_s + offset_s, 0.01)
     node.receive(parent, Heartbeat(now_s, now_s - 0.01, 0.0, 0, (sign,)), now_s=now_s)
 
 

@@ -5,7 +5,7 @@ from random import Random
 import msgspec
 import pytest
 
-from headwater.overlay.ways import root_signs
+from headwater.overlay.ways import root_pulses
 from headwater.plan.query import QueryId, TimeKind
 from headwater.sim.scenario import START_S, Scenario, draw_query, draw_scenario, in_parts
 from headwater.sim.world.world import World
@@ -41,7 +41,7 @@ def test_with_eighteen_roots_nobody_leaves_the_trees_and_queries_by_age_begin() 
     outcome = world.run()
     assert outcome.is_good, outcome.report()
     roots = {query.root for query in (world.scenario.first_query, *world.scenario.further_parts)}
-    assert len(roots) == ROOTS > root_signs.ROOTS_MAX
+    assert len(roots) == ROOTS > root_pulses.ROOTS_MAX
     for site in world.sites.values():
         assert site.node is not None
         peer = site.node.peer
@@ -57,7 +57,7 @@ def test_with_eighteen_roots_nobody_leaves_the_trees_and_queries_by_age_begin() 
 def test_with_room_for_one_root_three_take_turns_in_calm_and_through_faults(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(root_signs, "ROOTS_MAX", 1)
+    monkeypatch.setattr(root_pulses, "ROOTS_MAX", 1)
     scenario = in_parts(draw_scenario(seed), 3)
     for faults in ((), scenario.faults):
         outcome = World(msgspec.structs.replace(scenario, faults=faults)).run()

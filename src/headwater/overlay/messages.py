@@ -15,7 +15,7 @@ from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Count, Install, Remove
 
 
@@ -34,7 +34,7 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
     """How long the sender held that heartbeat before this echo."""
     digest: int
     """64 bits that stand for all commands the sender knows; different: reconcile."""
-    roots: tuple[RootSign, ...] = ()
+    roots: tuple[RootPulse, ...] = ()
     """What the sender knows of the roots: that they live, and what their clocks show."""
     coordinate: Coordinate | None = None
     """Where the sender is; None: it does not know yet."""
@@ -42,12 +42,12 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
     """For a tree or as a last resort. A link that neither end needs is closed."""
 
 
-class BeatWord(NamedTuple):
+class BeatContent(NamedTuple):
     """What there is to say in a heartbeat beside its times. All neighbours are told the same, but
     for the roots, which take turns where they are many."""
 
     digest: int
-    roots: tuple[RootSign, ...] = ()
+    roots: tuple[RootPulse, ...] = ()
     coordinate: Coordinate | None = None
 
 
@@ -84,7 +84,7 @@ class CommandsKnown(msgspec.Struct, frozen=True, tag=True):
     counts: tuple[Count, ...]
     live: tuple[str, ...]
     plans: dict[str, int] = {}
-    """Plan versions of live queries that have been planned again."""
+    """TreeSet versions of live queries that have been planned again."""
 
 
 class AskInstall(msgspec.Struct, frozen=True, tag=True):

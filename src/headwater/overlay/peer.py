@@ -38,10 +38,11 @@ from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieMet
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.message_rules import problem_with_heartbeat
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
-    BeatWord,
+    BeatContent,
     CommandMessage,
     CommandsKnown,
     CoordinatesMessage,
@@ -52,7 +53,6 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.outputs import Output
 from headwater.overlay.signatures import UNSIGNED, Signatures
-from headwater.overlay.trust import problem_with_heartbeat
 from headwater.overlay.ways.pathfinder import Pathfinder
 from headwater.overlay.ways.router import Way
 from headwater.plan.command import Command, Count, Install
@@ -65,7 +65,7 @@ PLACE_EVERY_BEATS = 4
 PLACE_FIRST_BEATS = 16
 """But a newcomer's move fast: it says where it is with each of its first ones."""
 NOTHING_ASIDE: Mapping[str, str] = MappingProxyType({})
-UNSAID = BeatWord(0)
+UNSAID = BeatContent(0)
 """Handed over where no heartbeat is due: a word is made only when it is said."""
 
 
@@ -88,7 +88,7 @@ class Peer:
         self._merger_of = merger_of
         self._tray = here.tray
         self._wake = here.wake
-        self._word_count = 0
+        self._beat_count = 0
         self._due_s: float | None = None
         """The next deadline, until something moves it."""
         self._told_s = 0.0
@@ -160,7 +160,7 @@ class Peer:
         """A link to this site is open, whoever opened it."""
         self._begin(now_s)
         if self._is_member(site, now_s=now_s):
-            self._neighbours.link_up(site, word=self._word(now_s), now_s=now_s)
+            self._neighbours.link_up(site, content=self._beat_content(now_s), now_s=now_s)
             self._way_opened(site, now_s=now_s)
 
     def link_down(self, site: str, *, unsent: Sequence[Message], now_s: float) -> None:
@@ -212,7 +212,7 @@ class Peer:
         has_silenced = neighbours.watch(late_s=late_s, now_s=now_s)
         if is_beat_due:
             self._look(now_s=now_s)
-            neighbours.beat(self._word(now_s), now_s=now_s)
+            neighbours.beat(self._beat_content(now_s), now_s=now_s)
             self._coordinates.tick(now_s=now_s)
         elif has_silenced or self._paths.next_deadline_s() <= now_s:
             self._look_and_tell(now_s=now_s)
@@ -366,7 +366,7 @@ class Peer:
         query = self._router.query(query_id)
         if query is None:
             return []
-        trees = (tree for plan in query.plans for tree in plan.trees)
+        trees = (tree for one in query.tree_sets for tree in one.trees)
         above = dict.fromkeys(one for tree in trees for one in tree.ancestors_of(ordinal))
         names = (self._roster.name_of[one] for one in above)
         return [name for name in names if name != query.root]
@@ -425,8 +425,8 @@ class Peer:
             self._tray.refuse(link.site, problem, now_s=now_s)
             return
         sender, is_first = link.site, not link.has_beat
-        word = self._word(now_s) if is_first and beat.echo_s is None else UNSAID
-        self._neighbours.receive(link, beat, word=word, now_s=now_s)
+        content = self._beat_content(now_s) if is_first and beat.echo_s is None else UNSAID
+        self._neighbours.receive(link, beat, content=content, now_s=now_s)
         self._paths.hear(sender, beat, rtt_s=link.beat_rtt_s, now_s=now_s)
         if link.has_turned or self._paths.awaits(sender):
             link.has_turned = False
@@ -435,11 +435,11 @@ class Peer:
         reconciliation = self._commands.reconciliation
         reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s)
 
-    def _word(self, now_s: float) -> BeatWord:
-        self._word_count += 1
-        is_new = self._word_count <= PLACE_FIRST_BEATS
-        has_place = is_new or self._word_count % PLACE_EVERY_BEATS == 0
-        return BeatWord(
+    def _beat_content(self, now_s: float) -> BeatContent:
+        self._beat_count += 1
+        is_new = self._beat_count <= PLACE_FIRST_BEATS
+        has_place = is_new or self._beat_count % PLACE_EVERY_BEATS == 0
+        return BeatContent(
             digest=self._commands.log.digest,
             roots=self._paths.say(now_s=now_s),
             coordinate=self._coordinates.own if has_place else None,

@@ -43,7 +43,7 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
@@ -203,7 +203,7 @@ places = st.builds(
 )
 signs = st.lists(
     st.builds(
-        RootSign,
+        RootPulse,
         ordinals,
         st.integers(0, 10**9).map(lambda n: n / 1e3),
         st.none() | moments,
@@ -259,7 +259,7 @@ FULL = [
         (Remark("no file", "no file matches 'a'"),),
     ),
     Heartbeat(
-        1.5, 1.0, 0.25, 7, (RootSign(1, 2.0, 3.0, 0.5, (4, 2)),),
+        1.5, 1.0, 0.25, 7, (RootPulse(1, 2.0, 3.0, 0.5, (4, 2)),),
         Coordinate(1.0, 2.0, 3.0, 4.0, 0.5),
         needs_link=False,
     ),

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.algebra.words.site_state import FOREVER
-from headwater.overlay.carry.state_shelf import StateShelf
+from headwater.overlay.carry.interval_shelf import IntervalShelf
 from headwater.overlay.carry.summary_entry import SummaryEntry
 from headwater.overlay.carry.time_space_list import TimeSpaceList
-from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.commands.live_query import LiveQuery, TreeSet
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.message_rules import problem_with_summary
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.tray import Tray
-from headwater.overlay.trust import problem_with_summary
 from headwater.overlay.ways.staged_policy import Hop
 from headwater.overlay.ways.tree_place import TreePlace
 from headwater.plan.roster import Roster, Site
@@ -51,7 +51,7 @@ class Bench:
 
     def __init__(self, *, holds_states=True, awaited=1 << SITES, **config):
         place = TreePlace("parent", (), level=1, awaited=awaited)
-        plan = Plan(0, (), (place,))
+        plan = TreeSet(0, (), (place,))
         node_set = (1 << SITES + 1) - 1
         self.merger = Bags()
         self.query = LiveQuery(QUERY, "a", False, (plan,), node_set, self.merger, holds_states)
@@ -253,7 +253,7 @@ def test_what_is_not_known_or_not_to_be_merged_passes_with_its_panes():
 
 @given(st.lists(intervals, max_size=20), intervals)
 def test_a_shelf_finds_every_entry_that_meets_an_interval(there, asked):
-    shelf, entries = StateShelf((QUERY, Lane.LIVE, 0)), []
+    shelf, entries = IntervalShelf((QUERY, Lane.LIVE, 0)), []
     for number, (first, last) in enumerate(there):
         entry = SummaryEntry(number, (QUERY, Lane.LIVE, 0, 0), None, may_merge=True)
         entry.narrow(first, last)
@@ -267,7 +267,7 @@ def test_a_shelf_finds_every_entry_that_meets_an_interval(there, asked):
 
 
 def test_the_longest_interval_is_found_at_its_end():
-    shelf = StateShelf((QUERY, Lane.LIVE, 0))
+    shelf = IntervalShelf((QUERY, Lane.LIVE, 0))
     entry = SummaryEntry(1, (QUERY, Lane.LIVE, 0, 0), None, may_merge=True)
     entry.narrow(0, STATE_PANES_MAX - 1)
     shelf.put(entry)

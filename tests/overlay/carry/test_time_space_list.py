@@ -12,7 +12,7 @@ from headwater.algebra.rows.columns import Column, MergeRule, Partial
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.overlay.carry.time_space_list import TIMERS_SPARE, TimeSpaceList
-from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.commands.live_query import LiveQuery, TreeSet
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.tray import Tray
 from headwater.overlay.ways.staged_policy import Hop
@@ -32,7 +32,7 @@ class Bench:
                 return super().merge(parts)
 
         place = TreePlace("parent", (), level=1, awaited=(1 << 100) - 1, patience=0.5)
-        plan = Plan(0, (), (place,))
+        plan = TreeSet(0, (), (place,))
         sites = (1 << 100) - 1
         self.query = LiveQuery("q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s)
         self.is_open = True

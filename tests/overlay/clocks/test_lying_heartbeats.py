@@ -18,9 +18,9 @@ from headwater.algebra.words.acknowledgement import (
 )
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.lie_book import LieKind
+from headwater.overlay.message_rules import problem_with_heartbeat
 from headwater.overlay.messages import AckMessage, CommandMessage, Heartbeat
-from headwater.overlay.trust import problem_with_heartbeat
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 
 DAY_S = 86_400.0
 TREES = tuple(
@@ -45,7 +45,7 @@ def world(overlay):
 def lie(world, sender, offset_s, *, to="x", spread_s=0.0, age_s=0.0):
     """A heartbeat that says so of the root's clock, and answers the newest that it heard."""
     now_s = world.clock_s(to)
-    sign = RootSign(0, 0.1, now_s + offset_s, spread_s, clock_age_s=age_s)
+    sign = RootPulse(0, 0.1, now_s + offset_s, spread_s, clock_age_s=age_s)
     beat = Heartbeat(world.now_s, now_s - 0.02, 0.0, world.peers[to]._commands.log.digest, (sign,))
     world.hand(sender, to, beat)
 
@@ -82,7 +82,7 @@ def test_who_is_aside_for_long_is_written_down(world):
 
 def test_a_heartbeat_that_measured_no_round_trip_says_nothing_of_a_clock(world):
     """It may have lain anywhere for any time."""
-    sign = RootSign(0, 0.1, world.clock_s("x") + 42.0, 0.0)
+    sign = RootPulse(0, 0.1, world.clock_s("x") + 42.0, 0.0)
     for sender in "abc":
         world.hand(sender, "x", Heartbeat(world.now_s, None, 0.0, 0, (sign,)))
     assert offset_s(world) == pytest.approx(500.0, abs=0.01)
@@ -90,7 +90,7 @@ def test_a_heartbeat_that_measured_no_round_trip_says_nothing_of_a_clock(world):
 
 def test_an_echo_of_our_own_word_is_no_vote(world):
     now_s = world.clock_s("x")
-    sign = RootSign(0, 0.1, now_s + 42.0, 0.0, via=(world.ordinal["x"],))
+    sign = RootPulse(0, 0.1, now_s + 42.0, 0.0, via=(world.ordinal["x"],))
     for sender in "abc":
         beat = Heartbeat(world.now_s, now_s - 0.02, 0.0, 0, (sign,))
         world.hand(sender, "x", beat)
@@ -107,7 +107,7 @@ def test_who_may_be_wrong_by_anything_has_no_vote(overlay):
 
 def test_an_age_of_a_clock_is_looked_at():
     for age_s in (-1.0, float("nan"), 1e10):
-        sign = RootSign(0, 0.1, 5.0, 0.0, clock_age_s=age_s)
+        sign = RootPulse(0, 0.1, 5.0, 0.0, clock_age_s=age_s)
         assert problem_with_heartbeat(Heartbeat(1.0, None, 0.0, 0, (sign,))) is not None
 
 

@@ -5,30 +5,30 @@ from __future__ import annotations
 import pytest
 
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.ways.root_signs import LOST_S, RootSign, RootSigns, RootWay
+from headwater.overlay.ways.root_pulses import LOST_S, RootPulse, RootPulses, RootWay
 
 ROOT, RTT_S = 0, 0.1
 NAMES = {0: "root", 1: "one", 2: "other"}
 
 
-def peer(ordinal: int, *parents: str, ways: tuple[RootWay, ...] = ()) -> RootSigns:
-    signs = RootSigns(
+def peer(ordinal: int, *parents: str, ways: tuple[RootWay, ...] = ()) -> RootPulses:
+    pulses = RootPulses(
         ordinal,
         ways_to=lambda root, now_s: list(ways),
         name_of=NAMES,
         config=OverlayConfig(),
         patience_s=lambda: 20.0,
     )
-    signs.set_roots({ROOT: parents})
-    return signs
+    pulses.set_roots({ROOT: parents})
+    return pulses
 
 
-def told(clock_s: float, *, age_s: float, spread_s: float = 0.01) -> RootSign:
-    return RootSign(ROOT, LOST_S, clock_s, spread_s, clock_age_s=age_s)
+def told(clock_s: float, *, age_s: float, spread_s: float = 0.01) -> RootPulse:
+    return RootPulse(ROOT, LOST_S, clock_s, spread_s, clock_age_s=age_s)
 
 
-def offset_s(signs: RootSigns, now_s: float) -> float:
-    clock = signs.clock_of(ROOT, now_s=now_s)
+def offset_s(pulses: RootPulses, now_s: float) -> float:
+    clock = pulses.clock_of(ROOT, now_s=now_s)
     assert clock is not None
     return clock.offset_s
 
@@ -39,10 +39,10 @@ def test_what_came_with_an_install_is_told_to_nobody():
     one = peer(1, "other", ways=(RootWay(9.0, (2, ROOT)),))
     one.seed(ROOT, 1e9, age_s=0.5, now_s=10.0)
     assert offset_s(one, 10.0) == pytest.approx(1e9, rel=1e-6)
-    assert [sign.clock_s for sign in one.say(now_s=10.0)] == [None]
+    assert [pulse.clock_s for pulse in one.say(now_s=10.0)] == [None]
     one.hear_clocks("other", [told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=11.0)
-    (sign,) = one.say(now_s=11.0)
-    assert sign.clock_s == pytest.approx(1_000.0, abs=0.2)
+    (pulse,) = one.say(now_s=11.0)
+    assert pulse.clock_s == pytest.approx(1_000.0, abs=0.2)
 
 
 def test_of_two_clocks_that_contradict_each_other_the_one_told_later_counts():
@@ -71,7 +71,7 @@ def test_two_who_remember_a_former_clock_do_not_keep_it_alive():
         now_s = float(second)
         if second == 5:
             one.hear_clocks("root", [told(100.0 + now_s, age_s=0.0)], rtt_s=RTT_S, now_s=now_s)
-        said = [each._sign_of(ROOT, None, now_s) for each in (one, other)]
+        said = [each._pulse_of(ROOT, None, now_s) for each in (one, other)]
         other.hear_clocks("one", said[:1], rtt_s=RTT_S, now_s=now_s)
         one.hear_clocks("other", said[1:], rtt_s=RTT_S, now_s=now_s)
     assert offset_s(one, 30.0) == pytest.approx(100.0, abs=0.2)

@@ -4,9 +4,9 @@ import pytest
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link import Link
-from headwater.overlay.messages import BeatWord
+from headwater.overlay.messages import BeatContent
 
-WORD = BeatWord(0)
+WORD = BeatContent(0)
 CONFIG = OverlayConfig()
 
 

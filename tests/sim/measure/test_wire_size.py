@@ -24,7 +24,7 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Install
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
@@ -106,7 +106,7 @@ def signed(message: Message) -> Message:
         StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012),)),
         StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012, digests=DIGESTS),)),
         Heartbeat(
-            1e6, 1e6, 0.33, 2**63 + 1, (RootSign(0, 1.2, 1e6, 0.05),), Coordinate(1, 2, 3, 4, 0.5)
+            1e6, 1e6, 0.33, 2**63 + 1, (RootPulse(0, 1.2, 1e6, 0.05),), Coordinate(1, 2, 3, 4, 0.5)
         ),
     ],
     ids=[

@@ -64,7 +64,7 @@ more on a busy machine."""
 WARM_UP_LINES = 2_000
 LIFE_S = 6.0
 """Summaries live shorter than in the field, so that a minute is enough to see a repair."""
-SETTLE_S_MAX = 120.0
+FINAL_S_MAX = 120.0
 """After the logs have ended, everything must be final within this time."""
 SHOW_EVERY_S = 0.25
 WINDOWS_SHOWN = 8
@@ -268,11 +268,11 @@ class Demo:
             runtime.feeder.end_input()
 
     async def _until_final(self) -> None:
-        limit_s = time.monotonic() + SETTLE_S_MAX
+        limit_s = time.monotonic() + FINAL_S_MAX
         while not all(self._is_final(query) for query in self._queries):
             if time.monotonic() > limit_s:
                 raise HeadwaterError(
-                    f"after {SETTLE_S_MAX:.0f} s not every answer is final; try again when the "
+                    f"after {FINAL_S_MAX:.0f} s not every answer is final; try again when the "
                     f"machine is quiet:\n{self._why()}"
                 )
             self._show()

@@ -69,7 +69,7 @@ from headwater.overlay.messages import (
     SummaryMessage,
     aged,
 )
-from headwater.overlay.ways.root_signs import SIGNS_MAX, VIA_MAX, RootSign
+from headwater.overlay.ways.root_pulses import PULSES_MAX, VIA_MAX, RootPulse
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 """Before its own compression, rows packed. Nobody makes a longer one, so nobody accepts one."""
@@ -99,7 +99,7 @@ WirePlace = tuple[PlaceNumber, PlaceNumber, PlaceNumber, PlaceNumber, PlaceNumbe
 _PLACE_UNITS = (10, 10, 10, 10, 100)
 
 
-class WireRootSign(msgspec.Struct, frozen=True, array_like=True):
+class WireRootPulse(msgspec.Struct, frozen=True, array_like=True):
     root: int
     age_ms: int
     clock_s: Moment | None
@@ -114,7 +114,7 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     echo_s: Moment | None
     echo_held_s: Moment
     digest: int
-    roots: Annotated[tuple[WireRootSign, ...], Meta(max_length=SIGNS_MAX)] = ()
+    roots: Annotated[tuple[WireRootPulse, ...], Meta(max_length=PULSES_MAX)] = ()
     coordinate: WirePlace | None = None
     needs_link: bool = True
 
@@ -230,39 +230,51 @@ def _place(wire: WirePlace) -> Coordinate:
 
 def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
     roots = tuple(
-        WireRootSign(
-            sign.root,
-            round(sign.age_s * 1e3),
-            sign.clock_s,
-            round(sign.spread_s * 1e6),
-            sign.via,
-            sign.by_host,
-            round(sign.clock_age_s * 1e3),
+        WireRootPulse(
+            root=pulse.root,
+            age_ms=round(pulse.age_s * 1e3),
+            clock_s=pulse.clock_s,
+            spread_us=round(pulse.spread_s * 1e6),
+            via=pulse.via,
+            by_host=pulse.by_host,
+            clock_age_ms=round(pulse.clock_age_s * 1e3),
         )
-        for sign in beat.roots
+        for pulse in beat.roots
     )
     place = None if beat.coordinate is None else _wire_place(beat.coordinate)
     return WireHeartbeat(
-        beat.sent_s, beat.echo_s, beat.echo_held_s, beat.digest, roots, place, beat.needs_link
+        sent_s=beat.sent_s,
+        echo_s=beat.echo_s,
+        echo_held_s=beat.echo_held_s,
+        digest=beat.digest,
+        roots=roots,
+        coordinate=place,
+        needs_link=beat.needs_link,
     )
 
 
 def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
     roots = tuple(
-        RootSign(
-            sign.root,
-            sign.age_ms / 1e3,
-            sign.clock_s,
-            sign.spread_us / 1e6,
-            sign.via,
-            sign.by_host,
-            sign.clock_age_ms / 1e3,
+        RootPulse(
+            root=pulse.root,
+            age_s=pulse.age_ms / 1e3,
+            clock_s=pulse.clock_s,
+            spread_s=pulse.spread_us / 1e6,
+            via=pulse.via,
+            by_host=pulse.by_host,
+            clock_age_s=pulse.clock_age_ms / 1e3,
         )
-        for sign in wire.roots
+        for pulse in wire.roots
     )
     place = None if wire.coordinate is None else _place(wire.coordinate)
     return Heartbeat(
-        wire.sent_s, wire.echo_s, wire.echo_held_s, wire.digest, roots, place, wire.needs_link
+        sent_s=wire.sent_s,
+        echo_s=wire.echo_s,
+        echo_held_s=wire.echo_held_s,
+        digest=wire.digest,
+        roots=roots,
+        coordinate=place,
+        needs_link=wire.needs_link,
     )
 
 
@@ -306,12 +318,14 @@ _LAYOUTS = (
         StatesMessage,
         msgspec.msgpack.Decoder(WireStates),
         lambda _, message: WireStates(
-            tuple(signed_state(state) for state in message.states),
-            message.route,
-            message.plan_version,
+            states=tuple(signed_state(state) for state in message.states),
+            route=message.route,
+            plan_version=message.plan_version,
         ),
         lambda _, wire: StatesMessage(
-            tuple(state_in(signed) for signed in wire.states), wire.route, wire.plan_version
+            states=tuple(state_in(signed) for signed in wire.states),
+            route=wire.route,
+            plan_version=wire.plan_version,
         ),
     ),
     _Layout(
@@ -326,12 +340,12 @@ _LAYOUTS = (
         CommandMessage,
         msgspec.msgpack.Decoder(WireCommandMessage),
         lambda _, message: WireCommandMessage(
-            signed_command(message.command),
-            None if message.count is None else signed_count(message.count),
+            command=signed_command(message.command),
+            count=None if message.count is None else signed_count(message.count),
         ),
         lambda codec, wire: CommandMessage(
-            command_in(wire.command, ordinals_max=codec.ordinals_max),
-            None if wire.count is None else count_in(wire.count),
+            command=command_in(wire.command, ordinals_max=codec.ordinals_max),
+            count=None if wire.count is None else count_in(wire.count),
         ),
         bytes_max=COMMAND_BYTES_MAX,
     ),
@@ -340,10 +354,14 @@ _LAYOUTS = (
         CommandsKnown,
         msgspec.msgpack.Decoder(WireCommandsKnown),
         lambda _, known: WireCommandsKnown(
-            tuple(signed_count(count) for count in known.counts), known.live, known.plans
+            counts=tuple(signed_count(count) for count in known.counts),
+            live=known.live,
+            plans=known.plans,
         ),
         lambda _, wire: CommandsKnown(
-            tuple(count_in(signed) for signed in wire.counts), wire.live, wire.plans
+            counts=tuple(count_in(signed) for signed in wire.counts),
+            live=wire.live,
+            plans=wire.plans,
         ),
     ),
     _Layout(
@@ -361,7 +379,9 @@ _LAYOUTS = (
             tuple((one.ordinal, _wire_place(one.coordinate)) for one in message.placed)
         ),
         lambda _, wire: CoordinatesMessage(
-            tuple(Placed(ordinal, _place(place)) for ordinal, place in wire.placed)
+            tuple(
+                Placed(ordinal=ordinal, coordinate=_place(place)) for ordinal, place in wire.placed
+            )
         ),
     ),
     _Layout(

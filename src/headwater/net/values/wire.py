@@ -315,56 +315,66 @@ class WireCount(msgspec.Struct, frozen=True, array_like=True):
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
     """``rows`` are packed; of an update with a proof as they were when it was signed."""
     return WireSummary(
-        summary.query,
-        summary.pane,
-        wire_coverage(summary.coverage),
-        rows,
-        summary.lane,
-        summary.age_s,
-        summary.roster_version,
-        summary.plan_version,
-        summary.route,
-        summary.more,
-        None if summary.proof is None else _wire_proof(summary.proof, summary),
+        query=summary.query,
+        pane=summary.pane,
+        coverage=wire_coverage(summary.coverage),
+        rows=rows,
+        lane=summary.lane,
+        age_s=summary.age_s,
+        roster_version=summary.roster_version,
+        plan_version=summary.plan_version,
+        route=summary.route,
+        more=summary.more,
+        signed=None if summary.proof is None else _wire_proof(summary.proof, summary),
     )
 
 
 def _wire_proof(proof: UpdateProof, summary: Summary) -> WireUpdateProof:
     is_all = (proof.pane, proof.more) == (summary.pane, summary.more)
     panes = None if is_all else (proof.pane, proof.more)
-    return WireUpdateProof(proof.signature, proof.key, panes)
+    return WireUpdateProof(signature=proof.signature, key=proof.key, panes=panes)
 
 
 def checked_summary(wire: WireSummary, rows: object) -> Summary:
     if wire.pane + wire.more > FOREVER:
         raise Refused(Refusal.MALFORMED, f"summary: a pane beyond all panes, {wire.more} further")
     return Summary(
-        wire.query,
-        wire.pane,
-        _checked_coverage(wire.coverage),
-        rows,
-        wire.lane,
-        wire.age_s,
-        wire.roster_version,
-        wire.plan_version,
-        wire.route,
-        wire.more,
-        None if wire.signed is None else _proof_of_update(wire.signed, wire),
+        query=wire.query,
+        pane=wire.pane,
+        coverage=_checked_coverage(wire.coverage),
+        rows=rows,
+        lane=wire.lane,
+        age_s=wire.age_s,
+        roster_version=wire.roster_version,
+        plan_version=wire.plan_version,
+        route=wire.route,
+        more=wire.more,
+        proof=None if wire.signed is None else _proof_of_update(wire.signed, wire),
     )
 
 
 def _proof_of_update(signed: WireUpdateProof, wire: WireSummary) -> UpdateProof:
     pane, more = (wire.pane, wire.more) if signed.panes is None else signed.panes
-    return UpdateProof(signed.signature, signed.key, pane, more, wire.rows)
+    return UpdateProof(
+        signature=signed.signature, key=signed.key, pane=pane, more=more, packed=wire.rows
+    )
 
 
 def wire_coverage(coverage: Coverage) -> WireCoverage:
     parts = tuple(
-        WirePart(part.ordinal, part.incarnation, part.updates, part.closed_at)
+        WirePart(
+            ordinal=part.ordinal,
+            incarnation=part.incarnation,
+            updates=part.updates,
+            closed_at=part.closed_at,
+        )
         for part in coverage.parts
     )
     return WireCoverage(
-        bitset.to_bytes(coverage.whole), bitset.to_bytes(coverage.empty), coverage.tag, parts
+        whole=bitset.to_bytes(coverage.whole),
+        empty=bitset.to_bytes(coverage.empty),
+        tag=coverage.tag,
+        parts=parts,
     )
 
 
@@ -385,21 +395,21 @@ def _checked_coverage(wire: WireCoverage) -> Coverage:
 
 def wire_state(state: SiteState) -> WireState:
     return WireState(
-        state.query,
-        state.ordinal,
-        state.incarnation,
-        state.number,
-        state.first_pane,
-        state.status,
-        state.message[:4096],
-        state.catching_up,
-        state.ended,
-        state.sealed_through,
-        state.empty,
-        tuple((gone.first, gone.last, gone.reason.value) for gone in state.declined),
-        state.damaged,
-        state.counts,
-        (
+        query=state.query,
+        ordinal=state.ordinal,
+        incarnation=state.incarnation,
+        number=state.number,
+        first_pane=state.first_pane,
+        status=state.status,
+        message=state.message[:4096],
+        catching_up=state.catching_up,
+        ended=state.ended,
+        sealed_through=state.sealed_through,
+        empty=state.empty,
+        declined=tuple((gone.first, gone.last, gone.reason.value) for gone in state.declined),
+        damaged=state.damaged,
+        counts=state.counts,
+        tally=(
             state.tally.unparsed,
             state.tally.too_late,
             state.tally.fenced,
@@ -407,15 +417,20 @@ def wire_state(state: SiteState) -> WireState:
             state.tally.before_begin,
             state.tally.refused,
         ),
-        state.offset_s,
-        state.root_incarnation,
-        WireUnread(state.unread.count, state.unread.named) if state.unread else None,
-        state.tally.twice_bytes,
-        tuple(WireAlarm(a.kind, a.first, a.last, a.text, a.carriers) for a in state.alarms),
-        state.is_clock_unconfirmed,
-        tuple((one.first, one.last, one.digest) for one in state.digests),
-        tuple((one.first, one.last, one.asked, one.closes) for one in state.closes),
-        tuple((one.kind, one.text) for one in state.remarks),
+        offset_s=state.offset_s,
+        root_incarnation=state.root_incarnation,
+        unread=WireUnread(count=state.unread.count, named=state.unread.named)
+        if state.unread
+        else None,
+        twice_bytes=state.tally.twice_bytes,
+        alarms=tuple(
+            WireAlarm(kind=a.kind, first=a.first, last=a.last, text=a.text, carriers=a.carriers)
+            for a in state.alarms
+        ),
+        is_clock_unconfirmed=state.is_clock_unconfirmed,
+        digests=tuple((one.first, one.last, one.digest) for one in state.digests),
+        closes=tuple((one.first, one.last, one.asked, one.closes) for one in state.closes),
+        remarks=tuple((one.kind, one.text) for one in state.remarks),
     )
 
 
@@ -432,13 +447,18 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         ended=wire.ended,
         sealed_through=wire.sealed_through,
         empty=_normal(wire.empty),
-        declined=tuple(Declined(first, last, _reason(why)) for first, last, why in wire.declined),
+        declined=tuple(
+            Declined(first=first, last=last, reason=_reason(why))
+            for first, last, why in wire.declined
+        ),
         damaged=_normal(wire.damaged),
         counts=wire.counts,
         tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes),
         offset_s=wire.offset_s,
         root_incarnation=wire.root_incarnation,
-        unread=Unread() if wire.unread is None else Unread(wire.unread.count, wire.unread.named),
+        unread=Unread()
+        if wire.unread is None
+        else Unread(count=wire.unread.count, named=wire.unread.named),
         alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
         is_clock_unconfirmed=wire.is_clock_unconfirmed,
         digests=tuple(BlockDigest(*one) for one in wire.digests),
@@ -454,13 +474,13 @@ def _checked_alarm(wire: WireState, alarm: WireAlarm) -> Alarm:
             Refusal.MALFORMED, f"alarm: panes {alarm.first} to {alarm.last}, wanted a range"
         )
     return Alarm(
-        _alarm_kind(alarm.kind),
-        wire.query,
-        wire.ordinal,
-        alarm.first,
-        alarm.last,
-        alarm.text,
-        alarm.carriers,
+        kind=_alarm_kind(alarm.kind),
+        query=wire.query,
+        ordinal=wire.ordinal,
+        first=alarm.first,
+        last=alarm.last,
+        text=alarm.text,
+        carriers=alarm.carriers,
     )
 
 
@@ -468,24 +488,26 @@ def proof_of(signed: WireSigned) -> Proof | None:
     """None: nobody has signed it."""
     if not signed.signature:
         return None
-    return Proof(signed.word, signed.signature, signed.key, signed.certificate)
+    return Proof(
+        word=signed.word, signature=signed.signature, key=signed.key, certificate=signed.certificate
+    )
 
 
 def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
     return WireAckHead(
-        ack.query,
-        ack.root_incarnation,
-        ack.number,
-        ack.done_through,
-        ack.held,
-        ack.listed,
-        ack.sites_clock_s,
-        bitset.to_bytes(ack.filled),
-        b"".join(ack.digests),
-        ack.clock_s,
-        tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.agreed),
-        tuple((one.ordinal, one.first, one.last) for one in ack.asked),
-        tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
+        query=ack.query,
+        root_incarnation=ack.root_incarnation,
+        number=ack.number,
+        done_through=ack.done_through,
+        held=ack.held,
+        listed=ack.listed,
+        sites_clock_s=ack.sites_clock_s,
+        filled=bitset.to_bytes(ack.filled),
+        digests=b"".join(ack.digests),
+        clock_s=ack.clock_s,
+        agreed=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.agreed),
+        asked=tuple((one.ordinal, one.first, one.last) for one in ack.asked),
+        wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
     )
 
 
@@ -494,13 +516,15 @@ def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
     runs = ranges.normal((held.pane, held.pane) for held in leaf.panes)
     width = max((1, *(len(bitset.to_bytes(held.sites)) for held in leaf.panes)))
     return WireAckLeaf(
-        tuple((a, b - a) for a, b in runs),
-        b"".join(held.sites.to_bytes(width, "little") for held in leaf.panes),
-        tuple(
+        runs=tuple((a, b - a) for a, b in runs),
+        bits=b"".join(held.sites.to_bytes(width, "little") for held in leaf.panes),
+        extra=tuple(
             (more.pane, more.ordinal - first, more.incarnation, more.updates) for more in leaf.extra
         ),
-        tuple((hail.ordinal - first, hail.incarnation, hail.number) for hail in leaf.greetings),
-        tuple(
+        greetings=tuple(
+            (hail.ordinal - first, hail.incarnation, hail.number) for hail in leaf.greetings
+        ),
+        formers=tuple(
             (hail.ordinal - first, hail.former_through, hail.former_clock_s)
             for hail in leaf.greetings
             if hail.former_through > -FOREVER or hail.former_clock_s is not None
@@ -549,17 +573,17 @@ def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
     first = number * LEAF_SITES
     formers = {place: (through, clock_s) for place, through, clock_s in wire.formers}
     return AckLeaf(
-        number,
-        _checked_panes(wire),
-        tuple(
+        number=number,
+        panes=_checked_panes(wire),
+        extra=tuple(
             ExtraHeld(pane, first + place, incarnation, _normal(updates))
             for pane, place, incarnation, updates in wire.extra
         ),
-        tuple(
+        greetings=tuple(
             Greeting(first + place, life, number, *formers.get(place, (-FOREVER, None)))
             for place, life, number in wire.greetings
         ),
-        word,
+        word=word,
     )
 
 
@@ -581,7 +605,7 @@ def wire_tree(tree: Tree) -> WireTree:
     above = [NOBODY] * tree.ordinals.stop
     for child, parent in tree.parents:
         above[child] = parent
-    return WireTree(tree.root, tuple(above))
+    return WireTree(root=tree.root, above=tuple(above))
 
 
 def checked_tree(wire: WireTree) -> Tree:

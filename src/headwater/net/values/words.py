@@ -69,7 +69,11 @@ def update_word(summary: Summary, proof: UpdateProof) -> bytes:
     """What is said of the panes that the proof names; of the rows, as they travel, a digest."""
     rows = b"" if proof.packed is None else hashlib.sha256(proof.packed).digest()
     coverage = wire_coverage(summary.coverage)
-    return _encode(WireUpdate(summary.query, proof.pane, proof.more, coverage, rows))
+    return _encode(
+        WireUpdate(
+            query=summary.query, pane=proof.pane, more=proof.more, coverage=coverage, rows=rows
+        )
+    )
 
 
 def ack_word(ack: Acknowledgement) -> bytes:
@@ -83,19 +87,39 @@ def leaf_word(leaf: AckLeaf) -> bytes:
 
 def plan_word(install: Install) -> bytes:
     trees = tuple(wire_tree(tree) for tree in install.trees)
-    return _encode(WirePlan(str(install.query.id), install.plan_version, trees))
+    return _encode(WirePlan(query=str(install.query.id), version=install.plan_version, trees=trees))
 
 
 def count_word(count: Count) -> bytes:
     ended = tuple(_signed(removal.proof, command_word, removal) for removal in count.ended)
-    return _encode(WireCount(count.installer, count.number, count.revision, count.live, ended))
+    return _encode(
+        WireCount(
+            installer=count.installer,
+            number=count.number,
+            revision=count.revision,
+            live=count.live,
+            ended=ended,
+        )
+    )
 
 
 def command_word(command: Command) -> bytes:
     if isinstance(command, Install):
-        query = FlatQuery.of(command.query)
-        return _encode(WireQuery(query, command.roster_version, command.operator))
-    return _encode(WireRemoval(command.id, command.installer, command.counter, command.operator))
+        return _encode(
+            WireQuery(
+                query=FlatQuery.of(command.query),
+                roster_version=command.roster_version,
+                operator=command.operator,
+            )
+        )
+    return _encode(
+        WireRemoval(
+            id=command.id,
+            installer=command.installer,
+            counter=command.counter,
+            operator=command.operator,
+        )
+    )
 
 
 # Words as they travel: with their signatures, and beside what grows on the way.
@@ -107,7 +131,9 @@ def signed_state(state: SiteState) -> WireSigned:
 
 def ack_on_its_way(ack: Acknowledgement) -> WireAckOnItsWay:
     leaves = tuple((leaf.number, leaf.word or leaf_word(leaf)) for leaf in ack.leaves)
-    return WireAckOnItsWay(_signed(ack.proof, ack_word, ack), ack.age_s, ack.late_s, leaves)
+    return WireAckOnItsWay(
+        signed=_signed(ack.proof, ack_word, ack), age_s=ack.age_s, late_s=ack.late_s, leaves=leaves
+    )
 
 
 def signed_count(count: Count) -> WireSigned:
@@ -119,7 +145,9 @@ def signed_command(command: Command) -> WireCommand:
     if isinstance(command, Remove):
         return WireRemove(said)
     plan = _signed(command.plan_proof, plan_word, command)
-    return WireInstall(said, plan, command.age_s, command.root_clock_s)
+    return WireInstall(
+        query=said, plan=plan, age_s=command.age_s, root_clock_s=command.root_clock_s
+    )
 
 
 def state_in(signed: WireSigned) -> SiteState:
@@ -185,4 +213,6 @@ def _removal_in(signed: WireSigned) -> Remove:
 def _signed(proof: Proof | None, word_of: Callable[[Said], bytes], said: Said) -> WireSigned:
     if proof is None:
         return WireSigned(word_of(said))
-    return WireSigned(proof.word, proof.signature, proof.key, proof.certificate)
+    return WireSigned(
+        word=proof.word, signature=proof.signature, key=proof.key, certificate=proof.certificate
+    )

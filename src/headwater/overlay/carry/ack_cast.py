@@ -53,7 +53,7 @@ class AckCast:
     def owe(self, query_id: str, child: str) -> None:
         self._owed.add((query_id, child))
 
-    def settle(self, child: str) -> list[str]:
+    def take_owed(self, child: str) -> list[str]:
         """The queries of which this child is owed the newest; they are owed no more."""
         queries = sorted(query_id for query_id, owed in self._owed if owed == child)
         self._owed.difference_update((query_id, child) for query_id in queries)

@@ -24,15 +24,15 @@ from headwater.algebra.words.acknowledgement import (
 )
 from headwater.overlay.carry.ack_cast import AckCast
 from headwater.overlay.carry.bringers import Bringers
-from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.commands.live_query import LiveQuery, TreeSet
 from headwater.overlay.commands.reconciliation import Reconciliation
 from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.message_rules import problem_with_ack
 from headwater.overlay.messages import AckMessage
 from headwater.overlay.outputs import CONTROL, AckDelivered
-from headwater.overlay.trust import problem_with_ack
 from headwater.overlay.ways.pathfinder import Pathfinder
 
 SCATTER = 2_654_435_761
@@ -66,7 +66,7 @@ class AckRelay:
         self._reconciliation = reconciliation
         self._signatures = here.signatures
         self._tray = here.tray
-        self._below: dict[tuple[str, str], tuple[tuple[Plan, ...], int]] = {}
+        self._below: dict[tuple[str, str], tuple[tuple[TreeSet, ...], int]] = {}
         """By query and child: the sites below it on any tree of these plans."""
 
     def give(self, ack: Acknowledgement, *, now_s: float) -> None:
@@ -109,7 +109,7 @@ class AckRelay:
 
     def way_opened(self, child: str, *, now_s: float) -> None:
         """The link to this neighbour can take messages (again)."""
-        for query_id in self._cast.settle(child):
+        for query_id in self._cast.take_owed(child):
             self._send_newest(query_id, child, now_s=now_s)
 
     def link_down(self, child: str) -> None:
@@ -217,12 +217,12 @@ class AckRelay:
 
     def _sites_below(self, query: LiveQuery, child: str) -> int:
         """The query's sites from this child on, in any tree."""
-        plans, below = self._below.get((query.id, child), ((), 0))
-        if plans is not query.plans:
+        tree_sets, below = self._below.get((query.id, child), ((), 0))
+        if tree_sets is not query.tree_sets:
             ordinal, below = self._here.roster.ordinal_of[child], 0
-            for plan in query.plans:
-                for tree in plan.trees:
+            for tree_set in query.tree_sets:
+                for tree in tree_set.trees:
                     below |= tree.subtree_of(ordinal)
             below &= query.node_set
-            self._below[query.id, child] = (query.plans, below)
+            self._below[query.id, child] = (query.tree_sets, below)
         return below

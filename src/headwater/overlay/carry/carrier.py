@@ -23,9 +23,9 @@ from headwater.overlay.commands.reconciliation import Reconciliation
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.message_rules import problem_with_summary, problem_with_update
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import LATER, LIVE, Delivered
-from headwater.overlay.trust import problem_with_summary, problem_with_update
 from headwater.overlay.ways.router import Router
 
 UNKNOWN_HOP_AGE_S = 0.001
@@ -66,7 +66,7 @@ class Carrier:
         if query is not None:
             summary = msgspec.structs.replace(
                 summary,
-                plan_version=query.plan.version,
+                plan_version=query.tree_set.version,
                 route=Route(query.first_tree(summary.last)),
             )
         self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)

@@ -24,7 +24,8 @@ from __future__ import annotations
 from collections import deque
 
 PANES_REMEMBERED = 256
-"""The panes that came last, settled or not. More settle early; a mad pane number is forgotten."""
+"""The panes that came last, learned from or not. With more the oldest is learned from early; a mad
+pane number is forgotten."""
 
 
 class _Pane:
@@ -41,12 +42,12 @@ class NetDist:
         self._is_trained = False
         self._panes: dict[int, _Pane] = {}
         self._open: deque[_Pane] = deque()
-        """Not settled yet, in order of their first arrival."""
+        """Not learned from yet, in order of their first arrival."""
 
     def observe(self, number: int, *, birth_s: float, now_s: float) -> float:
         """A live summary first sent at ``birth_s`` arrives. The birth of its pane comes back."""
         while self._open and now_s - self._open[0].birth_s > self._ceiling_s:
-            self._settle(self._open.popleft())
+            self._learn(self._open.popleft())
         pane = self._panes.get(number)
         if pane is None:
             pane = self._remember(number, birth_s)
@@ -54,7 +55,7 @@ class NetDist:
         pane.largest_s = max(pane.largest_s, now_s - pane.birth_s)
         return pane.birth_s
 
-    def _settle(self, pane: _Pane) -> None:
+    def _learn(self, pane: _Pane) -> None:
         sample_s = min(pane.largest_s, self._ceiling_s)
         weight = self._alpha if self._is_trained else 1.0
         self.estimate_s += weight * (sample_s - self.estimate_s)
@@ -64,7 +65,7 @@ class NetDist:
         if len(self._panes) >= PANES_REMEMBERED:
             oldest = self._panes.pop(next(iter(self._panes)))
             if self._open and self._open[0] is oldest:
-                self._settle(self._open.popleft())
+                self._learn(self._open.popleft())
         pane = self._panes[number] = _Pane(birth_s)
         self._open.append(pane)
         return pane

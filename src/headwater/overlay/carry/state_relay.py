@@ -14,9 +14,9 @@ from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.state_batch import StateBatch
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
+from headwater.overlay.message_rules import problem_with_state
 from headwater.overlay.messages import StatesMessage
 from headwater.overlay.outputs import CONTROL, StatesDelivered
-from headwater.overlay.trust import problem_with_state
 from headwater.overlay.ways.router import ASTRAY_MAX, Router
 
 
@@ -80,7 +80,7 @@ class StateRelay:
                 continue
             self._router.went(query_id, hop.site)
             for states in self.batch.take(query_id):
-                version = query.plan.version
+                version = query.tree_set.version
                 message = StatesMessage(states=states, route=hop.route, plan_version=version)
                 self._tray.transmit(hop.site, message, CONTROL)
 
@@ -96,7 +96,7 @@ class StateRelay:
         """A route on another plan than ours says nothing about our trees; that it has gone astray
         before is kept, so that it ends."""
         query = self._router.query(message.states[0].query) if message.states else None
-        if query is None or query.plan.version == message.plan_version:
+        if query is None or query.tree_set.version == message.plan_version:
             return message.route
         return msgspec.structs.replace(START, downs=min(message.route.downs, ASTRAY_MAX) + 1)
 

@@ -22,7 +22,7 @@ class SummaryEntry:
         self.key = key
         self.query = query
         self.may_merge = may_merge
-        self.states_last: int | None = None
+        self.interval_last: int | None = None
         """Of states: the last pane that it stands for, whatever its parts say of themselves."""
         self.parts: list[Summary] = []
         self.sites = 0
@@ -52,12 +52,12 @@ class SummaryEntry:
 
     @property
     def last(self) -> int:
-        return self.key[2] if self.states_last is None else self.states_last
+        return self.key[2] if self.interval_last is None else self.interval_last
 
     def narrow(self, first: int, last: int) -> None:
         """It stands for the states of these panes from now on."""
         query_id, lane, _, version = self.key
-        self.key, self.states_last = (query_id, lane, first, version), last
+        self.key, self.interval_last = (query_id, lane, first, version), last
 
     def part(self, number: int, first: int, last: int) -> SummaryEntry:
         """The same for a part of its panes, as an entry of its own that shares the rows."""
@@ -89,9 +89,9 @@ class SummaryEntry:
             msgspec.structs.replace(part, age_s=age_s, route=hop.route, plan_version=version)
             for part in self.parts
         ]
-        if self.states_last is None:
+        if self.interval_last is None:
             return left
-        more = self.states_last - self.first
+        more = self.interval_last - self.first
         return [msgspec.structs.replace(part, pane=self.first, more=more) for part in left]
 
     def __str__(self) -> str:

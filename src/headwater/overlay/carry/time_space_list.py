@@ -34,8 +34,8 @@ from collections import deque
 
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.summary import Lane, Summary
+from headwater.overlay.carry.interval_shelf import IntervalShelf, ShelfKey
 from headwater.overlay.carry.net_dist import NetDist
-from headwater.overlay.carry.state_shelf import ShelfKey, StateShelf
 from headwater.overlay.carry.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.config import OverlayConfig
@@ -59,7 +59,7 @@ class TimeSpaceList:
         self._tray = tray
         self._entries: dict[int, SummaryEntry] = {}
         self._by_key: dict[Key, list[SummaryEntry]] = {}
-        self._shelves: dict[ShelfKey, StateShelf] = {}
+        self._shelves: dict[ShelfKey, IntervalShelf] = {}
         self._timers: list[tuple[float, int]] = []
         self._net_dists: dict[str, dict[int, NetDist]] = {}
         """By query and tree: a peer is a leaf on one and high up on another."""
@@ -91,7 +91,7 @@ class TimeSpaceList:
             hold_until_s = now_s
         if query is not None and query.holds_states and may_merge:
             left: Leaving = []
-            for entry in self._state_entries_for(summary, query, sites, now_s):
+            for entry in self._interval_entries_for(summary, query, sites, now_s):
                 entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
                 left += self._taken_in(entry, size_bytes, hold_until_s, now_s)
         else:
@@ -179,7 +179,7 @@ class TimeSpaceList:
 
     # States
 
-    def _state_entries_for(
+    def _interval_entries_for(
         self, summary: Summary, query: LiveQuery, sites: int, now_s: float
     ) -> list[SummaryEntry]:
         """Entries that together have each pane of the summary once, ready to take it in.
@@ -209,11 +209,11 @@ class TimeSpaceList:
             found.append(entry)
         return found
 
-    def _shelf(self, summary: Summary) -> StateShelf:
+    def _shelf(self, summary: Summary) -> IntervalShelf:
         key = (summary.query, summary.lane, summary.plan_version)
         shelf = self._shelves.get(key)
         if shelf is None:
-            shelf = self._shelves[key] = StateShelf(key)
+            shelf = self._shelves[key] = IntervalShelf(key)
         return shelf
 
     def _can_split(self, entry: SummaryEntry, first: int, last: int, now_s: float) -> bool:
@@ -223,7 +223,7 @@ class TimeSpaceList:
         return entry.may_merge
 
     def _split_out(
-        self, shelf: StateShelf, entry: SummaryEntry, first: int, last: int
+        self, shelf: IntervalShelf, entry: SummaryEntry, first: int, last: int
     ) -> list[SummaryEntry]:
         """Narrow the entry to these panes; what it had before and after them, as entries that
         leave when it would have left."""
@@ -327,7 +327,7 @@ class TimeSpaceList:
         self._waiting_count -= entry.is_due
         self.size_bytes -= entry.size_bytes
         del self._entries[entry.number]
-        if entry.states_last is not None:
+        if entry.interval_last is not None:
             self._take_off_shelf(entry)
             return
         same_index = self._by_key[entry.key]

@@ -20,9 +20,13 @@ from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.message_rules import (
+    problem_with_command,
+    problem_with_count,
+    problem_with_known,
+)
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
-from headwater.overlay.trust import problem_with_command, problem_with_count, problem_with_known
 from headwater.overlay.ways.pathfinder import Pathfinder
 from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import QueryId

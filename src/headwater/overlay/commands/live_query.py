@@ -21,7 +21,7 @@ TIME_SHARE_MIN = 0.25
 """Of the deadline, that summaries have at the least."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class TreeSet(msgspec.Struct, frozen=True):
     """One tree set of a query, seen from this peer."""
 
     version: int
@@ -35,7 +35,7 @@ class LiveQuery(msgspec.Struct, frozen=True):
     root: str
     is_root: bool
     """It is answered here."""
-    plans: tuple[Plan, ...]
+    tree_sets: tuple[TreeSet, ...]
     """The newest first, and the one before it: what was sent by that is still carried by it."""
     node_set: int
     merger: Merger | None
@@ -46,31 +46,31 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """What summaries have, from their first send on, to be in the first answer."""
 
     @property
-    def plan(self) -> Plan:
-        return self.plans[0]
+    def tree_set(self) -> TreeSet:
+        return self.tree_sets[0]
 
     @property
     def places(self) -> tuple[TreePlace | None, ...]:
-        return self.plans[0].places
+        return self.tree_sets[0].places
 
     @property
     def is_member(self) -> bool:
-        return any(self.plans[0].places)  # a place is true, and a generator takes its time
+        return any(self.tree_sets[0].places)  # a place is true, and a generator takes its time
 
     def parents(self) -> list[str]:
         """In the trees of the newest plan."""
-        places = self.plans[0].places
+        places = self.tree_sets[0].places
         return [place.parent for place in places if place is not None and place.parent is not None]
 
-    def plan_of(self, version: int) -> Plan | None:
-        newest = self.plans[0]
+    def tree_set_of(self, version: int) -> TreeSet | None:
+        newest = self.tree_sets[0]
         if newest.version == version:  # nearly always, and asked for at every arrival
             return newest
-        return next((plan for plan in self.plans if plan.version == version), None)
+        return next((one for one in self.tree_sets if one.version == version), None)
 
     def place_on(self, version: int, tree: int) -> TreePlace | None:
-        plan = self.plan_of(version)
-        return plan.places[tree] if plan is not None and tree < len(plan.places) else None
+        found = self.tree_set_of(version)
+        return found.places[tree] if found is not None and tree < len(found.places) else None
 
     def hold_max_s(self, version: int, tree: int) -> float:
         """How old a summary may grow here while it waits for others."""
@@ -79,7 +79,7 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     def all_places(self) -> list[TreePlace]:
         """In all trees of all plans."""
-        return [place for plan in self.plans for place in plan.places if place is not None]
+        return [place for one in self.tree_sets for place in one.places if place is not None]
 
     def first_tree(self, pane: int) -> int:
         """Panes are striped over the trees, and all sites put a pane on the same one, where its
@@ -98,7 +98,7 @@ def federation_query(
         id=FEDERATION,
         root=home,
         is_root=roster.ordinal_of[home] == ordinal,
-        plans=(Plan(0, tuple(trees), places),),
+        tree_sets=(TreeSet(0, tuple(trees), places),),
         node_set=0,
         merger=None,
     )
@@ -121,9 +121,9 @@ def open_query(
     places = tuple(
         find_place(tree, ordinal, roster=roster, node_set=node_set) for tree in install.trees
     )
-    plans: tuple[Plan, ...] = (Plan(install.plan_version, install.trees, places),)
+    tree_sets: tuple[TreeSet, ...] = (TreeSet(install.plan_version, install.trees, places),)
     if former is not None:
-        plans += former.plans[:1]
+        tree_sets += former.tree_sets[:1]
     merger: Merger | None = None
     problem: str | None = None
     try:
@@ -135,7 +135,7 @@ def open_query(
         id=str(install.query.id),
         root=root,
         is_root=roster.ordinal_of.get(root) == ordinal,
-        plans=plans,
+        tree_sets=tree_sets,
         node_set=node_set,
         merger=merger,
         holds_states=install.query.holds_states,

@@ -13,9 +13,9 @@ how long the other side held it. No clock is compared with another.
 from __future__ import annotations
 
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.messages import BeatWord, Heartbeat
-from headwater.overlay.ways import root_signs
-from headwater.overlay.ways.root_signs import LOST_S, NO_WAY, RootWay
+from headwater.overlay.messages import BeatContent, Heartbeat
+from headwater.overlay.ways import root_pulses
+from headwater.overlay.ways.root_pulses import LOST_S, NO_WAY, RootWay
 
 RTT_WEIGHT = 1 / 8
 """Of a new round trip in the average (RFC 6298)."""
@@ -150,16 +150,16 @@ class Link:
         """Of each root the first way that does not lead through ourselves counts."""
         one_way_s = self.one_way_s
         ways: dict[int, RootWay] = {}
-        for sign in beat.roots:
-            if ways.get(sign.root, NO_WAY) is NO_WAY:
-                is_none = sign.age_s >= LOST_S or own in sign.via
-                seen_s = now_s - sign.age_s - one_way_s
-                ways[sign.root] = NO_WAY if is_none else RootWay(seen_s, sign.via, sign.by_host)
+        for pulse in beat.roots:
+            if ways.get(pulse.root, NO_WAY) is NO_WAY:
+                is_none = pulse.age_s >= LOST_S or own in pulse.via
+                seen_s = now_s - pulse.age_s - one_way_s
+                ways[pulse.root] = NO_WAY if is_none else RootWay(seen_s, pulse.via, pulse.by_host)
         for root, way in ways.items():
             was, _ = self._ways.get(root, (None, 0.0))
             self.has_turned |= (was is NO_WAY) != (way is NO_WAY)
             self._ways[root] = (way, now_s)
-        self._is_full = len(ways) >= root_signs.ROOTS_MAX
+        self._is_full = len(ways) >= root_pulses.ROOTS_MAX
 
     def way_to(
         self, root: int, *, level: int, is_above: bool, turn_beats: int = 1, now_s: float
@@ -182,13 +182,19 @@ class Link:
         root. It would say that a way was lost before anything else, so its silence is none."""
         return self._is_full and past_s > UNSPOKEN_TURNS * turn_s
 
-    def beat(self, word: BeatWord, *, needs_link: bool = True, now_s: float) -> Heartbeat:
+    def beat(self, content: BeatContent, *, needs_link: bool = True, now_s: float) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
         and was never told of has left, and must not be held against the link for ever."""
         self.handed_bytes = 0
         held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
         return Heartbeat(
-            now_s, self._echo_s, held_s, word.digest, word.roots, word.coordinate, needs_link
+            sent_s=now_s,
+            echo_s=self._echo_s,
+            echo_held_s=held_s,
+            digest=content.digest,
+            roots=content.roots,
+            coordinate=content.coordinate,
+            needs_link=needs_link,
         )
 
     def silent_after_s(self) -> float:
@@ -227,7 +233,7 @@ class Link:
 
 
 def _later(way: RootWay, late_s: float, now_s: float) -> RootWay:
-    """The same way, as if its sign had been given so much later."""
+    """The same way, as if its pulse had been given so much later."""
     if way is NO_WAY:
         return way
     return RootWay(min(way.seen_s + late_s, now_s), way.via, way.by_host)

@@ -17,10 +17,10 @@ from headwater.algebra.budget import Budget
 from headwater.overlay.here import Here
 from headwater.overlay.links.dialling import Backoff, is_dialler
 from headwater.overlay.links.link import PROGRESS_BEATS, PROGRESS_BEATS_PER_LEVEL, Link
-from headwater.overlay.messages import BeatWord, Heartbeat
+from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.outputs import CONTROL, Dial, Hangup
-from headwater.overlay.ways.root_signs import RootWay
-from headwater.overlay.ways.sign_turns import SignTurns
+from headwater.overlay.ways.pulse_turns import PulseTurns
+from headwater.overlay.ways.root_pulses import RootWay
 
 BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
@@ -50,7 +50,7 @@ class Neighbours:
         self.beat_count = 0
         """Heartbeats sent."""
         self._level = 0
-        self._turns = SignTurns()
+        self._turns = PulseTurns()
         self._beat_s = float("-inf")
         self._next_beat_s = 0.0
         self._silence_s = float("inf")
@@ -144,7 +144,7 @@ class Neighbours:
             if link.site not in self.names and link.site not in self.hosts
         ]
 
-    def link_up(self, site: str, *, word: BeatWord, now_s: float) -> None:
+    def link_up(self, site: str, *, content: BeatContent, now_s: float) -> None:
         """The first heartbeat goes at once, so that the distance is soon known."""
         link = self.link(site)
         if next(self.links_up(), None) is None:
@@ -155,13 +155,13 @@ class Neighbours:
         if len(self.guests()) > self._config.guests_max and site not in self.names:
             self._tray.put(Hangup(site))
         else:
-            self._beat_to(link, word, now_s=now_s)
+            self._beat_to(link, content, now_s=now_s)
 
     def link_down(self, site: str) -> None:
         self.link(site).down()
         self._find_missing()
 
-    def receive(self, link: Link, beat: Heartbeat, *, word: BeatWord, now_s: float) -> None:
+    def receive(self, link: Link, beat: Heartbeat, *, content: BeatContent, now_s: float) -> None:
         """The first heartbeat of a link is answered at once, later ones by the next beat. A link
         that neither end needs is closed: its trees are gone, or a host answered too late."""
         is_first = not link.has_beat
@@ -169,17 +169,17 @@ class Neighbours:
         if not beat.needs_link and link.is_up and not self._needs(link.site):
             self._tray.put(Hangup(link.site))
         elif is_first and link.is_up and beat.echo_s is None:
-            self._beat_to(link, word, now_s=now_s)
+            self._beat_to(link, content, now_s=now_s)
 
     def _needs(self, site: str) -> bool:
         return site in self.names or site in self.hosts
 
-    def _beat_to(self, link: Link, word: BeatWord, *, now_s: float) -> None:
+    def _beat_to(self, link: Link, content: BeatContent, *, now_s: float) -> None:
         self.beat_count += 1
-        roots = self._turns.pick(link.site, word.roots)
-        if roots is not word.roots:
-            word = word._replace(roots=roots)
-        beat = link.beat(word, needs_link=self._needs(link.site), now_s=now_s)
+        roots = self._turns.pick(link.site, content.roots)
+        if roots is not content.roots:
+            content = content._replace(roots=roots)
+        beat = link.beat(content, needs_link=self._needs(link.site), now_s=now_s)
         self._tray.transmit(link.site, beat, CONTROL)
 
     def heard(self, link: Link, *, now_s: float) -> bool:
@@ -228,13 +228,13 @@ class Neighbours:
                 has_silenced = True
         return has_silenced
 
-    def beat(self, word: BeatWord, *, now_s: float) -> None:
+    def beat(self, content: BeatContent, *, now_s: float) -> None:
         """A heartbeat for everybody."""
         links = list(self.links_up())
         self._beat_s = now_s
         self._next_beat_s = now_s + self._beat_every_s(len(links))
         for link in links:
-            self._beat_to(link, word, now_s=now_s)
+            self._beat_to(link, content, now_s=now_s)
 
     def dial(self, *, now_s: float) -> None:
         """Those whose turn it is, of the neighbours without a link, within the budget. Who has been

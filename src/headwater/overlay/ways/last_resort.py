@@ -245,7 +245,7 @@ class LastResort:
         """Ancestors from near to far, a sample of uncles, the root, and a sample of all, for the
         root may be reached by others where it can't be by us; each once."""
         seen = {query.root}
-        trees = [tree for tree in query.plan.trees if self._ordinal in tree.levels]
+        trees = [tree for tree in query.tree_set.trees if self._ordinal in tree.levels]
         ancestors = {
             (-tree.levels[ordinal], ordinal)
             for tree in trees
@@ -280,7 +280,7 @@ def resort_route(query: LiveQuery, route: Route, *, ordinal: int, host: int) -> 
     """The route of a summary that goes to this host; None: it may not. As a rule that brings it
     nearer to the root than it has been, like a step on a tree. Where it does not (the host is as
     far as we are, or the summary has been nearer before), it begins anew, which is counted."""
-    for number, tree in enumerate(query.plan.trees):
+    for number, tree in enumerate(query.tree_set.trees):
         level = tree.levels.get(host)
         own = tree.levels.get(ordinal)
         if level is not None and own is not None and level < min(own, route.level_on(number)):

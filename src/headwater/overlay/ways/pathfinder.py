@@ -1,4 +1,4 @@
-"""Which ways lead on from a peer: its trees, the roots' signs of life, and the last resort.
+"""Which ways lead on from a peer: its trees, the roots' pulses, and the last resort.
 
 Knows for every query which of its neighbours a summary may be handed to, and says in turn what
 others may believe of this peer. It is looked after with every heartbeat, for ways close by silence
@@ -20,11 +20,11 @@ from headwater.overlay.commands.live_query import FEDERATION, LiveQuery
 from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.links.neighbours import Neighbours
+from headwater.overlay.message_rules import AGE_MAX_S
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.outputs import Hangup
-from headwater.overlay.trust import AGE_MAX_S
 from headwater.overlay.ways.last_resort import LastResort
-from headwater.overlay.ways.root_signs import RootSign, RootSigns, RootWay
+from headwater.overlay.ways.root_pulses import RootPulse, RootPulses, RootWay
 from headwater.overlay.ways.router import Router, Way
 
 DRAIN_LIVES = 2
@@ -41,7 +41,7 @@ class Pathfinder:
         self._config = here.config
         self._neighbours = neighbours
         self._tray = here.tray
-        self._signs = RootSigns(
+        self._pulses = RootPulses(
             here.ordinal,
             ways_to=self._ways_to,
             name_of=here.roster.name_of,
@@ -67,7 +67,7 @@ class Pathfinder:
 
     def add(self, query: LiveQuery, *, now_s: float) -> None:
         """Also for a query that has new trees."""
-        if len(query.plans) > 1:
+        if len(query.tree_sets) > 1:
             self._drained_s[query.id] = now_s + DRAIN_LIVES * self._config.summary_life_s
         self.router.add(query)
         self.relate()
@@ -105,7 +105,7 @@ class Pathfinder:
             roots={site: frozenset(of_site) for site, of_site in roots.items()},
             root_count=len(known),
         )
-        self._signs.set_roots({root: frozenset(self._above.get(root, ())) for root in known})
+        self._pulses.set_roots({root: frozenset(self._above.get(root, ())) for root in known})
         self._proofs.keep_roots({self._roster.name_of[root] for root in self._above})
 
     def tell_unreachable(self, *, now_s: float) -> None:
@@ -117,7 +117,7 @@ class Pathfinder:
     # The roots
 
     def hear(self, sender: str, beat: Heartbeat, *, rtt_s: float | None, now_s: float) -> None:
-        self._signs.hear_clocks(sender, beat.roots, rtt_s=rtt_s, now_s=now_s)
+        self._pulses.hear_clocks(sender, beat.roots, rtt_s=rtt_s, now_s=now_s)
 
     def sent(self, state: SiteState, *, now_s: float) -> None:
         """This site's own word leaves; an acknowledgement that greets it is newer."""
@@ -127,7 +127,7 @@ class Pathfinder:
         """A word that the root has signed; how old it can be. Its age is its carriers' word, and
         what the sites' clocks show now is told by that; but when it was cut the root has signed."""
         bounds = self._proofs.heard(ack, root=root, now_s=now_s)
-        self._signs.prove(self._roster.ordinal_of[root], bounds)
+        self._pulses.prove(self._roster.ordinal_of[root], bounds)
         clock = self.root_clock(root, now_s=now_s)
         if ack.clock_s is None or clock is None or not clock.is_confirmed:
             return AGE_MAX_S
@@ -136,23 +136,23 @@ class Pathfinder:
 
     def has_news(self, *, now_s: float) -> bool:
         """Neighbours should hear soon of a way that was lost or found."""
-        return self._signs.has_news(now_s=now_s)
+        return self._pulses.has_news(now_s=now_s)
 
-    def say(self, *, now_s: float) -> tuple[RootSign, ...]:
+    def say(self, *, now_s: float) -> tuple[RootPulse, ...]:
         """What a heartbeat tells of the roots."""
-        return self._signs.say(now_s=now_s)
+        return self._pulses.say(now_s=now_s)
 
     def seed_clock(self, root: str, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the clock of this root showed."""
-        self._signs.seed(self._roster.ordinal_of[root], clock_s, age_s=age_s, now_s=now_s)
+        self._pulses.seed(self._roster.ordinal_of[root], clock_s, age_s=age_s, now_s=now_s)
 
     def _tell_aside(self, now_s: float) -> None:
         """Who contradicts all others about a root's clock is shown."""
-        for root, voter, off_s in self._signs.aside():
+        for root, voter, off_s in self._pulses.aside():
             text = f"{voter} says {off_s:+.3f} s of the clock of {self._roster.name_of[root]}"
             text += "; the others agree without it"
             self._tray.note("clock set aside", text, now_s=now_s)
-        for root, voter, off_s in self._signs.long_aside(now_s=now_s):
+        for root, voter, off_s in self._pulses.long_aside(now_s=now_s):
             text = f"{off_s:+.3f} s of the clock of {self._roster.name_of[root]}, for long"
             lie = Untrue.of(LieKind.CLOCK, f"it says {text}; the others agree without it")
             self._tray.lies.add(lie, sender=voter, now_s=now_s)
@@ -162,7 +162,7 @@ class Pathfinder:
         return self._proofs.of(root)
 
     def root_clock(self, root: str, *, now_s: float) -> RootClock | None:
-        return self._signs.clock_of(self._roster.ordinal_of.get(root, -1), now_s=now_s)
+        return self._pulses.clock_of(self._roster.ordinal_of.get(root, -1), now_s=now_s)
 
     def _ways_to(self, root: int, now_s: float) -> list[RootWay]:
         """The best of all ways that summaries for this root may take from here, for what we say of
@@ -280,6 +280,6 @@ class Pathfinder:
             del self._drained_s[query_id]
             query = self.router.query(query_id)
             if query is not None:
-                self.router.add(msgspec.structs.replace(query, plans=query.plans[:1]))
+                self.router.add(msgspec.structs.replace(query, tree_sets=query.tree_sets[:1]))
                 self.relate()
                 self.tell_unreachable(now_s=now_s)

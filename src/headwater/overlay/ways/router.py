@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 import msgspec
 
 from headwater.algebra.route import START, Route
-from headwater.overlay.commands.live_query import LiveQuery, Plan
+from headwater.overlay.commands.live_query import LiveQuery, TreeSet
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.ways.last_resort import LastResort
 from headwater.overlay.ways.staged_policy import RESORT, Hop, choose_down, choose_up
@@ -76,18 +76,18 @@ class Router:
         query = self._queries.get(query_id)
         if query is None or not query.is_member:
             return self._up_the_federation(route)
-        plan = query.plan if version is None else query.plan_of(version)
+        tree_set = query.tree_set if version is None else query.tree_set_of(version)
         hop = self._resort.hop(query, route, now_s=now_s)
         if hop is not None and not self._neighbours.is_open(hop.site):
             return None
-        if hop is None and plan is not None:
-            hop = self._up(query, plan, route, now_s) or choose_down(
-                route, plan.places, self._takes(query, now_s, is_above=False)
+        if hop is None and tree_set is not None:
+            hop = self._up(query, tree_set, route, now_s) or choose_down(
+                route, tree_set.places, self._takes(query, now_s, is_above=False)
             )
         return hop or self._anew(query, route, now_s)
 
-    def _up(self, query: LiveQuery, plan: Plan, route: Route, now_s: float) -> Hop | None:
-        return choose_up(route, plan.places, self._takes(query, now_s, is_above=True))
+    def _up(self, query: LiveQuery, tree_set: TreeSet, route: Route, now_s: float) -> Hop | None:
+        return choose_up(route, tree_set.places, self._takes(query, now_s, is_above=True))
 
     def _takes(self, query: LiveQuery, now_s: float, *, is_above: bool) -> Callable[[str], bool]:
         """Who takes a summary of this query now: it may be put on the link, and gets on from there
@@ -103,8 +103,8 @@ class Router:
         down, and ends."""
         if route.downs >= ASTRAY_MAX:
             return None
-        hop = self._up(query, query.plan, Route(route.tree, (), route.downs + 1), now_s)
-        return hop and msgspec.structs.replace(hop, version=query.plan.version)
+        hop = self._up(query, query.tree_set, Route(route.tree, (), route.downs + 1), now_s)
+        return hop and msgspec.structs.replace(hop, version=query.tree_set.version)
 
     def went(self, query_id: str, site: str) -> None:
         """A summary or states of this query were handed to this site. Of queries that are not known

@@ -43,7 +43,7 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.ways.root_signs import RootSign
+from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import QueryId
 from headwater.sim.world.keys import OPERATOR, SimulatedSignatures
@@ -215,7 +215,7 @@ class Liar:
         bent = (True, spread_s is not None, age_s is not None)
         return tuple(what for what, is_bent in zip(BENT[:3], bent, strict=True) if is_bent)
 
-    def _bent(self, sign: RootSign, ordinal: int) -> RootSign:
+    def _bent(self, sign: RootPulse, ordinal: int) -> RootPulse:
         if sign.clock_s is None or sign.root == ordinal:
             return sign
         leap_s, spread_s, age_s = self._clock_lie
@@ -243,7 +243,7 @@ class Liar:
             (
                 {"sealed_through": FOREVER, "ended": True},
                 {"empty": ((-FOREVER, FOREVER),)},
-                {"declined": (Declined(-FOREVER, FOREVER, Reason.LOST),)},
+                {"declined": (Declined(first=-FOREVER, last=FOREVER, reason=Reason.LOST),)},
                 {"counts": ()},
                 {"offset_s": true.number * 86_400.0},
                 {"alarms": (_alarm(true),)},
@@ -347,9 +347,9 @@ class Liar:
         parts = (SitePart(ordinal, lives[ordinal], *claim()) for ordinal in sorted(chosen))
         return SummaryMessage(
             Summary(
-                query_id,
-                self._random.choice(panes) + self._random.choice((0, 0, 0, 1)),
-                Coverage(parts=tuple(parts)),
+                query=query_id,
+                pane=self._random.choice(panes) + self._random.choice((0, 0, 0, 1)),
+                coverage=Coverage(parts=tuple(parts)),
                 lane=self._random.choice((Lane.LIVE, Lane.BACKLOG)),
                 roster_version=install.roster_version,
                 plan_version=install.plan_version,
@@ -421,12 +421,14 @@ class Liar:
         )
         signed = lie if true.installer == self.site else self._signatures.sign_count(lie)
         unsigned = msgspec.structs.replace(lie, proof=None)
-        return CommandsKnown((self._random.choice((lie, signed, unsigned)),), ())
+        return CommandsKnown(counts=(self._random.choice((lie, signed, unsigned)),), live=())
 
     def _leap(self) -> Message:
         """Its own word, which nobody else's streams hang on."""
         by = self._random.choice(LEAPS[3:])
-        return CommandsKnown((self._signatures.sign_count(Count(self.site, by, by)),), ())
+        return CommandsKnown(
+            counts=(self._signatures.sign_count(Count(self.site, by, by)),), live=()
+        )
 
     def _install(self) -> Message | None:
         known = self._some_install()
@@ -443,7 +445,7 @@ class Liar:
             assert isinstance(forged, Install)
             signed = forged
         count = self._signatures.sign_count(Count(self.site, number, 1, (str(query.id),)))
-        return CommandMessage(signed, count)
+        return CommandMessage(command=signed, count=count)
 
     def _removal(self) -> Message | None:
         """In its own count, which it may sign, with a removal, which it may not."""
@@ -456,7 +458,7 @@ class Liar:
             assert isinstance(forged, Remove)
             removal = forged
         count = self._signatures.sign_count(Count(self.site, 1, 1, (), (removal,)))
-        return CommandMessage(removal, count)
+        return CommandMessage(command=removal, count=count)
 
     def _plan(self) -> Message | None:
         known = self._some_install()
@@ -469,14 +471,14 @@ class Liar:
 
     def _hints(self) -> Message:
         ids = tuple(f"none{n}@{self._random.choice(self._sites)}#{n}" for n in range(1, 9))
-        return CommandsKnown((), ids, dict.fromkeys(ids, 1 << 50))
+        return CommandsKnown(counts=(), live=ids, plans=dict.fromkeys(ids, 1 << 50))
 
     def _questions(self) -> Message:
         return AskInstall(tuple(f"none@{self.site}#{n}" for n in range(1, 65)))
 
     def _places(self) -> Message:
         far = Coordinate(x=1e4, y=-1e4, z=0.0, height=1.0, error=0.01)
-        return CoordinatesMessage(tuple(Placed(n, far) for n in self._ordinals))
+        return CoordinatesMessage(tuple(Placed(ordinal=n, coordinate=far) for n in self._ordinals))
 
     def _some_install(self) -> Install | None:
         live = [one for one in self._installs() if one.query.root != self.site]

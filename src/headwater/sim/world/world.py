@@ -24,8 +24,9 @@ from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
 from headwater.sim.check.checkers import Checkers
 from headwater.sim.check.truth import SiteTruth, Truth
-from headwater.sim.faults.faults import Kind, Nemesis
+from headwater.sim.faults.faults import Kind
 from headwater.sim.faults.liar import FLOOD, FLOOD_LIES, FLOOD_SHARE, Liar
+from headwater.sim.faults.nemesis import Nemesis
 from headwater.sim.faults.struck_sites import StruckSites
 from headwater.sim.outcome import Outcome, Violation
 from headwater.sim.records.bag import Bag, BagMerger

@@ -19,7 +19,7 @@ from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
-from headwater.overlay.ways.root_signs import SIGNS_MAX
+from headwater.overlay.ways.root_pulses import PULSES_MAX
 from headwater.plan.command import Command, Count, Install
 from headwater.plan.query import QueryId
 
@@ -40,14 +40,14 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
         and 0.0 <= beat.echo_held_s < TIME_MAX_S
     ):
         return "heartbeat: times that no clock shows"
-    if len(beat.roots) > SIGNS_MAX:
-        return f"heartbeat: {len(beat.roots)} signs of roots, at most {SIGNS_MAX}"
-    for sign in beat.roots:
-        if not 0.0 <= sign.age_s <= AGE_MAX_S or not 0.0 <= sign.spread_s <= AGE_MAX_S:
+    if len(beat.roots) > PULSES_MAX:
+        return f"heartbeat: {len(beat.roots)} signs of roots, at most {PULSES_MAX}"
+    for pulse in beat.roots:
+        if not 0.0 <= pulse.age_s <= AGE_MAX_S or not 0.0 <= pulse.spread_s <= AGE_MAX_S:
             return "heartbeat: a sign of a root with an impossible age or spread"
-        if not 0.0 <= sign.clock_age_s <= AGE_MAX_S:
+        if not 0.0 <= pulse.clock_age_s <= AGE_MAX_S:
             return "heartbeat: a root's clock with an impossible age"
-        if sign.clock_s is not None and not abs(sign.clock_s) < TIME_MAX_S:
+        if pulse.clock_s is not None and not abs(pulse.clock_s) < TIME_MAX_S:
             return "heartbeat: a root's clock that no clock shows"
     return None if beat.coordinate is None else problem_with_coordinate(beat.coordinate)
 

@@ -1,8 +1,8 @@
-"""Signs of life of the roots, and their clocks, passed on from neighbour to neighbour.
+"""Pulses of the roots (signs of life, and their clocks), passed on from neighbour to neighbour.
 
-Every heartbeat says of each root how old the newest sign of it is that the sender has by the way
+Every heartbeat says of each root how old the newest pulse of it is that the sender has by the way
 that it would send summaries, who is on that way, and what it takes the root's clock to show. A
-root's own sign is new; everybody else repeats one that they have heard, grown older. Three things
+root's own pulse is new; everybody else repeats one that they have heard, grown older. Three things
 come of it:
 
 *A way.* Of the ways that its summaries may take, a peer tells the shortest. Whoever is on it can't
@@ -10,7 +10,7 @@ go by this peer that way; where that is one of its children, it tells a second w
 Who has no way left says so at once, and those behind it turn elsewhere: a parent can be up and
 prompt and yet cut off from the root.
 
-*Progress.* Signs only ever grow older on the way, so no ring of peers, however long, can keep
+*Progress.* Pulses only ever grow older on the way, so no ring of peers, however long, can keep
 itself believing in a root that is gone.
 
 *Time.* Own clock plus ``offset_s`` is the root's clock, within half a round trip for each hop. Both
@@ -30,24 +30,24 @@ from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.config import OverlayConfig
 
 ROOTS_MAX = 16
-"""Roots that one heartbeat speaks of; where there are more, they take turns (``sign_turns``)."""
-SIGNS_MAX = 2 * ROOTS_MAX
+"""Roots that one heartbeat speaks of; where there are more, they take turns (``pulse_turns``)."""
+PULSES_MAX = 2 * ROOTS_MAX
 """Signs in a heartbeat: a way to each root, and another one where it needs that."""
 WORDS_AWAITED = 8
 """So often nothing is said of a root that there never was a way to; where roots take turns, that
 there is none is said then, for silence would be taken for a turn that has not come."""
 VIA_MAX = 8
-"""Peers that a sign names: more than trees are high, so that a ring is seen for what it is."""
+"""Peers that a pulse names: more than trees are high, so that a ring is seen for what it is."""
 SEED_SPREAD_S = 0.1
 """An installer does not know the root's clock better than this."""
 SPREAD_MAX_S = 600.0
 """Who may be wrong by more knows nothing of a clock. Told on, it would grow with each hop, until
 our heartbeats were refused for it."""
 LOST_S = 1e9
-"""The age of a sign that says: I have no way to this root."""
+"""The age of a pulse that says: I have no way to this root."""
 
 
-class RootSign(msgspec.Struct, frozen=True, array_like=True):
+class RootPulse(msgspec.Struct, frozen=True, array_like=True):
     root: int
     """Its ordinal."""
     age_s: float
@@ -57,7 +57,7 @@ class RootSign(msgspec.Struct, frozen=True, array_like=True):
     spread_s: float = 0.0
     """By how much that may be wrong."""
     via: tuple[int, ...] = ()
-    """Through whom the sender has the sign, the nearest first: nobody shall take heart from an
+    """Through whom the sender has the pulse, the nearest first: nobody shall take heart from an
     echo of itself, however many have passed it on."""
     by_host: bool = False
     """Somebody on the way goes by a last resort."""
@@ -71,7 +71,7 @@ class RootWay(msgspec.Struct, frozen=True, order=True):
     """What a neighbour said of a root, as it counts here."""
 
     seen_s: float
-    """When the sign was given, on our clock; minus infinity: no way, or one through ourselves."""
+    """When the pulse was given, on our clock; minus infinity: no way, or one through ourselves."""
     via: tuple[int, ...] = ()
     by_host: bool = False
 
@@ -79,7 +79,7 @@ class RootWay(msgspec.Struct, frozen=True, order=True):
 NO_WAY = RootWay(float("-inf"))
 
 
-class RootSigns:
+class RootPulses:
     """``ways_to`` finds the ways to a root that are to be told at a time, the best one first;
     ``patience_s`` is how long news of a root may take."""
 
@@ -127,22 +127,30 @@ class RootSigns:
         )
 
     def hear_clocks(
-        self, sender: str, signs: Iterable[RootSign], *, rtt_s: float | None, now_s: float
+        self, sender: str, pulses: Iterable[RootPulse], *, rtt_s: float | None, now_s: float
     ) -> None:
         """A clock may be learned from anybody with a way to the root, whether or not summaries go
         there; but an echo of our own word is no vote."""
         if rtt_s is None:
             return
-        for sign in signs:
-            votes = self._votes.get(sign.root)
-            if votes is None or sign.clock_s is None or self._ordinal in sign.via:
+        for pulse in pulses:
+            votes = self._votes.get(pulse.root)
+            if votes is None or pulse.clock_s is None or self._ordinal in pulse.via:
                 continue
-            if sign.spread_s > SPREAD_MAX_S:
+            if pulse.spread_s > SPREAD_MAX_S:
                 continue
-            if sign.age_s < LOST_S or sender in votes.parents or not votes.parents:
-                offset_s = sign.clock_s + rtt_s / 2 - now_s
-                told_s = now_s - rtt_s / 2 - sign.clock_age_s
-                votes.hear(sender, RootClock(offset_s, sign.spread_s + rtt_s / 2, now_s, told_s))
+            if pulse.age_s < LOST_S or sender in votes.parents or not votes.parents:
+                offset_s = pulse.clock_s + rtt_s / 2 - now_s
+                told_s = now_s - rtt_s / 2 - pulse.clock_age_s
+                votes.hear(
+                    sender,
+                    RootClock(
+                        offset_s=offset_s,
+                        spread_s=pulse.spread_s + rtt_s / 2,
+                        at_s=now_s,
+                        told_s=told_s,
+                    ),
+                )
 
     def seed(self, root: int, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age, as a neighbour hands it on, told what the root's clock showed when
@@ -151,7 +159,14 @@ class RootSigns:
         votes = self._votes.get(root)
         if votes is not None:
             offset_s = clock_s + age_s - now_s
-            votes.seed(RootClock(offset_s, SEED_SPREAD_S + age_s, now_s, now_s - age_s))
+            votes.seed(
+                RootClock(
+                    offset_s=offset_s,
+                    spread_s=SEED_SPREAD_S + age_s,
+                    at_s=now_s,
+                    told_s=now_s - age_s,
+                )
+            )
 
     def prove(self, root: int, bounds: ClockBounds | None) -> None:
         """What the root's own signature says of its clock."""
@@ -175,17 +190,17 @@ class RootSigns:
             for voter, off_s in votes.long_aside(now_s=now_s).items()
         )
 
-    def say(self, *, now_s: float) -> tuple[RootSign, ...]:
+    def say(self, *, now_s: float) -> tuple[RootPulse, ...]:
         """All that there is to say; roots to which there never was a way are left out. Signs of
-        one root stand together. Which of them a heartbeat takes is up to ``SignTurns``."""
-        signs: list[RootSign] = []
+        one root stand together. Which of them a heartbeat takes is up to ``PulseTurns``."""
+        pulses: list[RootPulse] = []
         for root in self._has_way:
             ways = self._find(root, now_s)
             if ways or self._has_way[root] is not None or self._is_given_up(root):
                 self._has_way[root] = bool(ways)
-                signs.append(self._sign_of(root, ways[0] if ways else None, now_s))
-                signs += [_sign(root, way, now_s) for way in ways[1:]]
-        return tuple(signs)
+                pulses.append(self._pulse_of(root, ways[0] if ways else None, now_s))
+                pulses += [_pulse(root, way, now_s) for way in ways[1:]]
+        return tuple(pulses)
 
     def _is_given_up(self, root: int) -> bool:
         self._unsaid[root] = self._unsaid.get(root, 0) + 1
@@ -203,27 +218,34 @@ class RootSigns:
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
-            return RootClock(0.0, 0.0, now_s, now_s, is_confirmed=True, is_ready=True)
+            return RootClock(
+                offset_s=0.0,
+                spread_s=0.0,
+                at_s=now_s,
+                told_s=now_s,
+                is_confirmed=True,
+                is_ready=True,
+            )
         votes = self._votes.get(root)
         return None if votes is None else votes.count(patience_s=self._patience_s(), now_s=now_s)
 
-    def _sign_of(self, root: int, way: RootWay | None, now_s: float) -> RootSign:
-        sign = RootSign(root, LOST_S) if way is None else _sign(root, way, now_s)
+    def _pulse_of(self, root: int, way: RootWay | None, now_s: float) -> RootPulse:
+        pulse = RootPulse(root=root, age_s=LOST_S) if way is None else _pulse(root, way, now_s)
         clock = self.clock_of(root, now_s=now_s)
         votes = self._votes.get(root)
         if clock is None or (votes is not None and votes.is_hearsay and root not in self._own):
-            return sign  # an install's word went to all: told on, one lie would have many votes
-        return RootSign(
-            root,
-            sign.age_s,
-            now_s + clock.offset_s,
-            clock.spread_at(now_s),
-            sign.via,
-            sign.by_host,
-            min(max(0.0, now_s - clock.told_s), LOST_S),
+            return pulse  # an install's word went to all: told on, one lie would have many votes
+        return RootPulse(
+            root=root,
+            age_s=pulse.age_s,
+            clock_s=now_s + clock.offset_s,
+            spread_s=clock.spread_at(now_s),
+            via=pulse.via,
+            by_host=pulse.by_host,
+            clock_age_s=min(max(0.0, now_s - clock.told_s), LOST_S),
         )
 
 
-def _sign(root: int, way: RootWay, now_s: float) -> RootSign:
+def _pulse(root: int, way: RootWay, now_s: float) -> RootPulse:
     age_s = max(0.0, now_s - way.seen_s)
-    return RootSign(root, age_s, via=way.via[:VIA_MAX], by_host=way.by_host)
+    return RootPulse(root=root, age_s=age_s, via=way.via[:VIA_MAX], by_host=way.by_host)

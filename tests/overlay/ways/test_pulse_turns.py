@@ -9,12 +9,12 @@ from headwater.overlay.config import OverlayConfig
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import UNSPOKEN_TURNS, Link
 from headwater.overlay.links.neighbours import Neighbours
-from headwater.overlay.messages import BeatWord, Heartbeat
+from headwater.overlay.message_rules import problem_with_heartbeat
+from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.outputs import Dial, Transmit
-from headwater.overlay.trust import problem_with_heartbeat
-from headwater.overlay.ways import root_signs
-from headwater.overlay.ways.root_signs import LOST_S, ROOTS_MAX, SIGNS_MAX, RootSign
-from headwater.overlay.ways.sign_turns import SignTurns
+from headwater.overlay.ways import root_pulses
+from headwater.overlay.ways.pulse_turns import PulseTurns
+from headwater.overlay.ways.root_pulses import LOST_S, PULSES_MAX, ROOTS_MAX, RootPulse
 from headwater.plan.command import Count
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -23,17 +23,17 @@ MANY = 3 * ROOTS_MAX + 5
 EVERY_S = OverlayConfig().heartbeat_every_s
 
 
-def signs(count: int = MANY, *, lost: frozenset[int] = frozenset()) -> tuple[RootSign, ...]:
-    return tuple(RootSign(root, LOST_S if root in lost else 1.0) for root in range(count))
+def pulses(count: int = MANY, *, lost: frozenset[int] = frozenset()) -> tuple[RootPulse, ...]:
+    return tuple(RootPulse(root, LOST_S if root in lost else 1.0) for root in range(count))
 
 
-def turns_for(needed: frozenset[int], *, count: int = MANY) -> SignTurns:
-    turns = SignTurns()
+def turns_for(needed: frozenset[int], *, count: int = MANY) -> PulseTurns:
+    turns = PulseTurns()
     turns.relate({"n": needed}, root_count=count)
     return turns
 
 
-def roots_of(picked: tuple[RootSign, ...]) -> list[int]:
+def roots_of(picked: tuple[RootPulse, ...]) -> list[int]:
     return list(dict.fromkeys(sign.root for sign in picked))
 
 
@@ -42,7 +42,7 @@ def roots_of(picked: tuple[RootSign, ...]) -> list[int]:
 
 def test_where_all_fit_all_are_spoken_of() -> None:
     turns = turns_for(frozenset({3}), count=ROOTS_MAX)
-    said = signs(ROOTS_MAX)
+    said = pulses(ROOTS_MAX)
     assert turns.pick("n", said) is said
     assert turns.turn_beats == 1
 
@@ -51,7 +51,7 @@ def test_every_root_has_its_turn_within_a_turn() -> None:
     turns = turns_for(frozenset(range(MANY)))
     assert turns.turn_beats == 4
     for _ in range(5):
-        heard = [roots_of(turns.pick("n", signs())) for _ in range(turns.turn_beats)]
+        heard = [roots_of(turns.pick("n", pulses())) for _ in range(turns.turn_beats)]
         assert all(len(roots) == ROOTS_MAX for roots in heard)
         assert set().union(*heard) == set(range(MANY))
 
@@ -60,36 +60,36 @@ def test_roots_on_whose_ways_the_link_lies_come_first() -> None:
     needed = frozenset(range(40, 45))
     turns = turns_for(needed)
     for _ in range(4):
-        assert needed <= set(roots_of(turns.pick("n", signs())))
+        assert needed <= set(roots_of(turns.pick("n", pulses())))
 
 
 def test_the_others_take_turns_in_what_room_is_left() -> None:
     turns = turns_for(frozenset(range(8)))
-    heard = {root for _ in range(10) for root in roots_of(turns.pick("n", signs()))}
+    heard = {root for _ in range(10) for root in roots_of(turns.pick("n", pulses()))}
     assert heard == set(range(MANY))
 
 
 def test_a_guest_is_told_of_all_in_turn() -> None:
     turns = turns_for(frozenset())
-    heard = {root for _ in range(4) for root in roots_of(turns.pick("guest", signs()))}
+    heard = {root for _ in range(4) for root in roots_of(turns.pick("guest", pulses()))}
     assert heard == set(range(MANY))
 
 
 def test_links_have_turns_of_their_own() -> None:
-    turns = SignTurns()
+    turns = PulseTurns()
     turns.relate({"n": frozenset(range(MANY)), "m": frozenset(range(MANY))}, root_count=MANY)
-    first = turns.pick("n", signs())
-    assert roots_of(turns.pick("m", signs())) == roots_of(first)
+    first = turns.pick("n", pulses())
+    assert roots_of(turns.pick("m", pulses())) == roots_of(first)
 
 
 def test_a_way_that_was_lost_is_told_before_anything_else() -> None:
     turns = turns_for(frozenset(range(MANY)))
     for _ in range(turns.turn_beats):
-        turns.pick("n", signs())
-    turns.pick("n", signs())
+        turns.pick("n", pulses())
+    turns.pick("n", pulses())
     lost = frozenset({2})
-    assert 2 in roots_of(turns.pick("n", signs(lost=lost))), "it was spoken of a heartbeat ago"
-    assert 2 not in roots_of(turns.pick("n", signs(lost=lost))), "and is no news any more"
+    assert 2 in roots_of(turns.pick("n", pulses(lost=lost))), "it was spoken of a heartbeat ago"
+    assert 2 not in roots_of(turns.pick("n", pulses(lost=lost))), "and is no news any more"
 
 
 def test_roots_that_come_and_go_do_not_silence_the_others() -> None:
@@ -97,16 +97,16 @@ def test_roots_that_come_and_go_do_not_silence_the_others() -> None:
     heard: set[int] = set()
     flapping = frozenset(range(30))
     for beat in range(12):
-        heard |= set(roots_of(turns.pick("n", signs(lost=flapping if beat % 2 else frozenset()))))
+        heard |= set(roots_of(turns.pick("n", pulses(lost=flapping if beat % 2 else frozenset()))))
     assert heard == set(range(MANY))
 
 
 def test_two_ways_to_one_root_are_told_together_and_the_heartbeat_stays_bounded() -> None:
     turns = turns_for(frozenset(range(MANY)))
-    said = tuple(RootSign(root, 1.0, via=(n,)) for root in range(MANY) for n in (1, 2))
+    said = tuple(RootPulse(root, 1.0, via=(n,)) for root in range(MANY) for n in (1, 2))
     for _ in range(5):
         picked = turns.pick("n", said)
-        assert len(picked) == SIGNS_MAX
+        assert len(picked) == PULSES_MAX
         beat = Heartbeat(1.0, None, 0.0, 7, picked)
         assert problem_with_heartbeat(beat) is None
         codec = Codec(lambda _: None)
@@ -115,9 +115,9 @@ def test_two_ways_to_one_root_are_told_together_and_the_heartbeat_stays_bounded(
 
 def test_a_root_that_was_gone_is_new_when_it_comes_back() -> None:
     turns = turns_for(frozenset(range(MANY)))
-    assert 0 in roots_of(turns.pick("n", signs()))
-    assert 0 not in roots_of(turns.pick("n", signs()[1:]))
-    assert 0 in roots_of(turns.pick("n", signs())), "nothing was said of its new life"
+    assert 0 in roots_of(turns.pick("n", pulses()))
+    assert 0 not in roots_of(turns.pick("n", pulses()[1:]))
+    assert 0 in roots_of(turns.pick("n", pulses())), "nothing was said of its new life"
 
 
 def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None:
@@ -127,7 +127,7 @@ def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None
     neighbours.set_relations(parents={"n"}, children=set(), roots={"n": roots}, root_count=MANY)
     heard: set[int] = set()
     for number in range(4):
-        neighbours.link_up("n", word=BeatWord(1, signs()), now_s=10.0 * number)
+        neighbours.link_up("n", content=BeatContent(1, pulses()), now_s=10.0 * number)
         (said,) = here.tray.take()
         assert isinstance(said, Transmit)
         assert isinstance(said.message, Heartbeat)
@@ -140,7 +140,7 @@ def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None
 
 
 def heard(link: Link, roots: range, *, now_s: float, age_s: float = 0.0) -> None:
-    beat = Heartbeat(now_s, None, 0.0, 0, tuple(RootSign(root, age_s) for root in roots))
+    beat = Heartbeat(now_s, None, 0.0, 0, tuple(RootPulse(root, age_s) for root in roots))
     link.receive(beat, now_s=now_s)
 
 
@@ -188,7 +188,7 @@ def test_a_root_that_a_heartbeat_with_room_does_not_speak_of_has_no_way() -> Non
 
 def test_what_was_said_of_a_root_is_forgotten_after_three_turns_without_it() -> None:
     link = a_link()
-    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootSign(99, LOST_S),)), now_s=0.0)
+    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootPulse(99, LOST_S),)), now_s=0.0)
     within_s = beats(link, range(ROOTS_MAX), seconds=UNSPOKEN_TURNS * EVERY_S)
     assert not way_to(link, 99, now_s=within_s, turn_beats=1), "it said that there is none"
     later_s = beats(link, range(ROOTS_MAX), seconds=EVERY_S, from_s=within_s)
@@ -197,7 +197,7 @@ def test_what_was_said_of_a_root_is_forgotten_after_three_turns_without_it() -> 
 
 def test_what_was_said_on_a_former_link_does_not_count_on_the_new_one() -> None:
     link = a_link()
-    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootSign(1, LOST_S), RootSign(2, 0.0))), now_s=0.0)
+    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootPulse(1, LOST_S), RootPulse(2, 0.0))), now_s=0.0)
     link.down()
     link.up(now_s=1.0)
     assert way_to(link, 1, now_s=1.0, turn_beats=1), "it may have found one since"
@@ -207,7 +207,7 @@ def test_what_was_said_on_a_former_link_does_not_count_on_the_new_one() -> None:
 def test_a_lost_way_ends_patience_at_once() -> None:
     link = a_link()
     heard(link, range(ROOTS_MAX), now_s=1.0)
-    link.receive(Heartbeat(2.0, None, 0.0, 0, (RootSign(1, LOST_S),)), now_s=2.0)
+    link.receive(Heartbeat(2.0, None, 0.0, 0, (RootPulse(1, LOST_S),)), now_s=2.0)
     assert not way_to(link, 1, now_s=2.0, turn_beats=4)
 
 
@@ -274,7 +274,7 @@ def test_a_heartbeat_speaks_of_no_more_roots_than_it_has_room_for(overlay) -> No
     world.run(30.0)
     beats = [one.message for one in world.of("b", Transmit) if isinstance(one.message, Heartbeat)]
     assert max(len({sign.root for sign in beat.roots}) for beat in beats) == ROOTS_MAX
-    assert max(len(beat.roots) for beat in beats) <= SIGNS_MAX
+    assert max(len(beat.roots) for beat in beats) <= PULSES_MAX
     assert world.of("a", Dial) == world.of("b", Dial) == []
 
 
@@ -314,8 +314,8 @@ def test_who_never_had_a_way_says_so_where_silence_could_be_a_turn(overlay) -> N
     assert peer.live_queries()
 
 
-def wayless(roots: range) -> root_signs.RootSigns:
-    found = root_signs.RootSigns(
+def wayless(roots: range) -> root_pulses.RootPulses:
+    found = root_pulses.RootPulses(
         0,
         ways_to=lambda root, now_s: [],
         name_of={root: f"s{root}" for root in roots},
@@ -336,7 +336,7 @@ def test_with_few_roots_nothing_is_said_of_one_that_there_never_was_a_way_to() -
 
 
 def test_the_word_to_all_is_not_changed_by_whom_it_is_said_to() -> None:
-    word = BeatWord(1, signs())
+    word = BeatContent(1, pulses())
     turns = turns_for(frozenset({1}))
     turns.pick("n", word.roots)
-    assert word.roots == signs()
+    assert word.roots == pulses()

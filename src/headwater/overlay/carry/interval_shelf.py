@@ -28,7 +28,7 @@ ShelfKey = tuple[str, Lane, int]
 _first = attrgetter("first")
 
 
-class StateShelf:
+class IntervalShelf:
     """The entries of one query, lane and plan. They may overlap where their sites intersect."""
 
     def __init__(self, key: ShelfKey) -> None:
