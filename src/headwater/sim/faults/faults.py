@@ -1,4 +1,4 @@
-"""What goes wrong, when, and where: a list drawn from the seed. ``nemesis`` is the hand that does it.
+"""What goes wrong, when, and where: a list drawn from the seed. ``nemesis`` is who does it.
 
 A fault is a value with a beginning and a length, so that a failing run can be repeated with one of
 them left out; see ``shrink``. All of them end before the liveness phase begins.
