@@ -321,7 +321,7 @@ class Peer:
 
     def counts(self) -> dict[str, int]:
         """How often each kind of notice has happened, given or not."""
-        return dict(self._tray.board.counts)
+        return dict(self._tray.noted)
 
     def lies(self) -> tuple[LieMet, ...]:
         """Those that it has met."""
@@ -332,10 +332,6 @@ class Peer:
 
     def rtt_s(self, site: str) -> float | None:
         return self._neighbours.link(site).rtt_s
-
-    def coordinate(self) -> Coordinate:
-        """Where this peer takes itself to be."""
-        return self._coordinates.own
 
     def coordinates(self) -> Mapping[str, Coordinate]:
         """Where sites are, as far as it is known here."""

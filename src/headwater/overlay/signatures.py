@@ -7,7 +7,7 @@ both.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
@@ -15,96 +15,71 @@ from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
 from headwater.plan.command import Command, Count, Install
 
+T = TypeVar("T")
+
 
 class Signatures(Protocol):
     """What one member can sign, and how it looks at what others have signed."""
 
-    def sign_state(self, state: SiteState) -> SiteState:
+    def sign_state(self, state: SiteState, /) -> SiteState:
         """The same, with this member's proof."""
 
-    def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
+    def sign_ack(self, ack: Acknowledgement, /) -> Acknowledgement:
         """The same, with this member's proof of its head and the digests of its leaves. Its age is
         no part of the word."""
 
-    def sign_update(self, summary: Summary) -> Summary:
+    def sign_update(self, summary: Summary, /) -> Summary:
         """The same, with this member's proof: it is its own update of its own pane. What changes
         on the way (age, lane, route) is no part of the word."""
 
-    def is_state_of(self, site: str, state: SiteState) -> bool:
+    def is_state_of(self, site: str, state: SiteState, /) -> bool:
         """Whether this site has said exactly that."""
 
-    def is_update_of(self, site: str, summary: Summary) -> bool:
+    def is_update_of(self, site: str, summary: Summary, /) -> bool:
         """Whether this site has cut exactly that update; its coverage names no other site."""
 
-    def sign_plan(self, install: Install) -> Install:
+    def sign_plan(self, install: Install, /) -> Install:
         """The same, with this member's proof of the trees."""
 
-    def sign_count(self, count: Count) -> Count:
+    def sign_count(self, count: Count, /) -> Count:
         """The same, with this member's proof."""
 
-    def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
+    def is_ack_of(self, root: str, ack: Acknowledgement, /) -> bool:
         """Whether this root has said exactly this head."""
 
-    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
+    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf, /) -> bool:
         """Whether it is the leaf that stands in this head, which is the root's own."""
 
-    def is_plan_of(self, site: str, install: Install) -> bool:
+    def is_plan_of(self, site: str, install: Install, /) -> bool:
         """Whether the trees are this site's word."""
 
-    def is_count_of(self, installer: str, count: Count) -> bool:
+    def is_count_of(self, installer: str, count: Count, /) -> bool:
         """Whether this installer has said exactly that."""
 
-    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+    def is_command_of(self, operator: str, command: Command, /, *, is_counted: bool) -> bool:
         """Whether this operator has commanded exactly that. Of a command that is counted, also
         with a certificate that has ended since."""
 
-    def is_of_present_key(self, proof: Proof | None) -> bool:
+    def is_of_present_key(self, proof: Proof | None, /) -> bool:
         """Whether this member would sign with the same key now. One that was renewed since is
         valid for a while, and what it has signed is not believed afterwards."""
+
+
+def _as_it_is(self: Unsigned, word: T, /) -> T:
+    return word
+
+
+def _believed(self: Unsigned, /, *_: object, **__: object) -> bool:
+    return True
 
 
 class Unsigned:
     """Nobody signs and everybody is believed: where all sites are one program, or for a machine
     that is looked at alone."""
 
-    def sign_state(self, state: SiteState) -> SiteState:
-        return state
-
-    def sign_ack(self, ack: Acknowledgement) -> Acknowledgement:
-        return ack
-
-    def sign_update(self, summary: Summary) -> Summary:
-        return summary
-
-    def is_state_of(self, site: str, state: SiteState) -> bool:
-        return True
-
-    def is_update_of(self, site: str, summary: Summary) -> bool:
-        return True
-
-    def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
-        return True
-
-    def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
-        return True
-
-    def sign_plan(self, install: Install) -> Install:
-        return install
-
-    def sign_count(self, count: Count) -> Count:
-        return count
-
-    def is_plan_of(self, site: str, install: Install) -> bool:
-        return True
-
-    def is_count_of(self, installer: str, count: Count) -> bool:
-        return True
-
-    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
-        return True
-
-    def is_of_present_key(self, proof: Proof | None) -> bool:
-        return True
+    sign_state = sign_ack = sign_update = sign_plan = sign_count = _as_it_is
+    is_state_of = is_update_of = is_ack_of = is_leaf_of = is_plan_of = is_count_of = _believed
+    is_command_of = is_of_present_key = _believed
 
 
 UNSIGNED = Unsigned()

@@ -197,14 +197,14 @@ def show(
             f"headwater certs roster {file} --operator DIR"
         )
     who = identity_in(file)
-    row = (
-        str(who.role),
-        who.name,
-        who.federation,
-        utc(int(who.expires_s * 1e6)),
-        f"{who.serial:x}",
-    )
-    print_listing(Listing(("role", "name", "federation", "expires", "serial"), [row]), output)
+    row = {
+        "role": str(who.role),
+        "name": who.name,
+        "federation": who.federation,
+        "expires": utc(int(who.expires_s * 1e6)),
+        "serial": f"{who.serial:x}",
+    }
+    print_listing(Listing.of(row), output)
 
 
 def _is_roster(file: Path) -> bool:
@@ -224,43 +224,32 @@ def _show_roster(file: Path, ca: Path | None, output: OutputFormat | None) -> No
     signed = load_signed_roster(file, RosterTrust.of_ca(found))
     _print_roster(signed, output)
     rows = [
-        (
-            one.ordinal,
-            one.name,
-            f"{one.host}:{one.port}" if one.dialable else "",
-            one.region,
-            "data" if one.has_data else "relay",
-        )
+        {
+            "ordinal": one.ordinal,
+            "site": one.name,
+            "address": f"{one.host}:{one.port}" if one.dialable else "",
+            "region": one.region,
+            "kind": "data" if one.has_data else "relay",
+        }
         for one in signed.roster.sites
     ]
-    print_listing(Listing(("ordinal", "site", "address", "region", "kind"), rows), output)
+    print_listing(Listing.of(*rows), output)
 
 
 def _print_roster(signed: SignedRoster, output: OutputFormat | None) -> None:
-    times = (signed.signed_at_s, signed.holds_from_s, signed.by.expires_s)
-    row = (
-        signed.federation,
-        signed.roster.version,
-        signed.roster.home,
-        len(signed.roster.sites),
-        signed.by.name,
-        f"{signed.by.serial:x}",
-        *(utc(int(at_s * 1e6)) for at_s in times),
-        signed.digest.hex()[:8],
-    )
-    columns = (
-        "federation",
-        "version",
-        "home",
-        "sites",
-        "signed by",
-        "serial",
-        "signed at",
-        "holds from",
-        "certificate ends",
-        "digest",
-    )
-    print_listing(Listing(columns, [row]), output)
+    row = {
+        "federation": signed.federation,
+        "version": signed.roster.version,
+        "home": signed.roster.home,
+        "sites": len(signed.roster.sites),
+        "signed by": signed.by.name,
+        "serial": f"{signed.by.serial:x}",
+        "signed at": utc(int(signed.signed_at_s * 1e6)),
+        "holds from": utc(int(signed.holds_from_s * 1e6)),
+        "certificate ends": utc(int(signed.by.expires_s * 1e6)),
+        "digest": signed.digest.hex()[:8],
+    }
+    print_listing(Listing.of(row), output)
 
 
 def _issue(

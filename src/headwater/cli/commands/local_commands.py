@@ -52,15 +52,15 @@ def up(
         running = local.start(directory, say=say)
     current.remember(directory)
     rows = [
-        (
-            site.name,
-            f"{site.host}:{site.port}",
-            running.pids[site.name],
-            str(directory / site.name / "data") if site.has_data else "",
-        )
+        {
+            "site": site.name,
+            "address": f"{site.host}:{site.port}",
+            "process": running.pids[site.name],
+            "data": str(directory / site.name / "data") if site.has_data else "",
+        }
         for site in roster.sites
     ]
-    print_listing(Listing(("site", "address", "process", "data"), rows), output)
+    print_listing(Listing.of(*rows), output)
     if watch:
         with ends_in_order():
             keeping.keep(directory, say=say)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
 
+from headwater.agent.control import control_api as api
 from headwater.cli.show.output import (
     Listing,
     ListingOutput,
@@ -24,9 +25,6 @@ from headwater.cli.show.output import (
 )
 from headwater.errors import ConfigurationError
 from headwater.shown_text import shown_line
-
-if TYPE_CHECKING:
-    from headwater.agent.control.control_api import StreamsReply
 
 Federation = Annotated[
     Path | None,
@@ -43,24 +41,31 @@ TROUBLES = frozenset(
 """Of a stream, what a table shows only where there is some."""
 
 
+R = TypeVar("R")
+
+
 def add_to(app: typer.Typer) -> None:
-    app.command("explain")(explain)
-    app.command("streams")(streams)
-    app.command("sites")(sites)
-    app.command("watch")(watch)
-    app.command("why")(why)
-    app.command("alarms")(alarms)
-    app.command("remove")(remove)
-    app.command("resume")(resume)
+    for command in (explain, streams, sites, watch, why, alarms, remove, resume):
+        app.command(command.__name__)(command)
+
+
+def ask(
+    federation: Path | None,
+    at: str | None,
+    name: str,
+    request: msgspec.Struct | None,
+    reply: type[R],
+) -> R:
+    """What is needed to reach an agent is imported when one is reached."""
+    from headwater.cli import reach
+
+    return reach.ask(federation, at, name, request, reply)
 
 
 def explain(
     file: File, federation: Federation = None, at: At = None, output: TextOutput = None
 ) -> None:
     """Show how queries are split between sites and root."""
-    from headwater.agent.control import control_api as api
-    from headwater.cli.reach import ask
-
     request = api.ExplainRequest(read_sql(file))
     reply = ask(federation, at, api.EXPLAIN, request, api.ExplainReply)
     if chosen(output) is OutputFormat.TABLE:
@@ -81,9 +86,6 @@ def streams(
 
     With --former those that have ended and of which answers are left: how many windows, and where.
     """
-    from headwater.agent.control import control_api as api
-    from headwater.cli.reach import ask
-
     request = api.StreamsRequest(former=True) if former else None
     reply = ask(federation, at, api.STREAMS, request, api.StreamsReply)
     if former:
@@ -94,21 +96,16 @@ def streams(
     print_listing(listing, output)
 
 
-def _print_former(reply: StreamsReply, output: OutputFormat | None) -> None:
-    from headwater.agent.control.control_api import FormerLine
-
+def _print_former(reply: api.StreamsReply, output: OutputFormat | None) -> None:
     title = f"Ended, with answers at {reply.asked}"
     none = f"no answers of former streams at {reply.asked}"
-    print_listing(listing_of(FormerLine, reply.former, title=title, none=none), output)
+    print_listing(listing_of(api.FormerLine, reply.former, title=title, none=none), output)
     if reply.elsewhere:
         say(f"other streams are answered at {', '.join(reply.elsewhere)}: ask there with --at")
 
 
 def sites(federation: Federation = None, at: At = None, output: ListingOutput = None) -> None:
     """List the sites, as one agent sees them."""
-    from headwater.agent.control import control_api as api
-    from headwater.cli.reach import ask
-
     reply = ask(federation, at, api.SITES, None, api.SitesReply)
     title = f"As seen from {reply.asked}"
     print_listing(listing_of(api.SiteLine, reply.sites, title=title), output)
@@ -126,7 +123,6 @@ def watch(
 
     Between them it says what it waits for: which window, until when, which sites are missing.
     """
-    from headwater.agent.control import control_api as api
     from headwater.cli.reach import listen
     from headwater.cli.show.waiting_line import WaitingLine
 
@@ -169,9 +165,6 @@ def why(
 
     Which sites are in, which are missing, in which state, for which reason, what is awaited.
     """
-    from headwater.agent.control import control_api as api
-    from headwater.cli.reach import ask
-
     if last and window != api.NamedWindow.NEWEST:
         raise ConfigurationError(
             f"why: wanted a window ({window}) or --last, got both; leave one out"
@@ -196,9 +189,6 @@ def alarms(
 
     Alarms about a stream are kept by the agent that answers it, those of removed ones among them.
     """
-    from headwater.agent.control import control_api as api
-    from headwater.cli.reach import ask
-
     reply = ask(federation, at, api.ALARMS, None, api.AlarmsReply)
     none = f"no alarms at {reply.asked}"
     title = f"As kept at {reply.asked}"
@@ -222,7 +212,6 @@ def resume(
     stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
 ) -> None:
     """Begin a stream anew, as it was written: where sites have suspended it, they run it again."""
-    from headwater.agent.control import control_api as api
     from headwater.agent.control.operator_client import resume_stream
     from headwater.cli.reach import command
 

@@ -11,17 +11,16 @@ import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
 
-from headwater.cli.commands.operator_commands import At, Federation, File, listing_of, read_sql
+from headwater.agent.control import control_api as api
+from headwater.agent.control.control_api import Compared, Installed
+from headwater.cli.commands.operator_commands import At, Federation, File, ask, listing_of, read_sql
 from headwater.cli.show.output import ListingOutput, print_listing, say
 from headwater.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from headwater.agent.control.control_api import Compared, Installed
 
 EXIT_DECLINED = 1
 """Whoever was asked said no."""
@@ -51,9 +50,8 @@ def run(
     replaced if you say so: the former one ends, and its results stay. Exit code 3: it is installed,
     and the agent that was asked does not do its own part in it, with the reason.
     """
-    from headwater.agent.control import control_api as api
     from headwater.agent.control.operator_client import only_streams, run_statements
-    from headwater.cli.reach import ask, command
+    from headwater.cli.reach import command
 
     text = read_sql(file)
     found = ask(federation, at, api.COMPARE, api.PrepareRequest(text), api.ComparedReply).streams

@@ -90,6 +90,11 @@ class Listing(msgspec.Struct, frozen=True):
     is_fitted: bool = False
     """Values are cut, and columns go into tables below, so that no line wraps."""
 
+    @classmethod
+    def of(cls, *rows: dict[str, Any]) -> Listing:
+        """Of rows that name their columns themselves, all the same; one at least."""
+        return cls(tuple(rows[0]), [tuple(row.values()) for row in rows])
+
 
 def chosen(wanted: OutputFormat | None, out: IO[str] | None = None) -> OutputFormat:
     """What was asked for; else a table on a terminal and JSON in a pipe."""

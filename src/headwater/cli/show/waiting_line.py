@@ -7,7 +7,6 @@ file should not fill with them.
 from __future__ import annotations
 
 import shutil
-from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
 from headwater.shown_text import shown_line
@@ -50,10 +49,5 @@ class WaitingLine:
     def __enter__(self) -> WaitingLine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.clear()

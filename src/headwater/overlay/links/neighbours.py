@@ -132,6 +132,11 @@ class Neighbours:
     def leads_to(self, site: str, root: str, *, is_above: bool = True, now_s: float) -> bool:
         return self.way_by(site, root, now_s=now_s, is_above=is_above) is not None
 
+    def takes(self, site: str, root: str, *, is_above: bool, now_s: float) -> bool:
+        """Whether a summary for this root may be put on the link now, and gets on from there."""
+        is_open = self.is_open(site)
+        return is_open and self.leads_to(site, root, is_above=is_above, now_s=now_s)
+
     def patience_s(self) -> float:
         """How long news of a root may take to come here, by any of the ways."""
         beat_s = self._config.heartbeat_every_s * self._turns.turn_beats

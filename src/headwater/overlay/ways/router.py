@@ -7,12 +7,13 @@ someone will know it. Everything else in the overlay only ever asks ``next_hop``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 
 import msgspec
 
 from headwater.algebra.route import START, Route
-from headwater.overlay.commands.live_query import LiveQuery, TreeSet
+from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.ways.last_resort import LastResort
 from headwater.overlay.ways.staged_policy import RESORT, Hop, choose_down, choose_up
@@ -81,21 +82,11 @@ class Router:
         if hop is not None and not self._neighbours.is_open(hop.site):
             return None
         if hop is None and tree_set is not None:
-            hop = self._up(query, tree_set, route, now_s) or choose_down(
-                route, tree_set.places, self._takes(query, now_s, is_above=False)
+            takes = partial(self._neighbours.takes, root=query.root, now_s=now_s)
+            hop = choose_up(route, tree_set.places, partial(takes, is_above=True)) or choose_down(
+                route, tree_set.places, partial(takes, is_above=False)
             )
         return hop or self._anew(query, route, now_s)
-
-    def _up(self, query: LiveQuery, tree_set: TreeSet, route: Route, now_s: float) -> Hop | None:
-        return choose_up(route, tree_set.places, self._takes(query, now_s, is_above=True))
-
-    def _takes(self, query: LiveQuery, now_s: float, *, is_above: bool) -> Callable[[str], bool]:
-        """Who takes a summary of this query now: it may be put on the link, and gets on from there
-        to the root, from above or from below us."""
-        near, root = self._neighbours, query.root
-        return lambda site: (
-            near.is_open(site) and near.leads_to(site, root, is_above=is_above, now_s=now_s)
-        )
 
     def _anew(self, query: LiveQuery, route: Route, now_s: float) -> Hop | None:
         """It went astray while ways opened and closed, and may enter no tree any more: it begins
@@ -103,7 +94,9 @@ class Router:
         down, and ends."""
         if route.downs >= ASTRAY_MAX:
             return None
-        hop = self._up(query, query.tree_set, Route(route.tree, (), route.downs + 1), now_s)
+        again = Route(route.tree, (), route.downs + 1)
+        takes = partial(self._neighbours.takes, root=query.root, is_above=True, now_s=now_s)
+        hop = choose_up(again, query.tree_set.places, takes)
         return hop and msgspec.structs.replace(hop, version=query.tree_set.version)
 
     def went(self, query_id: str, site: str) -> None:

@@ -68,30 +68,6 @@ FLOOD_LIES = 100
 """That are told at once now and then."""
 FLOOD_SHARE = 0.03
 
-Lie = Callable[[], Message | None]
-
-LIES = (
-    "a state of another",
-    "an old state",
-    "an acknowledgement",
-    "an old acknowledgement",
-    "leaves",
-    "a count of another",
-    "a leap of its own count",
-    "an install",
-    "a removal",
-    "new trees",
-    "hints",
-    "questions",
-    "places of others",
-    "empty panes of others",
-    "updates never cut",
-    "closes never said",
-    "rows left out",
-    "an update of another",
-    "an old update",
-)
-"""All that it tells, by name."""
 BENT = (
     "the clock of a root",
     "a spread of a root's clock",
@@ -128,28 +104,6 @@ class Liar:
         self._summaries: deque[Summary] = deque(maxlen=HEARD_MAX)
         self._lives: dict[tuple[str, int], int] = {}
         """(query, site) -> incarnation, as states and greetings tell it."""
-        tells: tuple[Lie, ...] = (
-            self._state,
-            self._old_state,
-            self._ack,
-            self._old_ack,
-            self._leaves,
-            self._count,
-            self._leap,
-            self._install,
-            self._removal,
-            self._plan,
-            self._hints,
-            self._questions,
-            self._places,
-            self._empty,
-            self._never_cut,
-            self._never_closed,
-            self._left_out,
-            self._update,
-            self._old_update,
-        )
-        self._lies = dict(zip(LIES, tells, strict=True))
         self._clock_lie = self._draw_clock_lie()
         self._is_constant = random.random() < CONSTANT_SHARE
 
@@ -178,8 +132,8 @@ class Liar:
 
     def lie(self) -> tuple[str, Message] | None:
         """One of its lies, if it knows enough for that."""
-        what = self._random.choice(LIES)
-        message = self._lies[what]()
+        what = self._random.choice(tuple(LIES))
+        message = LIES[what](self)
         return None if message is None else (what, message)
 
     # Of clocks
@@ -191,10 +145,10 @@ class Liar:
             self._clock_lie = self._draw_clock_lie()
         leap_s, _, _ = self._clock_lie
         if isinstance(message, Heartbeat):
-            signs = tuple(self._bent(sign, ordinal) for sign in message.roots)
-            if signs == message.roots:
+            pulses = tuple(self._bent(pulse, ordinal) for pulse in message.roots)
+            if pulses == message.roots:
                 return message, ()
-            return msgspec.structs.replace(message, roots=signs), self._what()
+            return msgspec.structs.replace(message, roots=pulses), self._what()
         if isinstance(message, CommandMessage) and isinstance(message.command, Install):
             install = message.command
             if install.query.root != self.site:
@@ -215,15 +169,15 @@ class Liar:
         bent = (True, spread_s is not None, age_s is not None)
         return tuple(what for what, is_bent in zip(BENT[:3], bent, strict=True) if is_bent)
 
-    def _bent(self, sign: RootPulse, ordinal: int) -> RootPulse:
-        if sign.clock_s is None or sign.root == ordinal:
-            return sign
+    def _bent(self, pulse: RootPulse, ordinal: int) -> RootPulse:
+        if pulse.clock_s is None or pulse.root == ordinal:
+            return pulse
         leap_s, spread_s, age_s = self._clock_lie
         return msgspec.structs.replace(
-            sign,
-            clock_s=sign.clock_s + leap_s,
-            spread_s=sign.spread_s if spread_s is None else spread_s,
-            clock_age_s=sign.clock_age_s if age_s is None else age_s,
+            pulse,
+            clock_s=pulse.clock_s + leap_s,
+            spread_s=pulse.spread_s if spread_s is None else spread_s,
+            clock_age_s=pulse.clock_age_s if age_s is None else age_s,
         )
 
     # Of states and acknowledgements
@@ -492,3 +446,27 @@ def _alarm(true: SiteState) -> Alarm:
     """All that the site ever sent is somebody else's invention."""
     panes, text = (-FOREVER, FOREVER), "the root holds what was never cut"
     return Alarm.of(AlarmKind.NEVER_CUT, true.query, true.ordinal, panes, text)
+
+
+LIES: Mapping[str, Callable[[Liar], Message | None]] = {
+    "a state of another": Liar._state,
+    "an old state": Liar._old_state,
+    "an acknowledgement": Liar._ack,
+    "an old acknowledgement": Liar._old_ack,
+    "leaves": Liar._leaves,
+    "a count of another": Liar._count,
+    "a leap of its own count": Liar._leap,
+    "an install": Liar._install,
+    "a removal": Liar._removal,
+    "new trees": Liar._plan,
+    "hints": Liar._hints,
+    "questions": Liar._questions,
+    "places of others": Liar._places,
+    "empty panes of others": Liar._empty,
+    "updates never cut": Liar._never_cut,
+    "closes never said": Liar._never_closed,
+    "rows left out": Liar._left_out,
+    "an update of another": Liar._update,
+    "an old update": Liar._old_update,
+}
+"""All that it tells, by name."""
