@@ -23,6 +23,7 @@ from fuzz import examples, proven
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.sets.ranges import Ranges
+from headwater.edge.outputs import CutDone
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.net.identity.signing import KeySignatures, MemoryKeys, OperatorSignature, OwnKey
 from headwater.net.values.codec import Codec
@@ -115,6 +116,10 @@ def commands() -> tuple[Install, Count]:
     return root.sign_plan(given), root.sign_count(Count(ROOT, 1, 1, (QUERY_ID,)))
 
 
+def _nothing(effect: do.Effect) -> None:
+    """There is no disk."""
+
+
 class Agent:
     """One node, and what a shell does for it."""
 
@@ -164,35 +169,44 @@ class Agent:
         raise AssertionError(f"{self.name}: effects without end")
 
     def _execute(self, effect: do.Effect) -> None:
+        _, method, _, told = do.WORK[type(effect)]
+        came = getattr(self, method, _nothing)(effect)
+        if told:
+            getattr(self.node, told)(came, now_s=self._world.now_s)
+
+    def transmit(self, effect: do.Transmit) -> None:
+        self._world.transmit(self.name, effect.to, effect.message)
+
+    def cut(self, effect: do.Cut) -> list[CutDone]:
+        return [self._cut(effect.query, pane) for pane in effect.panes]
+
+    def load_rows(self, effect: do.LoadAndSend) -> None:
+        self.node.loaded(effect, self._rows(effect.updates), now_s=self._world.now_s)
+
+    def answer(self, effect: do.Answer) -> None:
+        self.answers.append(effect)
+        self.node.answered(effect, now_s=self._world.now_s)
+
+    def install(self, effect: do.Installed) -> None:
         now_s = self._world.now_s
-        match effect:
-            case do.Transmit(to, message, _):
-                self._world.transmit(self.name, to, message)
-            case do.Cut():
-                done = [self._cut(effect.query, pane) for pane in effect.panes]
-                self.node.updates_cut(done, now_s=now_s)
-            case do.LoadAndSend():
-                self.node.loaded(effect, self._rows(effect.updates), now_s=now_s)
-            case do.Answer():
-                self.answers.append(effect)
-                self.node.answered(effect, now_s=now_s)
-            case do.Installed(query):
-                self.node.read_from(str(query.id), at_s=now_s, now_s=now_s)
-            case do.LiveAnew(above):
-                self.node.lives_anew(above + 1, now_s=now_s)
-            case do.RiseAbove(above):
-                self.node.risen(above + 1, now_s=now_s)
+        self.node.read_from(str(effect.query.id), at_s=now_s, now_s=now_s)
+
+    def live_anew(self, effect: do.LiveAnew) -> int:
+        return effect.above + 1
+
+    def rise_above(self, effect: do.RiseAbove) -> int:
+        return effect.above + 1
 
     def cut_through(self, pane: int) -> int:
         """How many updates of the pane it has cut."""
         return self._updates[pane]
 
-    def _cut(self, query: str, pane: int) -> do.CutDone:
+    def _cut(self, query: str, pane: int) -> CutDone:
         first = self._updates[pane] + 1
         if pane in self._waiting:
             self._waiting.discard(pane)
             self._updates[pane] += 1
-        return do.CutDone(query, pane, first, self._updates[pane], row_bytes=100)
+        return CutDone(query, pane, first, self._updates[pane], row_bytes=100)
 
     def _rows(self, updates: Ranges) -> Any:
         return examples.a_table(3) if updates else None

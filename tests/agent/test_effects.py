@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
 
-from headwater.agent.effects import EffectRunner
+from headwater.agent.effects import EffectRunner, NetworkShell
+from headwater.agent.input.feeder import Feeder
+from headwater.agent.input.site_shell import SiteShell
 from headwater.agent.stores import SiteStores
-from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged, StoreBroken, StoreError
 from headwater.net.network import Network
@@ -22,7 +24,6 @@ from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.plan.command import Install
 from headwater.plan.tree import Tree
-from headwater.root.outputs import WindowAnswered
 
 QUERY = make_query(begin_pane=1)
 ID = str(QUERY.id)
@@ -36,14 +37,8 @@ class FailingCube:
         self.errors: list[StoreError] = []
         self.reads = 0
 
-    def write(self, writes: Sequence[Any]) -> list[CutDone]:
-        done: list[CutDone] = []
-        for write in writes:
-            if isinstance(write, Cut):
-                done += self.disk.cut(write)
-            else:
-                self.disk.execute(write)
-        return done
+    def write(self, writes: Sequence[fx.CubeWrite]) -> list[Any]:
+        return fx.perform_all(self.disk, writes)
 
     def rows(self, query: str, pane: int, updates: Any) -> Any:
         self.reads += 1
@@ -59,19 +54,10 @@ class Agent:
     """A site that is its own root, driven by hand through the real runner."""
 
     def __init__(self) -> None:
-        self.cube, self.ledger = FailingCube(), RootDisk()
+        self.cube, self.ledger = FailingCube(), RootDisk(query=QUERY)
         self.now_s = 0.0
         self.published: list[tuple[int, tuple[int, ...], bool]] = []
         self.notices: list[fx.Notice] = []
-        ledger = SimpleNamespace(write=lambda writes: [self.ledger.execute(w) for w in writes])
-        commands = SimpleNamespace(write=lambda writes: None)
-        stores = SimpleNamespace(
-            site="s0",
-            cube=self.cube,
-            ledger=ledger,
-            commands=commands,
-            book=SimpleNamespace(add=lambda query: None),
-        )
         self.node = Node(
             site="s0",
             roster=make_roster(1),
@@ -81,30 +67,42 @@ class Agent:
             incarnation=1000,
             root_incarnation=50,
         )
+        stores, writer = SimpleNamespace(cube=self.cube), ThreadPoolExecutor(1)
+        self.shell = SiteShell(
+            self.node, cast(SiteStores, stores), cast(Feeder, None),
+            writer=writer, now_s=lambda: self.now_s, note=lambda *_: None,
+        )  # fmt: skip
+        self.shell.install = self._install  # type: ignore[method-assign]
         self.runner = EffectRunner(
             self.node,
-            cast(SiteStores, stores),
-            cast(Network, SimpleNamespace(send=lambda *_: None, dial=lambda _: None)),
-            writer=ThreadPoolExecutor(1),
+            {
+                "network": NetworkShell(cast(Network, SimpleNamespace(send=lambda *_: None))),
+                "cube": self.cube,
+                "site": self.shell,
+                "ledger": SimpleNamespace(write=partial(fx.perform_all, self.ledger)),
+                "answers": self,
+                "commands": SimpleNamespace(write=lambda writes: [None for _ in writes]),
+                "people": self,
+            },
+            writer=writer,
             now_s=lambda: self.now_s,
-            install=self._install,
-            heard=self._heard,
         )
 
     async def _install(self, installed: fx.Installed) -> None:
         self.node.read_from(str(installed.query.id), at_s=self.now_s, now_s=self.now_s)
 
-    def _heard(self, effect: fx.Effect) -> None:
-        if isinstance(effect, fx.Notice):
-            self.notices.append(effect)
-        elif isinstance(effect, fx.Answer):
-            for request in effect.requests:
-                rows = self.ledger.rows(request.panes, kept_through=effect.kept_through)
-                self.published.append((request.window, rows, request.envelope.exact))
-                self.ledger.answers[request.window] = WindowAnswered(
-                    request.window, request.revision, effect.kept_through, request.envelope
-                )
-            self.node.answered(effect, now_s=self.now_s)
+    def write(self, begun: Sequence[fx.AnswersEffect]) -> list[None]:
+        return [None for _ in begun]
+
+    def notice(self, notice: fx.Notice) -> None:
+        self.notices.append(notice)
+
+    def answer(self, answer: fx.Answer) -> None:
+        for request in answer.requests:
+            rows = self.ledger.rows(request.panes, kept_through=answer.kept_through)
+            self.published.append((request.window, rows, request.envelope.exact))
+        self.ledger.publish(answer)
+        self.node.answered(answer, now_s=self.now_s)
 
     async def work(self) -> None:
         while effects := self.node.take():
@@ -120,7 +118,7 @@ class Agent:
             self.node.tick(now_s=self.now_s)
             await self.work()
 
-    async def answer(self, records: list[int], *errors: StoreError) -> str:
+    async def answer_to(self, records: list[int], *errors: StoreError) -> str:
         """Commit records of pane 1, whose first loads fail; what the root says of it at the end."""
         self.node.command(Install(QUERY, (Tree(0, ()),), 1), now_s=0.0)
         await self.work()
@@ -143,19 +141,19 @@ def newest(agent: Agent) -> tuple[int, tuple[int, ...], bool]:
 def test_rows_that_can_not_be_read_now_arrive_when_they_can(failures: int) -> None:
     agent = Agent()
     errors = [DiskTrouble("too many open files")] * failures
-    why = asyncio.run(agent.answer([1, 2], *errors))
+    why = asyncio.run(agent.answer_to([1, 2], *errors))
     assert newest(agent) == (1, (1, 2), True), why
     assert "declined" not in why
-    assert agent.runner.loads_failed == failures
-    assert agent.runner.load_trouble == "", "it is over"
+    assert agent.shell.loads_failed == failures
+    assert agent.shell.load_trouble == "", "it is over"
     assert [notice.kind for notice in agent.notices].count("not loaded") == failures
     assert agent.node.progress().loading_bytes == 0
 
 
 def test_trouble_with_reading_is_seen_while_it_lasts() -> None:
     agent = Agent()
-    why = asyncio.run(agent.answer([1], *[DiskTrouble("I/O error")] * 1_000))
-    assert agent.runner.load_trouble == "I/O error"
+    why = asyncio.run(agent.answer_to([1], *[DiskTrouble("I/O error")] * 1_000))
+    assert agent.shell.load_trouble == "I/O error"
     assert newest(agent) == (1, (), False), why
     assert 1 < agent.cube.reads < 10, "it is tried again, and not all the time"
 
@@ -165,7 +163,7 @@ def test_trouble_with_reading_is_seen_while_it_lasts() -> None:
 )
 def test_rows_that_are_gone_are_declined_with_the_reason(error: StoreError, reason: str) -> None:
     agent = Agent()
-    why = asyncio.run(agent.answer([1, 2], error))
+    why = asyncio.run(agent.answer_to([1, 2], error))
     assert f"s0: declined ({reason})" in why
     assert newest(agent)[2] is False
 
@@ -173,4 +171,4 @@ def test_rows_that_are_gone_are_declined_with_the_reason(error: StoreError, reas
 def test_a_store_that_has_to_be_opened_anew_ends_the_work() -> None:
     agent = Agent()
     with pytest.raises(StoreBroken):
-        asyncio.run(agent.answer([1], StoreBroken("commit")))
+        asyncio.run(agent.answer_to([1], StoreBroken("commit")))

@@ -92,7 +92,7 @@ def test_an_answer_that_readers_could_not_be_shown_is_shown_later_and_once(
 
     async def work(runtime: SiteRuntime) -> None:
         query = await _installed(runtime)
-        answers = runtime._answers
+        answers = runtime._answers.runner
         assert answers is not None
         disk = FaultyDisk()
         disk.fail["rename"] = errno.EIO
@@ -124,7 +124,7 @@ def test_an_agent_that_ends_while_an_answer_is_hidden_does_not_wait_for_the_disk
     async def hide(runtime: SiteRuntime) -> None:
         query = await _installed(runtime)
         runtime.watchers.add(lambda _, seq: told.append(seq))
-        answers = runtime._answers
+        answers = runtime._answers.runner
         assert answers is not None
         writer = answers._writers[query.id.name]
         writer._disk = disk = FaultyDisk()
@@ -150,7 +150,7 @@ async def _installed(runtime: SiteRuntime) -> Query:
     )
     runtime.command(Install(query, runtime.trees, 1))
     await until(lambda: runtime.node.root(str(query.id)))
-    await until(lambda: runtime._answers is not None and runtime._answers._writers)
+    await until(lambda: runtime._answers.runner and runtime._answers.runner._writers)
     return query
 
 

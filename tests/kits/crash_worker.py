@@ -92,7 +92,7 @@ def commit(cube: Cube, epoch: int, batch: int, acked: int) -> None:
 
 def cut(cube: Cube, acked: int) -> None:
     waiting = [pane.pane for pane in cube.restore()[0].panes if pane.waiting_rows]
-    done = cube.write([Cut(QUERY, tuple(waiting), RECORD, False)])
+    (done,) = cube.write([Cut(QUERY, tuple(waiting), RECORD, False)])
     cube.write([MarkSent(QUERY, tuple((d.pane, d.first_update, d.last_update) for d in done))])
     for one in done:
         if one.last_update >= one.first_update:

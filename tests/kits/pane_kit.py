@@ -25,16 +25,17 @@ from headwater.edge.edge import Edge
 from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.node.effects import perform
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.root import outputs as root_out
-from headwater.root.carriers.alarm_book import StandingAlarm
 from headwater.root.config import RootConfig
-from headwater.root.outputs import KeepState, KeptSummary, RootKept, WindowAnswered
+from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
 from headwater.root.root import Root
 from headwater.root.said.envelope import LeftOut
+from headwater.sim.records.ledger_disk import LedgerDisk
 
 PANE_S = 10
 TICKS_MAX = 200
@@ -141,32 +142,33 @@ class SiteDisk:
             disk.sent = ranges.union(disk.sent, ((first, last),))
         return CutDone(cut.query, pane, first, last, row_bytes=100)
 
-    def execute(self, write: edge_out.Output) -> None:
-        match write:
-            case edge_out.Remember(query, record):
-                self.records[query] = record
-            case edge_out.MarkSent(query, updates):
-                for pane, first, last in updates:
-                    disk = self.panes[query][pane]
-                    disk.sent = ranges.union(disk.sent, ((first, last),))
-            case edge_out.MarkAcked(query, panes, done_through, record):
-                self.records[query] = record
-                for pane in [p for p in self.panes[query] if p < done_through]:
-                    del self.panes[query][pane]
-                for pane, disk in self.panes[query].items():
-                    disk.is_acked |= ranges.contains(panes, pane)
-            case edge_out.MarkUnacked(query):
-                for disk in self.panes[query].values():
-                    disk.is_acked = False
-            case edge_out.Expire(query, panes, record):
-                self.records[query] = record
-                for pane in panes:
-                    self.panes[query].pop(pane, None)
-            case edge_out.Forget(query):
-                self.records.pop(query, None)
-                self.panes.pop(query, None)
-            case _:
-                raise AssertionError(f"not a write: {write}")
+    def remember(self, write: edge_out.Remember) -> None:
+        self.records[write.query] = write.record
+
+    def mark_sent(self, write: edge_out.MarkSent) -> None:
+        for pane, first, last in write.updates:
+            disk = self.panes[write.query][pane]
+            disk.sent = ranges.union(disk.sent, ((first, last),))
+
+    def mark_acked(self, write: edge_out.MarkAcked) -> None:
+        self.records[write.query] = write.record
+        for pane in [p for p in self.panes[write.query] if p < write.done_through]:
+            del self.panes[write.query][pane]
+        for pane, disk in self.panes[write.query].items():
+            disk.is_acked |= ranges.contains(write.panes, pane)
+
+    def mark_unacked(self, write: edge_out.MarkUnacked) -> None:
+        for disk in self.panes[write.query].values():
+            disk.is_acked = False
+
+    def expire(self, write: edge_out.Expire) -> None:
+        self.records[write.query] = write.record
+        for pane in write.panes:
+            self.panes[write.query].pop(pane, None)
+
+    def forget(self, write: edge_out.Forget) -> None:
+        self.records.pop(write.query, None)
+        self.panes.pop(write.query, None)
 
     def rows(self, query: str, pane: int, updates: ranges.Ranges) -> tuple[int, ...] | None:
         disk = self.panes[query].get(pane)
@@ -340,7 +342,7 @@ class SiteDesk:
                 self.writes.append(output)
             case _:
                 self.writes.append(output)
-                self.disk.execute(output)
+                perform(self.disk, output)
 
     def _send(self, send: edge_out.Send, *, now_s: float) -> None:
         rows = None
@@ -365,79 +367,18 @@ class SiteDesk:
         return told
 
 
-class RootDisk:
-    """A ledger that outlives its root."""
+class RootDisk(LedgerDisk):
+    """A ledger that outlives its root: the simulator's."""
 
-    def __init__(self, incarnation: int = 50) -> None:
+    def __init__(self, incarnation: int = 50, query: Query | None = None) -> None:
+        super().__init__(query or make_query(), BagMerger())
         self.incarnation = incarnation
-        self.last_number = 0
-        self.lost: list[KeptSummary] = []
         self.starts = 0
-        self.kept: dict[int, KeptSummary] = {}
-        self.states: dict[tuple[int, int], KeepState] = {}
-        self.answers: dict[int, WindowAnswered] = {}
-        self.alarms: dict[int, StandingAlarm] = {}
-        self.done_through: int | None = None
+        self.lost: list[KeptSummary] = []
 
-    def execute(self, write: root_out.Output) -> None:
-        match write:
-            case root_out.Keep(_, kept):
-                assert kept.number > self.last_number, "a number is never used again"
-                self.last_number = kept.number
-                self.kept[kept.number] = kept
-            case root_out.KeepState(_, state, _):
-                known = self.states.get((state.ordinal, state.incarnation), write)
-                self.states[state.ordinal, state.incarnation] = msgspec.structs.replace(
-                    write,
-                    agreed_through=known.agreed_through,
-                    disputed=known.disputed,
-                    sure_number=known.sure_number,
-                )
-            case root_out.KeepAgreement(_, ordinal, incarnation, through, disputed, number):
-                known = self.states[ordinal, incarnation]
-                self.states[ordinal, incarnation] = msgspec.structs.replace(
-                    known, agreed_through=through, disputed=disputed, sure_number=number
-                )
-            case root_out.Replace(_, _, numbers, kept):
-                for number in numbers:
-                    del self.kept[number]
-                for one in kept:
-                    self.execute(root_out.Keep(write.query, one))
-            case root_out.KeepAlarm(_, standing):
-                self.alarms[standing.number] = standing
-            case root_out.Trim(_, done_through):
-                self.done_through = done_through
-                self.kept = {n: k for n, k in self.kept.items() if k.pane >= done_through}
-            case _:
-                raise AssertionError(f"not a write: {write}")
-
-    def rows(self, panes: Iterable[int], *, kept_through: int) -> tuple[int, ...]:
-        wanted = set(panes)
-        parts = [
-            kept.rows
-            for number, kept in self.kept.items()
-            if number <= kept_through and kept.pane in wanted and kept.rows is not None
-        ]
-        return BagMerger().merge(parts)
-
-    def restore(self, query: Query) -> RootKept:
-        done = -(1 << 62) if self.done_through is None else self.done_through
-        return RootKept(
-            str(query.id),
-            tuple(
-                msgspec.structs.replace(kept, rows=None) for _, kept in sorted(self.kept.items())
-            ),
-            tuple(self.states.values()),
-            tuple(
-                one
-                for one in self.answers.values()
-                if query.window.panes_of(one.window).start >= done
-            ),
-            self.done_through,
-            self.last_number,
-            tuple(msgspec.structs.replace(kept, rows=None) for kept in self.lost),
-            tuple(self.alarms.values()),
-        )
+    def restore(self) -> RootKept:
+        lost = tuple(msgspec.structs.replace(kept, rows=None) for kept in self.lost)
+        return msgspec.structs.replace(super().restore(), lost=lost)
 
 
 class Published(msgspec.Struct):
@@ -479,6 +420,7 @@ class RootDesk:
 
     def start(self, *, now_s: float) -> None:
         self.under_way = None
+        self.disk.query = self.query
         self.disk.starts += 1
         self.root = Root(
             query=self.query,
@@ -489,7 +431,7 @@ class RootDesk:
             now_s=now_s,
             start=self.disk.starts,
         )
-        self.root.restore(self.disk.restore(self.query), now_s=now_s)
+        self.root.restore(self.disk.restore(), now_s=now_s)
 
     def receive(self, *summaries: Summary, now_s: float) -> None:
         for summary in summaries:
@@ -517,13 +459,14 @@ class RootDesk:
         raise AssertionError("the root wants to be ticked for ever")
 
     def _execute(self, *, now_s: float) -> None:
-        outputs = self.root.take()
-        while outputs:
+        """In order: also what comes after an answer is done before Spark is done with it."""
+        while outputs := self.root.take():
             for output in outputs:
-                self._do(output, now_s=now_s)
-            outputs = self.root.take()
+                self._do(output)
+            if self.under_way is not None and not self.is_slow:
+                self.finish(now_s=now_s)
 
-    def _do(self, output: root_out.Output, *, now_s: float) -> None:
+    def _do(self, output: root_out.Output) -> None:
         self.outputs.append(output)
         match output:
             case root_out.Acknowledge(ack):
@@ -531,8 +474,6 @@ class RootDesk:
             case root_out.Answer():
                 assert self.under_way is None, "one answer of a query at a time"
                 self.under_way = output
-                if not self.is_slow:
-                    self.finish(now_s=now_s)
             case root_out.Ended():
                 self.has_ended = True
             case root_out.Notice():
@@ -540,7 +481,7 @@ class RootDesk:
             case root_out.Outdated():
                 pass  # for the test to answer
             case _:
-                self.disk.execute(output)
+                perform(self.disk, output)
 
     def finish(self, *, now_s: float) -> None:
         """Spark is done with the answer under way, or has failed."""

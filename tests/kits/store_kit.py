@@ -260,4 +260,4 @@ class CubeUser:
 
     def cut(self, *panes: int, query: str = QUERY, sent: bool = False) -> list[CutDone]:
         record = next(kept.record for kept in self.cube.restore() if kept.query == query)
-        return self.cube.write([Cut(query, tuple(panes), record, sent)])
+        return self.cube.write([Cut(query, tuple(panes), record, sent)])[0]

@@ -31,12 +31,15 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
 from headwater.root.config import RootConfig
-from headwater.root.outputs import WindowAnswered
 from headwater.root.root import Root
 
 TREE = Tree(0, ((1, 0), (2, 0)))
 ROSTER = make_roster(3)
 STEPS_MAX = 10_000
+
+
+def nothing(effect: do.Effect) -> None:
+    """What this world has nobody for."""
 
 
 class Host:
@@ -65,12 +68,11 @@ class Host:
             root_incarnation=50,
             admit=self.world.admit_at(self.name),
         )
-        queries = {key: install.query for key, install in self.installs.items()}
         self.node.restore(
             commands=list(self.installs.values()),
             counts=list(self.counts.values()),
             cube=self.cube.restore(),
-            ledgers=[disk.restore(queries[key]) for key, disk in self.ledgers.items()],
+            ledgers=[disk.restore() for disk in self.ledgers.values()],
             now_s=self.world.now_s,
         )
         self.work()
@@ -86,41 +88,38 @@ class Host:
             pending.extend(self.node.take())
         raise AssertionError("effects without end")
 
-    def execute(self, effect: object) -> None:
-        now_s = self.world.now_s
-        match effect:
-            case do.Transmit(to, message, _):
-                self.world.messages.append((self.name, to, message))
-            case do.Cut():
-                self.node.updates_cut(self.cube.cut(effect), now_s=now_s)
-            case do.LoadAndSend(query, pane, updates):
-                self.node.loaded(effect, self.cube.rows(query, pane, updates), now_s=now_s)
-            case do.Keep() | do.KeepState() | do.KeepAlarm() | do.Trim():
-                self.ledgers.setdefault(effect.query, RootDisk()).execute(effect)
-            case do.Answer():
-                self.answer(effect)
-            case do.KeepCommand(command, counts):
-                self.counts |= {count.installer: count for count in counts}
-                if isinstance(command, Install):
-                    self.installs[str(command.query.id)] = command
-                else:
-                    self.installs.pop(str(command.id), None)
-            case (
-                do.Remember() | do.MarkSent() | do.MarkAcked() | do.MarkUnacked()
-                | do.Expire() | do.Forget()
-            ):  # fmt: skip
-                self.cube.execute(effect)
+    def execute(self, effect: do.Effect) -> None:
+        store, method, _, told = do.WORK[type(effect)]
+        stores = {"cube": self.cube, "ledger": self.ledgers.get(getattr(effect, "query", ""))}
+        came = getattr(stores.get(store, self), method, nothing)(effect)
+        if told:
+            getattr(self.node, told)(came, now_s=self.world.now_s)
+
+    def transmit(self, effect: do.Transmit) -> None:
+        self.world.messages.append((self.name, effect.to, effect.message))
+
+    def load_rows(self, send: do.LoadAndSend) -> None:
+        rows = self.cube.rows(send.query, send.pane, send.updates)
+        self.node.loaded(send, rows, now_s=self.world.now_s)
+
+    def begin_answers(self, begun: do.AnswersBegun) -> None:
+        self.ledgers.setdefault(str(begun.query.id), RootDisk(query=begun.query))
+
+    def keep_command(self, keep: do.KeepCommand) -> None:
+        self.counts |= {count.installer: count for count in keep.counts}
+        if isinstance(keep.command, Install):
+            self.installs[str(keep.command.query.id)] = keep.command
+        else:
+            self.installs.pop(str(keep.command.id), None)
 
     def answer(self, answer: do.Answer) -> None:
         if self.failure is None:
-            ledger = self.ledgers.setdefault(answer.query, RootDisk())
+            ledger = self.ledgers[answer.query]
             for request in answer.requests:
                 rows = ledger.rows(request.panes, kept_through=answer.kept_through)
                 exact = request.envelope.exact
                 self.published.append((answer.query, request.window, rows, exact))
-                ledger.answers[request.window] = WindowAnswered(
-                    request.window, request.revision, answer.kept_through, request.envelope
-                )
+            ledger.publish(answer)
         self.node.answered(answer, now_s=self.world.now_s, failed=self.failure)
 
     def commit(self, query, pane: int, records: list[int]) -> None:

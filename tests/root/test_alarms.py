@@ -178,7 +178,7 @@ def test_peers_above_the_site_may_have_carried_it_and_the_root_may_not():
         query=QUERY, roster=make_roster(2), config=RootConfig(), merger=root.root.parking._merger,
         incarnation=50, now_s=12.0, carriers_of={1: ("hub", "lhr")}.__getitem__,
     )  # fmt: skip
-    root.root.restore(root.disk.restore(QUERY), now_s=12.0)
+    root.root.restore(root.disk.restore(), now_s=12.0)
     told(root, alarm(carriers=("fra", QUERY.root, "hub")))
     (raised,) = root.root.answers.assess(0).alarms
     assert raised.carriers == ("hub", "lhr", "fra")

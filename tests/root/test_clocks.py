@@ -252,7 +252,7 @@ def test_a_root_that_begins_anew_keeps_its_clock():
     root = desk()
     root.work(now_s=0.0)
     root.root.set_clock(DAY_S)
-    root.root.begin_anew(root.disk.restore(root.query), incarnation=51, lost=[], now_s=1.0)
+    root.root.begin_anew(root.disk.restore(), incarnation=51, lost=[], now_s=1.0)
     assert root.root.windows.ahead_s == DAY_S
 
 

@@ -42,7 +42,7 @@ class World:
         lost = [disk.kept.pop(number) for number in numbers]
         disk.incarnation += 1
         self.root.root.begin_anew(
-            disk.restore(self.query), incarnation=disk.incarnation, lost=lost, now_s=now_s
+            disk.restore(), incarnation=disk.incarnation, lost=lost, now_s=now_s
         )
 
     def numbers_of(self, pane: int) -> list[int]:

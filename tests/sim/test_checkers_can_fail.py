@@ -27,17 +27,19 @@ from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Count
 from headwater.plan.query import Query, QueryId
+from headwater.root.outputs import Keep
 from headwater.root.pane_board import PaneBoard, Share
 from headwater.root.root import Root
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.sim.faults.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
+from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.records.state_book import StateBook
 from headwater.sim.scenario import Scenario, draw_scenario
 from headwater.sim.sweep import with_faults
 from headwater.sim.tuning import Pace
-from headwater.sim.world.disk import CubeDisk, LedgerDisk
+from headwater.sim.world.disk import CubeDisk
 from headwater.sim.world.keys import SimulatedSignatures
 from headwater.sim.world.world import World
 
@@ -208,9 +210,9 @@ def root_loses_a_write(patch: Patch) -> None:
     """As a disk that says "written" before it is."""
     keep = LedgerDisk.keep
 
-    def sometimes(self: LedgerDisk, kept) -> None:  # type: ignore[no-untyped-def]
-        if kept.number % 11:
-            keep(self, kept)
+    def sometimes(self: LedgerDisk, effect: Keep) -> None:
+        if effect.kept.number % 11:
+            keep(self, effect)
 
     patch.setattr(LedgerDisk, "keep", sometimes)
 

@@ -21,14 +21,16 @@ import asyncio
 import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
-from headwater.agent.effects import EffectRunner
+from headwater.agent.answers.answers_shell import AnswersShell
+from headwater.agent.effects import EffectRunner, NetworkShell
 from headwater.agent.input.feeder import Feeder
+from headwater.agent.input.site_shell import SiteShell
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.threads import SiteThreads, done_by
@@ -36,13 +38,7 @@ from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.edge.words.site_word import ALWAYS_S
-from headwater.errors import (
-    ConfigurationError,
-    HeadwaterError,
-    StoreBroken,
-    StoreError,
-    UnreadableRow,
-)
+from headwater.errors import ConfigurationError, StoreBroken, StoreError, UnreadableRow
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
@@ -58,6 +54,7 @@ from headwater.spark.root.root_part import RootSpark
 from headwater.spark.site.site_host import SiteHost
 
 log = structlog.get_logger()
+T = TypeVar("T")
 
 NOTICES_MAX = 200
 """Notices that are kept to be shown."""
@@ -122,8 +119,6 @@ class SiteRuntime:
         )
         self.notices: deque[fx.Notice] = deque(maxlen=NOTICES_MAX)
         self.notice_counts: Counter[str] = Counter()
-        self.ended: set[str] = set()
-        """Queries whose every window is final and published."""
         self.failure = ""
         """Why this site no longer works; empty while it does."""
         self.answer_count = 0
@@ -133,16 +128,6 @@ class SiteRuntime:
         self.watchers: set[Callable[[Query, int], None]] = set()
         """Called with each publication."""
         self._threads = threads or SiteThreads(site)
-        self._runner = EffectRunner(
-            self.node,
-            stores,
-            network,
-            writer=self._threads.writer,
-            now_s=now_s,
-            install=self._run_here,
-            heard=self._heard,
-            begin_answers=self._begin_answers,
-        )
         self.feeder = Feeder(
             site,
             stores.cube,
@@ -162,27 +147,50 @@ class SiteRuntime:
             remarked=self._remarked,
             poller=self._threads.poller,
         )
-        self._answers = (
-            AnswerRunner(
-                stores,
-                root_spark,
-                workers=self._threads.answers,
-                told=self._answered,
-                published=self._published,
-                damaged=self._found_damaged,
-            )
-            if root_spark is not None
-            else None
+        writer = self._threads.writer
+        self._site = SiteShell(
+            self.node, stores, self.feeder, writer=writer, now_s=now_s, note=self.note
         )
-        self.can_answer = self._answers is not None
+        self._answers = AnswersShell(
+            self.node,
+            stores.ledger,
+            None if root_spark is None else self._answer_runner(root_spark),
+            spark,
+            writer=writer,
+            told=self._answered,
+            note=self.note,
+        )
+        self.ended = self._answers.ended
+        """Queries whose every window is final and published."""
+        self.can_answer = root_spark is not None
         """False: a relay without Spark, which may have been named as a root all the same."""
-        self._to_mend: set[str] = set()
-        """Queries whose ledger lost something."""
-        self._unrestored: set[str] = set()
-        """Those of them whose ledger is mended, and whose root does not know it yet."""
+        self._runner = EffectRunner(
+            self.node,
+            {
+                "network": NetworkShell(network),
+                "cube": stores.cube,
+                "site": self._site,
+                "ledger": stores.ledger,
+                "answers": self._answers,
+                "commands": stores.commands,
+                "people": self,
+            },
+            writer=writer,
+            now_s=now_s,
+        )
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._retained_s = now_s()
+
+    def _answer_runner(self, root_spark: RootSpark) -> AnswerRunner:
+        return AnswerRunner(
+            self.stores,
+            root_spark,
+            workers=self._threads.answers,
+            told=self._answered,
+            published=self._published,
+            damaged=self._found_damaged,
+        )
 
     async def start(self) -> None:
         """Take up what the disk has, open the network, begin to work."""
@@ -242,8 +250,7 @@ class SiteRuntime:
         """End in order: no new input, then no new words, then the stores."""
         await self.rest()
         await self.feeder.stop()
-        if self._answers is not None:
-            await self._answers.stop()
+        await self._answers.stop()
         await self.network.stop()
         await self._threads.beside(self._close)
 
@@ -252,8 +259,7 @@ class SiteRuntime:
         await self.rest()
         await self.feeder.stop()
         await self.network.stop()
-        if self._answers is not None:
-            await self._answers.stop()
+        await self._answers.stop()
         await self._threads.beside(self._close)
 
     async def rest(self) -> None:
@@ -280,43 +286,33 @@ class SiteRuntime:
             command = self.network.operator.sign(command)
         if isinstance(command, Install):
             self.stores.book.add_if_sound(command.query)
-        with self._ends_with("node"):
-            problem = self.node.command(command, now_s=self.now_s())
-        self._wake.set()
+        problem = self._tell(self.node.command, command)
         if problem is not None:
             raise ConfigurationError(f"refused: {problem}")
 
     def replan(self, install: Install) -> None:
         """New trees for a query that is answered here."""
-        with self._ends_with("node"):
-            self.node.replan(install, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.replan, install)
 
     def renewed(self) -> None:
         """The agent's certificate may be another one from now on."""
-        with self._ends_with("node"):
-            self.node.renewed(now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.renewed)
 
     def suspend(self, query_id: str, why: str) -> None:
         """The query takes more than its share of this site."""
-        with self._ends_with("node"):
-            self.node.suspend(query_id, why, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.suspend, query_id, why)
 
     def suspend_answers(self, query_id: str, why: str) -> None:
         """The query's root part takes more than its share of this agent."""
-        with self._ends_with("node"):
-            self.node.suspend_answers(query_id, why, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.suspend_answers, query_id, why)
 
     def troubles(self) -> dict[str, str]:
         """What does not work at this site now and is tried again, and why."""
         found = {f"source {name}": why for name, why in self.feeder.troubles().items()}
         if self._runner.trouble:
             found["writing"] = self._runner.trouble
-        if self._runner.load_trouble:
-            found["reading rows"] = self._runner.load_trouble
+        if self._site.load_trouble:
+            found["reading rows"] = self._site.load_trouble
         return found
 
     def next_counter(self) -> int:
@@ -325,24 +321,16 @@ class SiteRuntime:
     # What the network tells (NetworkHandler)
 
     def link_up(self, site: str) -> None:
-        with self._ends_with("node"):
-            self.node.link_up(site, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.link_up, site)
 
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
-        with self._ends_with("node"):
-            self.node.link_down(site, unsent=unsent, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.link_down, site, unsent=unsent)
 
     def link_load(self, site: str, queued_bytes: int) -> None:
-        with self._ends_with("node"):
-            self.node.link_load(site, queued_bytes=queued_bytes, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.link_load, site, queued_bytes=queued_bytes)
 
     def message(self, sender: str, message: Message) -> None:
-        with self._ends_with("node"):
-            self.node.receive(sender, message, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.receive, sender, message)
 
     # The loop
 
@@ -359,7 +347,7 @@ class SiteRuntime:
                 # Others come to their turn, and what was sent arrives, before there is room anew.
                 await asyncio.sleep(0)
                 continue
-            self._mend(now_s)
+            self._answers.mend(now_s=now_s)
             await self._retain(now_s)
             due_s = self.node.next_deadline_s() - self.now_s()
             pause_s = min(max(due_s, 0.001), self.settings.tick_s_max)
@@ -379,33 +367,6 @@ class SiteRuntime:
         await self._runner.run(effects)
         self.feeder.commanded = commanded
 
-    def _mend(self, now_s: float) -> None:
-        """Let roots begin anew without what their ledger has lost.
-
-        Called when all effects are done, and without awaiting anything, so that what the ledger
-        has is what the root knows. It is rare, and costs what restoring costs at a start.
-        """
-        ledger = self.stores.ledger
-        for query_id in list(self._to_mend):
-            root = self.node.root(query_id)
-            if root is not None and root.answers.under_way is not None:
-                continue
-            try:
-                if root is not None and (ledger.mend(query_id) or query_id in self._unrestored):
-                    self._unrestored.add(query_id)
-                    kept = ledger.restore(query_id)
-                    log.warning("ledger mended", query=query_id, summaries=len(kept.lost))
-                    root.begin_anew(
-                        kept, incarnation=ledger.incarnation, lost=kept.lost, now_s=now_s
-                    )
-            except StoreBroken:
-                raise
-            except StoreError as error:
-                self.note("disk", "ledger not mended", f"{query_id}: {error}; it is tried again")
-                continue
-            self._to_mend.discard(query_id)
-            self._unrestored.discard(query_id)
-
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""
         if now_s - self._retained_s < RETENTION_EVERY_S:
@@ -422,6 +383,13 @@ class SiteRuntime:
             return
         if retained.declined:
             self.node.rows_gone(retained.declined, now_s=self.now_s())
+
+    def _tell(self, hear: Callable[..., T], *what: Any, **more: Any) -> T:
+        """The node hears something; what follows from it is done by the loop."""
+        with self._ends_with("node"):
+            heard = hear(*what, now_s=self.now_s(), **more)
+        self._wake.set()
+        return heard
 
     async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
         """A bug in the loop must be seen, not swallowed by a task nobody awaits."""
@@ -441,19 +409,9 @@ class SiteRuntime:
 
     # What comes back
 
-    def _heard(self, effect: fx.Effect) -> None:
-        if isinstance(effect, fx.Withdrawn):
-            self.feeder.withdraw(effect.query)
-        elif isinstance(effect, fx.Answer):
-            self._answer(effect)
-        elif isinstance(effect, fx.Ended):
-            self.ended.add(effect.query)
-        elif isinstance(effect, fx.AnswersSuspended) and self.spark is not None:
-            self._threads.writer.submit(self.spark.suspend_root, effect.query, effect.why)
-        elif isinstance(effect, fx.AnswersEnded) and self.spark is not None:
-            self._threads.writer.submit(self.spark.forget_root, effect.query)
-        elif isinstance(effect, fx.Notice):
-            self.note(effect.part, effect.kind, effect.text)
+    def notice(self, effect: fx.Notice) -> None:
+        """What the node has to say to people."""
+        self.note(effect.part, effect.kind, effect.text)
 
     def note(self, part: str, kind: str, text: str) -> None:
         """Show something to people, and count it."""
@@ -461,25 +419,13 @@ class SiteRuntime:
         self.notice_counts[f"{part}: {kind}"] += 1
         log.info("notice", site=self.site, part=part, kind=kind, text=text)
 
-    async def _run_here(self, installed: fx.Installed) -> None:
-        """Nothing else is done meanwhile: see ``Installed``."""
-        query = installed.query
-        self.stores.book.add(query)
-        try:
-            await self.feeder.install(query, is_new=installed.is_new)
-        except StoreBroken:
-            raise
-        except HeadwaterError as error:
-            self.note("feeder", "source refused", f"{query.id}: {error}")
-
     def _offset_us(self, query_id: str) -> int:
         """Asked by Spark's threads; one number, so nothing can be half changed."""
         edge = self.node.edge
         return 0 if edge is None else edge.offset_us(query_id)
 
     def _read_from(self, query_id: str, at_s: float) -> None:
-        with self._ends_with("node"):
-            self.node.read_from(query_id, at_s=at_s, now_s=self.now_s())
+        self._tell(self.node.read_from, query_id, at_s=at_s)
 
     def _begin_late(self, query_id: str, at_s: float) -> None:
         if self.node.edge is not None:
@@ -495,25 +441,12 @@ class SiteRuntime:
             return after_s + SOON_S
         return edge.next_wanted_s(source, after_s=after_s, now_s=self.now_s())
 
-    def _begin_answers(self, query: Query) -> None:
-        """In the writer's thread."""
-        if self._answers is not None:
-            self._answers.begin(query)
-
-    def _answer(self, answer: fx.Answer) -> None:
-        if self._answers is not None:
-            self._answers.answer(answer)
-        else:
-            self._answered(answer, "this agent runs without Spark and can't answer", {})
-
     def _answered(self, answer: fx.Answer, failure: str | None, left_out: LeftOuts) -> None:
         self.left_out_count += sum(one.count for one in left_out.values())
-        with self._ends_with("node"):
-            self.node.answered(answer, now_s=self.now_s(), failed=failure, left_out=left_out)
-        self._wake.set()
+        self._tell(self.node.answered, answer, failed=failure, left_out=left_out)
 
     def _found_damaged(self, query_id: str) -> None:
-        self._to_mend.add(query_id)
+        self._answers.to_mend.add(query_id)
         self._wake.set()
 
     def _published(self, query: Query, seq: int) -> None:
@@ -522,19 +455,13 @@ class SiteRuntime:
             watcher(query, seq)
 
     def _unread(self, source: str, unread: Unread) -> None:
-        with self._ends_with("node"):
-            self.node.input_unread(source, unread, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.input_unread, source, unread)
 
     def _remarked(self, source: str, remarks: tuple[Remark, ...]) -> None:
-        with self._ends_with("node"):
-            self.node.input_remarks(source, remarks, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.input_remarks, source, remarks)
 
     def _reported(self, report: BatchReport) -> None:
-        with self._ends_with("node"):
-            self.node.batch_committed(report, now_s=self.now_s())
-        self._wake.set()
+        self._tell(self.node.batch_committed, report)
 
 
 def _unless_suspended(admit: Admit, suspended: Mapping[str, str]) -> Admit:

@@ -1,39 +1,26 @@
 """What a node wants done, in order: the one list that an agent or a simulator works off.
 
 The order is a promise. An effect that writes to the disk is done, durably, before the next one is
-begun, so nothing is said on the wire that a crash could take back. Three effects take time and
-are answered by a call instead: ``Cut`` by ``updates_cut``, ``LoadAndSend`` by ``loaded``,
-``Answer`` by ``answered``.
+begun, so nothing is said on the wire that a crash could take back.
 
-========================  ========================================================================
-``Transmit``, ``Dial``,   the network; ``Dial`` is answered by ``link_up`` or another ``Dial``,
-``Hangup``                ``Hangup`` by ``link_down``
-``Cut`` … ``Forget``      the cube
-``LoadAndSend``           the cube: load the rows of these updates, then call ``loaded``
-``Keep`` … ``Answer``     the root's ledger, Spark, the results
-``KeepCommand``,          the durable commands
-``KeepCounts``
-``Installed``,            the Spark host: run this query's site part from now on, or no longer
-``Withdrawn``
-``LiveAnew``,             the cube or the ledger: take an incarnation above the given one, durably,
-``RiseAbove``             then call ``lives_anew`` or ``risen``
-========================  ========================================================================
+``WORK`` says for each effect who does it and how. An agent, the simulator and tests have other
+stores, and all of them go by this table. So a further effect is its class, its line here, and the
+method of its store, real and simulated. What came of an effect goes to the node's method that the
+table names; two effects take longer and are answered by a call of their own: ``LoadAndSend`` by
+``loaded``, ``Answer`` by ``answered``. And ``Dial`` is answered by ``link_up`` or another ``Dial``,
+``Hangup`` by ``link_down``.
 """
+
+# mypy: implicit-reexport
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
 import msgspec
 
-from headwater.edge.outputs import (
-    Cut,
-    CutDone,
-    Expire,
-    Forget,
-    MarkAcked,
-    MarkSent,
-    MarkUnacked,
-    Remember,
-)
+from headwater.edge.outputs import Cut, Expire, Forget, MarkAcked, MarkSent, MarkUnacked, Remember
 from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
@@ -109,68 +96,72 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
+CubeWrite = Cut | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
+LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | Trim
+CommandWrite = KeepCommand | KeepCounts
+NetworkEffect = Transmit | Dial | Hangup
+SiteEffect = LoadAndSend | Installed | Withdrawn | LiveAnew
+AnswersEffect = Answer | Ended | AnswersBegun | AnswersEnded | AnswersSuspended | RiseAbove
 Effect = (
-    Transmit
-    | Dial
-    | Hangup
-    | Cut
-    | Remember
-    | MarkSent
-    | MarkAcked
-    | MarkUnacked
-    | Expire
-    | Forget
-    | LoadAndSend
-    | Keep
-    | KeepState
-    | KeepAgreement
-    | Replace
-    | KeepAlarm
-    | Trim
-    | Answer
-    | Ended
-    | KeepCommand
-    | KeepCounts
-    | Installed
-    | Withdrawn
-    | AnswersBegun
-    | AnswersEnded
-    | AnswersSuspended
-    | LiveAnew
-    | RiseAbove
-    | Notice
+    CubeWrite | LedgerWrite | CommandWrite | NetworkEffect | SiteEffect | AnswersEffect | Notice
 )
 
-__all__ = [
-    "Answer",
-    "AnswersBegun",
-    "AnswersEnded",
-    "AnswersSuspended",
-    "Cut",
-    "CutDone",
-    "Dial",
-    "Effect",
-    "Ended",
-    "Expire",
-    "Forget",
-    "Hangup",
-    "Installed",
-    "Keep",
-    "KeepAgreement",
-    "KeepAlarm",
-    "KeepCommand",
-    "KeepCounts",
-    "KeepState",
-    "LiveAnew",
-    "LoadAndSend",
-    "MarkAcked",
-    "MarkSent",
-    "MarkUnacked",
-    "Notice",
-    "Remember",
-    "Replace",
-    "RiseAbove",
-    "Transmit",
-    "Trim",
-    "Withdrawn",
-]
+Store = Literal["network", "cube", "site", "ledger", "answers", "commands", "people"]
+"""``site``: what reads a site's sources and the rows of its cube. ``answers``: Spark, the results,
+and the ledger where a query begins and ends."""
+DURABLE = True
+
+
+class Work(NamedTuple):
+    """``method`` of ``store`` is called with the effect."""
+
+    store: Store
+    method: str
+    is_durable: bool = False
+    """It is a write. It is on the disk before the next effect is begun; neighbours that are the
+    same store's may be one transaction."""
+    told: str = ""
+    """The method of ``Node`` that is given what came of it."""
+
+
+WORK: Mapping[type[Effect], Work] = {
+    Transmit: Work("network", "transmit"),
+    Dial: Work("network", "dial"),
+    Hangup: Work("network", "hang_up"),
+    Cut: Work("cube", "cut", DURABLE, told="updates_cut"),
+    Remember: Work("cube", "remember", DURABLE),
+    MarkSent: Work("cube", "mark_sent", DURABLE),
+    MarkAcked: Work("cube", "mark_acked", DURABLE),
+    MarkUnacked: Work("cube", "mark_unacked", DURABLE),
+    Expire: Work("cube", "expire", DURABLE),
+    Forget: Work("cube", "forget", DURABLE),
+    LoadAndSend: Work("site", "load_rows"),
+    Keep: Work("ledger", "keep", DURABLE),
+    KeepState: Work("ledger", "keep_state", DURABLE),
+    KeepAgreement: Work("ledger", "keep_agreement", DURABLE),
+    Replace: Work("ledger", "replace", DURABLE),
+    KeepAlarm: Work("ledger", "keep_alarm", DURABLE),
+    Trim: Work("ledger", "trim", DURABLE),
+    Answer: Work("answers", "answer"),
+    Ended: Work("answers", "all_answered"),
+    KeepCommand: Work("commands", "keep_command", DURABLE),
+    KeepCounts: Work("commands", "keep_counts", DURABLE),
+    Installed: Work("site", "install"),
+    Withdrawn: Work("site", "withdraw"),
+    AnswersBegun: Work("answers", "begin_answers", DURABLE),
+    AnswersEnded: Work("answers", "end_answers", DURABLE),
+    AnswersSuspended: Work("answers", "suspend_answers"),
+    LiveAnew: Work("site", "live_anew", DURABLE, told="lives_anew"),
+    RiseAbove: Work("answers", "rise_above", DURABLE, told="risen"),
+    Notice: Work("people", "notice"),
+}
+
+
+def perform(store: object, effect: Effect) -> Any:
+    """What the store's method gives."""
+    return getattr(store, WORK[type(effect)].method)(effect)
+
+
+def perform_all(store: object, effects: Sequence[Effect]) -> list[Any]:
+    """In order; what came of each."""
+    return [perform(store, effect) for effect in effects]

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headwater.overlay.outputs import CommandAccepted, CountsLearned
+from headwater.node.effects import CommandWrite, KeepCommand, KeepCounts, perform_all
 from headwater.plan.command import Count, Install
 from headwater.plan.flat_query import FlatQuery
 from headwater.store.disk import Disk
@@ -64,18 +64,16 @@ class CommandStore:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         self._manifest.refuse_if_broken()
 
-    def write(self, news: Sequence[CommandAccepted | CountsLearned]) -> None:
+    def write(self, news: Sequence[CommandWrite]) -> list[None]:
         """Make commands and counts durable, in order, in one transaction."""
         if not self._is_read_again:
-            return
+            return [None for _ in news]
         with self._manifest.transaction():
-            for one in news:
-                if isinstance(one, CommandAccepted):
-                    self._accept(one)
-                self._keep(one.counts)
+            return perform_all(self, news)
 
-    def _accept(self, accepted: CommandAccepted) -> None:
-        command = accepted.command
+    def keep_command(self, keep: KeepCommand) -> None:
+        """A part of ``write``, as the next one."""
+        command = keep.command
         if isinstance(command, Install):
             self._manifest.run(
                 "INSERT OR REPLACE INTO installs VALUES (?, ?)",
@@ -83,8 +81,12 @@ class CommandStore:
             )
         else:
             self._manifest.run("DELETE FROM installs WHERE id = ?", (str(command.id),))
+        self._count(keep.counts)
 
-    def _keep(self, counts: Sequence[Count]) -> None:
+    def keep_counts(self, keep: KeepCounts) -> None:
+        self._count(keep.counts)
+
+    def _count(self, counts: Sequence[Count]) -> None:
         self._manifest.run_many(
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
             ((one.installer, one.number, msgspec.msgpack.encode(one)) for one in counts),

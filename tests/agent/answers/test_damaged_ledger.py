@@ -135,7 +135,7 @@ def test_a_ledger_that_can_not_be_read_when_it_is_mended_is_read_again(tmp_path:
         assert runtime.notice_counts["disk: ledger not mended"] == 2
         assert runtime.failure == ""
         runtime._found_damaged(id_)
-        await until(lambda: not runtime._to_mend)
+        await until(lambda: not runtime._answers.to_mend)
         assert len(reads) == 3, "nothing was damaged, so its root has nothing to hear"
 
     at_home(tmp_path, work)

@@ -18,7 +18,7 @@ from headwater.edge.outputs import Cut, Expire, Report, Send
 from headwater.edge.record import EdgeRecord
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged
-from headwater.store.cube.cube_writes import CubeWrite
+from headwater.node.effects import CubeWrite
 from headwater.store.cube.update_cutter import UNREADABLE_TRIES_MAX
 from headwater.store.image_packer import ImagePacker
 
@@ -57,7 +57,8 @@ class Site:
             self.writes += writes
             self.sends += [one for one in outputs if isinstance(one, Send)]
             self.states += [s for one in outputs if isinstance(one, Report) for s in one.states]
-            self.edge.updates_cut(self.user.cube.write(writes), now_s=now_s)
+            for done in self.user.cube.write(writes):
+                self.edge.updates_cut(done or (), now_s=now_s)
             outputs = self.edge.take()
 
     def close(self, pane: int) -> None:

@@ -19,9 +19,9 @@ from headwater.edge.edge import Edge
 from headwater.edge.outputs import Forget, Output, Remember, Report
 from headwater.edge.record import EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
+from headwater.node.effects import CubeWrite
 from headwater.plan.query import Query
 from headwater.store.cube.batch_rows import QueryResult
-from headwater.store.cube.cube_writes import CubeWrite
 from headwater.store.input.chunk import NewCut
 
 SECOND = "hits@home#2"
@@ -62,7 +62,8 @@ def work(user: CubeUser, edge: Edge, *, now_s: float) -> list[SiteState]:
     edge.tick(now_s=now_s, room=lambda query: 1 << 20)
     outputs: list[Output] = edge.take()
     writes = [one for one in outputs if isinstance(one, CubeWrite)]
-    edge.updates_cut(user.cube.write(writes), now_s=now_s)
+    for done in user.cube.write(writes):
+        edge.updates_cut(done or (), now_s=now_s)
     return [state for one in outputs if isinstance(one, Report) for state in one.states]
 
 

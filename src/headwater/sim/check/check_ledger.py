@@ -14,7 +14,8 @@ from headwater.plan.query import Query
 from headwater.root.outputs import KeptSummary, Replace
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
-from headwater.sim.world.disk import CubeDisk, LedgerDisk
+from headwater.sim.records.ledger_disk import LedgerDisk
+from headwater.sim.world.disk import CubeDisk
 
 PANES_CHECKED_MAX = 5_000
 """Of one range in an acknowledgement; a longer one is checked at its end, where news is."""
@@ -64,7 +65,7 @@ class LedgerCheck:
         """Others take the place of some summaries of a pane: it is held as if they had been the
         only ones."""
         gone = set(replace.numbers)
-        left = [kept for kept in disk.by_pane.get(replace.pane, ()) if kept.number not in gone]
+        left = [k for n, k in disk.kept.items() if k.pane == replace.pane and n not in gone]
         for known in (self._lives, self._held):
             for key in [key for key in known if key[0] == replace.pane]:
                 del known[key]

@@ -382,4 +382,4 @@ class Checkers:
             count(f"a site was missing: {missing.state.value}")
 
 
-_MARKS = {kind: number for number, kind in enumerate(do.Effect.__args__, start=1)}
+_MARKS = {kind: number for number, kind in enumerate(do.WORK, start=1)}

@@ -1,39 +1,31 @@
 """What a simulated site has on its disk: a cube, a ledger for each query it answers, commands.
 
-Every method is one transaction: it happens wholly or, if the process ends before it, not at all.
-So crashing is simple: the machines are thrown away and a new node is made from this. Losing the
-disk is making a new one.
+Methods that take an effect are those of the table of effects (``node.effects.WORK``). Every method
+is one transaction: it happens wholly or, if the process ends before it, not at all. So crashing is
+simple: the machines are thrown away and a new node is made from this. Losing the disk is making a
+new one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
-
-import msgspec
 
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
-from headwater.algebra.words.site_state import FOREVER
-from headwater.edge.outputs import Cut, CutDone, MarkAcked
+from headwater.edge.outputs import CutDone
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import QueryBatch
+from headwater.node import effects as do
 from headwater.plan.command import Count, Install
 from headwater.plan.query import Query
-from headwater.root.carriers.alarm_book import StandingAlarm
-from headwater.root.outputs import (
-    KeepAgreement,
-    KeepState,
-    KeptSummary,
-    Replace,
-    RootKept,
-    WindowAnswered,
-)
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.births import Births
+from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.records.state_book import StateBook, StateBooks
 from headwater.sim.records.tally import Tally
+from headwater.sim.world.event_queue import Clock
 
 Records = Any
 """``Bag`` or ``Tally``: all of a world are of one kind."""
@@ -80,6 +72,7 @@ class CubeDisk:
         ordinal: int,
         incarnation: int,
         truth: Truth,
+        clock: Clock,
         *,
         records_max: int,
         slot_count: int,
@@ -92,6 +85,7 @@ class CubeDisk:
         self._ordinal = ordinal
         self._incarnation = incarnation
         self._truth = truth
+        self._clock = clock
         self._slot_count = slot_count
         self._records_max = records_max
         """More records than this in a cut make several updates, as ``summary_bytes_max`` does."""
@@ -155,9 +149,9 @@ class CubeDisk:
         right = sum([self._births.pane_of(query, number) == pane for number in numbers])
         return Tally.of(numbers, right=right)
 
-    def cut(self, cut: Cut, *, now_s: float) -> list[CutDone]:
-        self.remember(cut.query, cut.record)
-        panes = self._panes.setdefault(cut.query, {})
+    def cut(self, cut: do.Cut) -> list[CutDone]:
+        self._write_record(cut.query, cut.record)
+        panes, now_s = self._panes.setdefault(cut.query, {}), self._clock.now_s()
         book = self.states.of(cut.query)
         if book is None:
             return [self._cut_pane(cut, pane, panes, now_s) for pane in cut.panes]
@@ -166,7 +160,7 @@ class CubeDisk:
         return done
 
     def _cut_state(
-        self, cut: Cut, pane: int, panes: dict[int, PaneDisk], book: StateBook, now_s: float
+        self, cut: do.Cut, pane: int, panes: dict[int, PaneDisk], book: StateBook, now_s: float
     ) -> CutDone:
         """The state of the pane as of now; where it is that of the pane before, it is shared."""
         assert cut.record.first_pane is not None, "who cuts answers for some pane"
@@ -190,7 +184,9 @@ class CubeDisk:
             cut.query, pane, 1, count, row_bytes=400, is_same=at.is_same, is_whole=is_whole
         )
 
-    def _cut_pane(self, cut: Cut, pane: int, panes: dict[int, PaneDisk], now_s: float) -> CutDone:
+    def _cut_pane(
+        self, cut: do.Cut, pane: int, panes: dict[int, PaneDisk], now_s: float
+    ) -> CutDone:
         at = panes.get(pane)
         if at is None or not at.waiting.once:
             count = len(at.updates) if at is not None else 0
@@ -205,7 +201,10 @@ class CubeDisk:
             at.sent = ranges.union(at.sent, ((first, len(at.updates)),))
         return CutDone(cut.query, pane, first, len(at.updates), row_bytes=400)
 
-    def remember(self, query: str, record: EdgeRecord) -> None:
+    def remember(self, remember: do.Remember) -> None:
+        self._write_record(remember.query, remember.record)
+
+    def _write_record(self, query: str, record: EdgeRecord) -> None:
         self.records[query] = record
         self._truth.sites[self._ordinal].recorded(query, offset_s=record.offset_s)
         for one in self.untold:
@@ -217,17 +216,17 @@ class CubeDisk:
         """The same content under another incarnation: all of it is new to every root."""
         self._truth.lives_anew(self._ordinal, self._incarnation, incarnation, born_s=born_s)
         self._incarnation = incarnation
-        for query in self._panes:
-            self.mark_unacked(query)
+        for panes in self._panes.values():
+            _mark_unacked(panes)
 
-    def mark_sent(self, query: str, updates: Iterable[tuple[int, int, int]]) -> None:
-        for pane, first, last in updates:
-            at = self._panes.get(query, {}).get(pane)
+    def mark_sent(self, sent: do.MarkSent) -> None:
+        for pane, first, last in sent.updates:
+            at = self._panes.get(sent.query, {}).get(pane)
             if at is not None:
                 at.sent = ranges.union(at.sent, ((first, last),))
 
-    def mark_acked(self, acked: MarkAcked) -> None:
-        self.remember(acked.query, acked.record)
+    def mark_acked(self, acked: do.MarkAcked) -> None:
+        self._write_record(acked.query, acked.record)
         kept = self._panes.get(acked.query, {})
         for pane in [pane for pane in kept if pane < acked.done_through]:
             del kept[pane]
@@ -235,17 +234,17 @@ class CubeDisk:
             if not at.is_acked and ranges.contains(acked.panes, pane):
                 at.is_acked = True
 
-    def mark_unacked(self, query: str) -> None:
-        for at in self._panes.get(query, {}).values():
-            at.is_acked = False
+    def mark_unacked(self, unacked: do.MarkUnacked) -> None:
+        _mark_unacked(self._panes.get(unacked.query, {}))
 
-    def expire(self, query: str, panes: Iterable[int], record: EdgeRecord) -> None:
-        self.remember(query, record)
-        for pane in panes:
-            self._panes.get(query, {}).pop(pane, None)
-            self._over.setdefault(query, set()).add(pane)
+    def expire(self, expire: do.Expire) -> None:
+        self._write_record(expire.query, expire.record)
+        for pane in expire.panes:
+            self._panes.get(expire.query, {}).pop(pane, None)
+            self._over.setdefault(expire.query, set()).add(pane)
 
-    def forget(self, query: str) -> None:
+    def forget(self, forget: do.Forget) -> None:
+        query = forget.query
         self._over.pop(query, None)
         for one in self.untold:
             one.queries.discard(query)
@@ -299,83 +298,9 @@ class CubeDisk:
         )
 
 
-class LedgerDisk:
-    """What a root holds of one query."""
-
-    def __init__(self, nothing: Records) -> None:
-        self._nothing = nothing
-        self._last_number = 0
-        self.kept: dict[int, KeptSummary] = {}
-        self.by_pane: dict[int, list[KeptSummary]] = {}
-        self.states: dict[tuple[int, int], KeepState] = {}
-        self.answers: dict[int, WindowAnswered] = {}
-        self.alarms: dict[int, StandingAlarm] = {}
-        self.done_through: int | None = None
-
-    def keep(self, kept: KeptSummary) -> None:
-        assert kept.number > self._last_number, "a number is never used again"
-        self._last_number = kept.number
-        self.kept[kept.number] = kept
-        self.by_pane.setdefault(kept.pane, []).append(kept)
-
-    def keep_state(self, state: KeepState) -> None:
-        key = state.state.ordinal, state.state.incarnation
-        known = self.states.get(key)
-        if known is not None:
-            state = msgspec.structs.replace(
-                state,
-                agreed_through=known.agreed_through,
-                disputed=known.disputed,
-                sure_number=known.sure_number,
-            )
-        self.states[key] = state
-
-    def keep_agreement(self, keep: KeepAgreement) -> None:
-        known = self.states[keep.ordinal, keep.incarnation]
-        self.states[keep.ordinal, keep.incarnation] = msgspec.structs.replace(
-            known, agreed_through=keep.through, disputed=keep.disputed, sure_number=keep.sure_number
-        )
-
-    def replace(self, replace: Replace) -> None:
-        for number in replace.numbers:
-            self.by_pane[replace.pane].remove(self.kept.pop(number))
-        for kept in replace.kept:
-            self.keep(kept)
-
-    def keep_alarm(self, standing: StandingAlarm) -> None:
-        self.alarms[standing.number] = standing
-
-    def trim(self, done_through: int, query: Query) -> None:
-        self.done_through = done_through
-        for pane in [pane for pane in self.by_pane if pane < done_through]:
-            for kept in self.by_pane.pop(pane):
-                del self.kept[kept.number]
-        for window in [w for w in self.answers if query.window.panes_of(w)[-1] < done_through]:
-            del self.answers[window]
-
-    def publish(self, answers: Sequence[WindowAnswered]) -> None:
-        for answer in answers:
-            self.answers[answer.window] = answer
-
-    def rows(self, panes: Iterable[int], *, kept_through: int) -> Records:
-        bag = self._nothing
-        for pane in panes:
-            for kept in self.by_pane.get(pane, ()):
-                if kept.number <= kept_through and kept.rows is not None:
-                    bag = bag.merge(kept.rows)
-        return bag
-
-    def restore(self, query: str) -> RootKept:
-        summaries = (msgspec.structs.replace(kept, rows=None) for kept in self.kept.values())
-        return RootKept(
-            query,
-            tuple(sorted(summaries, key=lambda kept: kept.number)),
-            tuple(self.states[key] for key in sorted(self.states)),
-            tuple(self.answers[window] for window in sorted(self.answers)),
-            self.done_through,
-            self._last_number,
-            alarms=tuple(self.alarms.values()),
-        )
+def _mark_unacked(panes: dict[int, PaneDisk]) -> None:
+    for at in panes.values():
+        at.is_acked = False
 
 
 class Disk:
@@ -396,5 +321,15 @@ class Disk:
         self.is_full = False
         self.delay_s = 0.0
 
+    def keep_command(self, keep: do.KeepCommand) -> None:
+        self._count(keep.counts)
+        if isinstance(keep.command, Install):
+            self.installs[str(keep.command.query.id)] = keep.command
+        else:
+            self.installs.pop(str(keep.command.id), None)
 
-__all__ = ["FOREVER", "CubeDisk", "Disk", "LedgerDisk", "PaneDisk"]
+    def keep_counts(self, keep: do.KeepCounts) -> None:
+        self._count(keep.counts)
+
+    def _count(self, counts: Iterable[Count]) -> None:
+        self.counts.update((count.installer, count) for count in counts)

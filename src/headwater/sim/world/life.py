@@ -13,16 +13,16 @@ from random import Random
 from typing import Any, Protocol
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
+from headwater.algebra.summary import Merger
 from headwater.edge.report import BatchReport
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
-from headwater.plan.command import Install
 from headwater.plan.query import Query
-from headwater.root.outputs import WindowAnswered
 from headwater.sim.records.bag import Bag
+from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.tuning import Pace
-from headwater.sim.world.disk import Disk, LedgerDisk
+from headwater.sim.world.disk import Disk
 from headwater.sim.world.event_queue import Clock, EventQueue
 from headwater.sim.world.inbox import Inbox
 from headwater.sim.world.network import Network
@@ -47,17 +47,25 @@ class Surroundings:
     """What all sites of a world share."""
 
     def __init__(
-        self, queue: EventQueue, network: Network, *, pace: Pace, random: Random, is_finite: bool
+        self,
+        queue: EventQueue,
+        network: Network,
+        merger: Merger,
+        *,
+        pace: Pace,
+        random: Random,
+        is_finite: bool,
     ) -> None:
         self.queue = queue
         self.network = network
+        self.merger = merger
         self.pace = pace
         self.random = random
         self.is_finite = is_finite
 
 
-class ReadingBegins:
-    """The shell's own effect: all that was restored is in place."""
+READING_BEGINS = object()
+"""The shell's own effect: all that was restored is in place."""
 
 
 class Life:
@@ -94,44 +102,19 @@ class Life:
         self._tick_s = float("inf")
         self._tick_waits = False
         """A tick stands in the line of a slow machine."""
-        cube, network = disk.cube, around.network
-        self._actions: dict[type, Callable[[Any], None]] = {
-            do.Transmit: self._transmit,
-            do.Dial: lambda effect: network.dial(name, effect.site),
-            do.Hangup: lambda effect: network.hang_up(name, effect.site),
-            do.Cut: self._cut,
-            do.Remember: lambda effect: cube.remember(effect.query, effect.record),
-            do.MarkSent: lambda effect: cube.mark_sent(effect.query, effect.updates),
-            do.MarkAcked: cube.mark_acked,
-            do.MarkUnacked: lambda effect: cube.mark_unacked(effect.query),
-            do.Expire: lambda effect: cube.expire(effect.query, effect.panes, effect.record),
-            do.Forget: lambda effect: cube.forget(effect.query),
-            do.LoadAndSend: self._load,
-            do.Keep: lambda effect: self._ledger(effect.query).keep(effect.kept),
-            do.KeepState: lambda effect: self._ledger(effect.query).keep_state(effect),
-            do.KeepAgreement: lambda effect: self._ledger(effect.query).keep_agreement(effect),
-            do.Replace: lambda effect: self._ledger(effect.query).replace(effect),
-            do.KeepAlarm: lambda effect: self._ledger(effect.query).keep_alarm(effect.standing),
-            do.Trim: self._trim,
-            do.Answer: self._answer,
-            do.KeepCommand: self._keep_command,
-            do.KeepCounts: self._keep_counts,
-            do.Installed: self._installed,
-            do.Withdrawn: self._withdrawn,
-            do.AnswersBegun: self._begin_ledger,
-            do.AnswersEnded: self._end_ledger,
-            do.AnswersSuspended: lambda effect: None,
-            do.LiveAnew: self._live_anew,
-            do.RiseAbove: self._rise_above,
-            do.Ended: lambda effect: None,
-            do.Notice: lambda effect: None,
-            ReadingBegins: self._begin_reading,
+        self._stores: dict[do.Store, object] = {
+            "network": self,
+            "cube": disk.cube,
+            "site": self,
+            "answers": self,
+            "commands": disk,
+            "people": self,
         }
 
     def begin(self) -> None:
         """Do what follows from restoring, then read: a batch must have every installed query."""
         self._effects.extend(self.node.take())
-        self._effects.append(ReadingBegins())
+        self._effects.append(READING_BEGINS)
         self.tick()
 
     def end(self) -> None:
@@ -242,7 +225,7 @@ class Life:
                     self.is_behind = False
                     break
             is_prompt = not (disk.is_full or disk.delay_s)
-            if is_prompt or type(effects[0]) not in DURABLE or not self._must_wait():
+            if is_prompt or not _is_durable(effects[0]) or not self._must_wait():
                 self._execute_next()
         self._is_working = False
         if not self.is_over:
@@ -250,13 +233,22 @@ class Life:
 
     def _execute_next(self) -> None:
         effect = self._effects.popleft()
-        if type(effect) is not ReadingBegins:
-            self._watcher.executing(effect)
-        self._actions[type(effect)](effect)
+        if effect is READING_BEGINS:
+            self._begin_reading()
+        else:
+            self._execute(effect)
         if self.crash_after is not None:
             self.crash_after -= 1
             if self.crash_after <= 0:
                 self.crash()
+
+    def _execute(self, effect: Any) -> None:
+        self._watcher.executing(effect)
+        store, _, _, told = do.WORK[type(effect)]
+        at = self.disk.ledgers[effect.query] if store == "ledger" else self._stores[store]
+        came = do.perform(at, effect)
+        if told:
+            getattr(self.node, told)(came, now_s=self._clock.now_s())
 
     def _must_wait(self) -> bool:
         """A full disk is tried again; a slow one takes its time, once for each effect."""
@@ -284,9 +276,9 @@ class Life:
             self._tick_s = due_s
             queue.at(due_s, self.tick)
 
-    # ---- the network and the cube
+    # ---- the network
 
-    def _transmit(self, effect: do.Transmit) -> None:
+    def transmit(self, effect: do.Transmit) -> None:
         network = self._around.network
         if not network.send(self._name, effect.to, effect.message, effect.lane_priority):
             self._around.queue.after(0.0, self._return_unsent, effect)
@@ -296,16 +288,20 @@ class Life:
         if not self.is_over and not self._around.network.is_linked(self._name, effect.to):
             self.unlinked(effect.to, [effect.message])
 
-    def _cut(self, effect: do.Cut) -> None:
-        done = self.disk.cube.cut(effect, now_s=self._clock.now_s())
-        self.node.updates_cut(done, now_s=self._clock.now_s())
+    def dial(self, effect: do.Dial) -> None:
+        self._around.network.dial(self._name, effect.site)
 
-    def _load(self, send: do.LoadAndSend) -> None:
+    def hang_up(self, effect: do.Hangup) -> None:
+        self._around.network.hang_up(self._name, effect.site)
+
+    # ---- what the site reads
+
+    def load_rows(self, send: do.LoadAndSend) -> None:
         rows = self.disk.cube.rows(send.query, send.pane, send.updates)
         self._watcher.loaded(send, rows)
         self.node.loaded(send, rows, now_s=self._clock.now_s())
 
-    def _installed(self, effect: do.Installed) -> None:
+    def install(self, effect: do.Installed) -> None:
         """A new query is in batches a moment later, and until then nothing else is done."""
         self.disk.cube.states.begin(effect.query)
         if effect.is_new:
@@ -324,33 +320,44 @@ class Life:
         self.node.read_from(str(query.id), at_s=now_s, now_s=now_s)
         self.work()
 
-    def _begin_reading(self, _: ReadingBegins) -> None:
+    def _begin_reading(self) -> None:
         if self.spark is not None:
             self.spark.start()
 
-    def _withdrawn(self, effect: do.Withdrawn) -> None:
+    def withdraw(self, effect: do.Withdrawn) -> None:
         if self.spark is not None:
             self.spark.queries.pop(effect.query, None)
 
-    # ---- the ledgers, the answers, the commands
+    def live_anew(self, effect: do.LiveAnew) -> int:
+        incarnation = self._incarnation_above(effect.above)
+        self.disk.cube.live_anew(incarnation, born_s=self._clock.wall_s())
+        self.disk.incarnation = incarnation
+        return incarnation
 
-    def _ledger(self, query: str) -> LedgerDisk:
-        ledger = self.disk.ledgers.get(query)
-        if ledger is None:
-            ledger = self.disk.ledgers[query] = LedgerDisk(self.disk.cube.nothing)
-        return ledger
+    def _incarnation_above(self, above: int) -> int:
+        return incarnation_above(above, chance=self._around.random.getrandbits(CHANCE_BITS))
 
-    def _begin_ledger(self, effect: do.AnswersBegun) -> None:
-        self._ledger(str(effect.query.id))
+    # ---- what the site answers
 
-    def _end_ledger(self, effect: do.AnswersEnded) -> None:
+    def begin_answers(self, effect: do.AnswersBegun) -> None:
+        query = effect.query
+        if str(query.id) not in self.disk.ledgers:
+            self.disk.ledgers[str(query.id)] = LedgerDisk(query, self._around.merger)
+
+    def end_answers(self, effect: do.AnswersEnded) -> None:
         self.disk.ledgers.pop(effect.query, None)
 
-    def _trim(self, effect: do.Trim) -> None:
-        query = self.disk.installs[effect.query].query
-        self._ledger(effect.query).trim(effect.done_through, query)
+    def suspend_answers(self, effect: do.AnswersSuspended) -> None:
+        """Nobody here takes more than its share."""
 
-    def _answer(self, effect: do.Answer) -> None:
+    def rise_above(self, effect: do.RiseAbove) -> int:
+        self.disk.root_incarnation = self._incarnation_above(effect.above)
+        return self.disk.root_incarnation
+
+    def all_answered(self, effect: do.Ended) -> None:
+        """The checkers see for themselves."""
+
+    def answer(self, effect: do.Answer) -> None:
         takes_s = self._around.random.uniform(*self._around.pace.answer_s)
         self._around.queue.after(takes_s, self._publish, effect)
 
@@ -376,59 +383,13 @@ class Life:
             for request in answer.requests
         }
         self._watcher.published(answer, rows)
-        ledger.publish(
-            [
-                WindowAnswered(one.window, one.revision, answer.kept_through, one.envelope)
-                for one in answer.requests
-            ]
-        )
+        ledger.publish(answer)
 
-    def _keep_command(self, effect: do.KeepCommand) -> None:
-        self.disk.counts.update((count.installer, count) for count in effect.counts)
-        if isinstance(effect.command, Install):
-            self.disk.installs[str(effect.command.query.id)] = effect.command
-        else:
-            self.disk.installs.pop(str(effect.command.id), None)
+    # ---- people
 
-    def _keep_counts(self, effect: do.KeepCounts) -> None:
-        self.disk.counts.update((count.installer, count) for count in effect.counts)
-
-    # ---- lives that were outlived
-
-    def _live_anew(self, effect: do.LiveAnew) -> None:
-        chance = self._around.random.getrandbits(CHANCE_BITS)
-        incarnation = incarnation_above(effect.above, chance=chance)
-        self.disk.cube.live_anew(incarnation, born_s=self._clock.wall_s())
-        self.disk.incarnation = incarnation
-        self.node.lives_anew(incarnation, now_s=self._clock.now_s())
-
-    def _rise_above(self, effect: do.RiseAbove) -> None:
-        chance = self._around.random.getrandbits(CHANCE_BITS)
-        self.disk.root_incarnation = incarnation_above(effect.above, chance=chance)
-        self.node.risen(self.disk.root_incarnation, now_s=self._clock.now_s())
+    def notice(self, effect: do.Notice) -> None:
+        """They read the transcript."""
 
 
-DURABLE = frozenset(
-    {
-        do.Cut,
-        do.Remember,
-        do.MarkSent,
-        do.MarkAcked,
-        do.MarkUnacked,
-        do.Expire,
-        do.Forget,
-        do.Keep,
-        do.KeepState,
-        do.KeepAgreement,
-        do.KeepAlarm,
-        do.Replace,
-        do.Trim,
-        do.KeepCommand,
-        do.KeepCounts,
-        do.AnswersBegun,
-        do.AnswersEnded,
-        do.LiveAnew,
-        do.RiseAbove,
-    }
-)
-"""Effects that write to the disk."""
+def _is_durable(effect: Any) -> bool:
+    return effect is not READING_BEGINS and do.WORK[type(effect)].is_durable

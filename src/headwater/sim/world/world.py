@@ -107,6 +107,7 @@ class World:
         around = Surroundings(
             self.queue,
             self.network,
+            self._merger,
             pace=scenario.pace,
             random=Random(f"spark {scenario.seed}"),
             is_finite=scenario.is_finite,
@@ -154,6 +155,7 @@ class World:
             ordinal,
             incarnation,
             self.truth,
+            clock,
             records_max=self.scenario.pace.update_records_max,
             slot_count=len(self.scenario.roster.sites),
             births=self.births,
@@ -231,7 +233,7 @@ class World:
             commands=disk.installs.values(),
             counts=disk.counts.values(),
             cube=disk.cube.restore(),
-            ledgers=[ledger.restore(query) for query, ledger in disk.ledgers.items()],
+            ledgers=[ledger.restore() for ledger in disk.ledgers.values()],
             now_s=clock.now_s(),
         )
         return node

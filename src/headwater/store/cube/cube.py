@@ -27,16 +27,17 @@ from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_in
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
-from headwater.edge.outputs import Cut, CutDone
+from headwater.edge.outputs import CutDone
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.errors import RowsGone, StoreError
+from headwater.node.effects import CubeWrite, Cut, perform_all
 from headwater.store.cube.batch_commit import BatchCommitter, Stored
 from headwater.store.cube.batch_rows import QueryResult
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
-from headwater.store.cube.cube_writes import CubeWrite, CubeWriter
+from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
 from headwater.store.cube.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter, consumed
 from headwater.store.disk import Disk, explained
@@ -229,24 +230,24 @@ class Cube:
         )
         return reports[0]
 
-    def write(self, writes: Sequence[CubeWrite]) -> list[CutDone]:
+    def write(self, writes: Sequence[CubeWrite]) -> list[list[CutDone] | None]:
         """Do what the edge asked for, in order, in one transaction.
 
-        Returns a ``CutDone`` for each pane of each ``Cut``. Raises ``DiskFull`` with nothing
-        changed.
+        Returns for each ``Cut`` a ``CutDone`` for each of its panes. Raises ``DiskFull`` with
+        nothing changed.
         """
         packer = ImagePacker(self._rows.store)
         with self._turn, self._without_files_if_failed(packer.names):
-            plans = [self._cutter.plan(w, packer) if isinstance(w, Cut) else None for w in writes]
+            plans = [self._cutter.plan(w, packer) for w in writes if isinstance(w, Cut)]
             packer.flush()
-            writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=self._clock())
-            cuts = [plan for plan in plans if plan is not None]
+            writer = CubeWriter(
+                self.manifest, self._queries, self._cutter, plans, now_s=self._clock()
+            )
             with self.manifest.transaction():
-                for write, plan in zip(writes, plans, strict=True):
-                    writer.apply(write, plan)
-                writer.removed += self._rows.free(writer.loosened | consumed(cuts))
+                done = perform_all(writer, writes)
+                writer.removed += self._rows.free(writer.loosened | consumed(plans))
         self._rows.store.remove(writer.removed)
-        return writer.done
+        return done
 
     @contextlib.contextmanager
     def _without_files_if_failed(self, names: Sequence[str]) -> Iterator[None]:

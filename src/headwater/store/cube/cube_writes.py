@@ -1,68 +1,60 @@
-"""What an edge wants written, applied to the manifest in order, inside one transaction."""
+"""What an edge wants written, done to the manifest in order, inside one transaction."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import (
-    Cut,
-    CutDone,
-    Expire,
-    Forget,
-    MarkAcked,
-    MarkSent,
-    MarkUnacked,
-    Remember,
-)
+from headwater.edge.outputs import CutDone
+from headwater.node import effects as fx
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.update_cutter import PlannedCut, UpdateCutter
 from headwater.store.manifest import Manifest
 
-CubeWrite = Cut | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
-
 
 class CubeWriter:
-    """``apply`` once for each write; ``segments`` and ``removed`` say what may be freed after."""
+    """The methods of the table of effects; ``loosened`` and ``removed`` say what may be freed
+    after."""
 
     def __init__(
-        self, manifest: Manifest, queries: CubeQueries, cutter: UpdateCutter, *, now_s: float
+        self,
+        manifest: Manifest,
+        queries: CubeQueries,
+        cutter: UpdateCutter,
+        plans: Sequence[PlannedCut] = (),
+        *,
+        now_s: float,
     ) -> None:
+        """``plans``: one for each ``Cut`` that comes."""
         self.loosened: set[int] = set()
         """Segments that lost a stretch: nobody may need them any more."""
         self.removed: list[str] = []
         """Files of forgotten queries."""
-        self.done: list[CutDone] = []
         self._manifest = manifest
         self._queries = queries
         self._cutter = cutter
+        self._plans = iter(plans)
         self._now_s = now_s
 
-    def apply(self, write: CubeWrite, planned: PlannedCut | None) -> None:
-        """``planned`` goes with a ``Cut``."""
-        if planned is not None:
-            self.done += self._cutter.write(planned, now_s=self._now_s)
-        elif isinstance(write, Remember):
-            self._queries.write_record(write.query, write.record)
-        elif isinstance(write, Expire):
-            self._expire(write)
-        elif isinstance(write, Forget):
-            self._forget(write.query)
-        elif isinstance(write, MarkAcked):
-            self._mark_acked(write)
-        elif self._queries.number(write.query) is not None:
-            self._mark(write)
+    def cut(self, write: fx.Cut) -> list[CutDone]:
+        return self._cutter.write(next(self._plans), now_s=self._now_s)
 
-    def _mark(self, write: CubeWrite) -> None:
+    def remember(self, write: fx.Remember) -> None:
+        self._queries.write_record(write.query, write.record)
+
+    def mark_sent(self, write: fx.MarkSent) -> None:
         number = self._queries.number(write.query)
-        if isinstance(write, MarkSent):
-            self._manifest.run_many(
-                "UPDATE updates SET is_sent = 1 "
-                "WHERE query = ? AND pane = ? AND number BETWEEN ? AND ?",
-                ((number, *update) for update in write.updates),
-            )
-        elif isinstance(write, MarkUnacked):
-            self._manifest.run("UPDATE panes SET is_acked = 0 WHERE query = ?", (number,))
+        self._manifest.run_many(
+            "UPDATE updates SET is_sent = 1 "
+            "WHERE query = ? AND pane = ? AND number BETWEEN ? AND ?",
+            ((number, *update) for update in write.updates),
+        )
 
-    def _mark_acked(self, write: MarkAcked) -> None:
+    def mark_unacked(self, write: fx.MarkUnacked) -> None:
+        number = self._queries.number(write.query)
+        self._manifest.run("UPDATE panes SET is_acked = 0 WHERE query = ?", (number,))
+
+    def mark_acked(self, write: fx.MarkAcked) -> None:
         number = self._queries.write_record(write.query, write.record)
         self._manifest.run_many(
             "UPDATE panes SET is_acked = 1 "
@@ -78,7 +70,7 @@ class CubeWriter:
         )
         self._queries.forget_over(write.query, below=write.done_through)
 
-    def _expire(self, write: Expire) -> None:
+    def expire(self, write: fx.Expire) -> None:
         number = self._queries.write_record(write.query, write.record)
         for pane in write.panes:
             self.drop_rows(number, pane)
@@ -93,11 +85,11 @@ class CubeWriter:
             )
             self.loosened.update(segment for (segment,) in rows)
 
-    def _forget(self, query: str) -> None:
+    def forget(self, write: fx.Forget) -> None:
         rows = self._manifest.all(
             "SELECT segments.name FROM segments JOIN queries ON queries.id = segments.query "
             "WHERE queries.name = ? AND is_damaged = 0",
-            (query,),
+            (write.query,),
         )
         self.removed += [name for (name,) in rows]
-        self._queries.forget(query)
+        self._queries.forget(write.query)

@@ -46,19 +46,19 @@ from headwater.errors import (
     StoreError,
     UnreadableRow,
 )
-from headwater.plan.query import Query
-from headwater.root.carriers.alarm_book import ALARM_KEPT_S, StandingAlarm
-from headwater.root.outputs import (
+from headwater.node.effects import (
     Keep,
     KeepAgreement,
     KeepAlarm,
     KeepState,
-    KeptSummary,
+    LedgerWrite,
     Replace,
-    RootKept,
     Trim,
-    WindowAnswered,
+    perform_all,
 )
+from headwater.plan.query import Query
+from headwater.root.carriers.alarm_book import ALARM_KEPT_S, StandingAlarm
+from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
 from headwater.store.coverage_record import decode_coverage, encode_coverage
 from headwater.store.disk import Disk
 from headwater.store.ledger.root_schema import ROOT_SCHEMA
@@ -77,8 +77,6 @@ ENDED_MAX = 10_000
 query was removed may still ask for rows. Answers last minutes at most."""
 
 _agreed = msgspec.msgpack.Decoder(tuple[int, tuple[Close, ...], int])
-
-LedgerWrite = Keep | KeepState | KeepAgreement | KeepAlarm | Replace | Trim
 
 
 class RootLedger:
@@ -104,6 +102,8 @@ class RootLedger:
         """How often summaries were taken away that were not done: merges made meanwhile go."""
         self._damaged: dict[str, set[int]] = {}
         """By query: the numbers of summaries that turned out to be damaged."""
+        self._images: Iterator[tuple[object, ...]] = iter(())
+        """Of the summaries that the present transaction writes, in order."""
         self._ended: dict[str, None] = {}
         """Queries that this process saw removed, oldest first."""
         self.incarnation = self._claimed()
@@ -142,26 +142,25 @@ class RootLedger:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         self._manifest.refuse_if_broken()
 
-    def write(self, writes: Sequence[LedgerWrite]) -> None:
-        """Make all of it durable, in order, in one transaction."""
-        encoded = [[_encoded(keep) for keep in _keeps(write)] for write in writes]
+    def write(self, writes: Sequence[LedgerWrite]) -> list[None]:
+        """Make all of it durable, in order, in one transaction. Rows become bytes before it begins:
+        others may have the file meanwhile."""
+        images = [_encoded(one.query, kept) for one in writes for kept in _kept_by(one)]
         with self._manifest.transaction():
-            for write, summaries in zip(writes, encoded, strict=True):
-                if isinstance(write, Replace):
-                    self._take_out(write)
-                for keep, summary in zip(_keeps(write), summaries, strict=True):
-                    self._keep(keep, summary)
-                if isinstance(write, KeepState):
-                    self._keep_state(write)
-                elif isinstance(write, KeepAlarm):
-                    self._keep_alarm(write)
-                elif isinstance(write, KeepAgreement):
-                    self._keep_agreement(write)
-                elif isinstance(write, Trim):
-                    self._trim(write)
+            self._images = iter(images)
+            return perform_all(self, writes)
 
-    def _keep(self, keep: Keep, summary: tuple[object, ...]) -> None:
-        query, number, rows = keep.query, keep.kept.number, keep.kept.rows
+    def keep(self, keep: Keep) -> None:
+        """A part of ``write``, as all the others that take an effect."""
+        self._insert(keep.query, keep.kept)
+
+    def replace(self, replace: Replace) -> None:
+        self._take_out(replace)
+        for kept in replace.kept:
+            self._insert(replace.query, kept)
+
+    def _insert(self, query: str, kept: KeptSummary) -> None:
+        number, rows = kept.number, kept.rows
         self._ended.pop(query, None)
         last = self._last_number(query)
         if number <= last:
@@ -172,7 +171,7 @@ class RootLedger:
         self._manifest.run(
             "INSERT INTO summaries (query, number, pane, coverage, has_rows, "
             "checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            summary,
+            next(self._images),
         )
         self._manifest.run("INSERT OR REPLACE INTO numbers VALUES (?, ?)", (query, number))
         if rows is not None:
@@ -195,7 +194,7 @@ class RootLedger:
         row = self._manifest.first("SELECT last FROM numbers WHERE query = ?", (query,))
         return 0 if row is None else int(row[0])
 
-    def _keep_state(self, keep: KeepState) -> None:
+    def keep_state(self, keep: KeepState) -> None:
         state = keep.state
         self._manifest.run(
             "INSERT INTO states (query, ordinal, incarnation, since, content) "
@@ -210,14 +209,14 @@ class RootLedger:
             ),
         )
 
-    def _keep_agreement(self, keep: KeepAgreement) -> None:
+    def keep_agreement(self, keep: KeepAgreement) -> None:
         agreed = msgspec.msgpack.encode((keep.through, keep.disputed, keep.sure_number))
         self._manifest.run(
             "UPDATE states SET agreed = ? WHERE query = ? AND ordinal = ? AND incarnation = ?",
             (agreed, keep.query, keep.ordinal, keep.incarnation),
         )
 
-    def _keep_alarm(self, keep: KeepAlarm) -> None:
+    def keep_alarm(self, keep: KeepAlarm) -> None:
         standing = keep.standing
         self._manifest.run(
             "INSERT OR REPLACE INTO alarms VALUES (?, ?, ?, ?, 0, ?)",
@@ -249,7 +248,7 @@ class RootLedger:
             alarm = Alarm.of(AlarmKind.UNNAMED, query, NO_SITE, panes, str(error))
             return StandingAlarm(number, alarm, 1, last_s, last_s)
 
-    def _trim(self, trim: Trim) -> None:
+    def trim(self, trim: Trim) -> None:
         done = (trim.query, trim.done_through)
         self._manifest.run(
             "DELETE FROM alarms WHERE query = ? AND last_pane < ? AND last_s < ?",
@@ -581,11 +580,11 @@ def _coverage(content: bytes, where: str) -> Coverage:
     return read_row(lambda: decode_coverage(content), where=where)
 
 
-def _keeps(write: LedgerWrite) -> list[Keep]:
+def _kept_by(write: LedgerWrite) -> tuple[KeptSummary, ...]:
     """The summaries that it writes."""
     if isinstance(write, Replace):
-        return [Keep(write.query, kept) for kept in write.kept]
-    return [write] if isinstance(write, Keep) else []
+        return write.kept
+    return (write.kept,) if isinstance(write, Keep) else ()
 
 
 def _kept_state(
@@ -598,19 +597,18 @@ def _kept_state(
     return KeepState(query, state, since, *known)
 
 
-def _encoded(keep: Keep) -> tuple[object, ...]:
-    kept = keep.kept
+def _encoded(query: str, kept: KeptSummary) -> tuple[object, ...]:
     data = checksum = None
     if kept.rows is not None:
         if not isinstance(kept.rows, pa.Table):
             raise StoreError(
-                f"summary {kept.number} of {keep.query}: rows are not decoded; wanted a table"
+                f"summary {kept.number} of {query}: rows are not decoded; wanted a table"
             )
         data = table_image(kept.rows)
         checksum = checksum_of(data)
     coverage = encode_coverage(kept.coverage)
     has_rows = kept.rows is not None
-    return (keep.query, kept.number, kept.pane, coverage, has_rows, checksum, data)
+    return (query, kept.number, kept.pane, coverage, has_rows, checksum, data)
 
 
 def table_image(table: pa.Table) -> memoryview:

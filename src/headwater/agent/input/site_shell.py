@@ -1,0 +1,79 @@
+"""What a node wants of its site: queries in batches, rows out of the cube.
+
+Rows that can't be read now are not waited for, since others can be: they are as good as lost on the
+way, and an acknowledgement asks for them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from headwater.agent.input.feeder import Feeder
+from headwater.agent.stores import SiteStores
+from headwater.agent.threads import done_by
+from headwater.errors import HeadwaterError, RowsGone, SegmentDamaged, StoreBroken, StoreError
+from headwater.node import effects as fx
+from headwater.node.node import Node
+
+
+class SiteShell:
+    write = fx.perform_all
+
+    def __init__(
+        self,
+        node: Node,
+        stores: SiteStores,
+        feeder: Feeder,
+        *,
+        writer: Executor,
+        now_s: Callable[[], float],
+        note: Callable[[str, str, str], None],
+    ) -> None:
+        self._node = node
+        self._stores = stores
+        self._feeder = feeder
+        self._writer = writer
+        self._now_s = now_s
+        self._note = note
+        self.load_trouble = ""
+        """Why rows could not be read the last time; empty when they could."""
+        self.loads_failed = 0
+        """Rows that could not be read when they were to be sent, in this life."""
+
+    async def install(self, installed: fx.Installed) -> None:
+        """Nothing else is done meanwhile: see ``Installed``."""
+        query = installed.query
+        self._stores.book.add(query)
+        try:
+            await self._feeder.install(query, is_new=installed.is_new)
+        except StoreBroken:
+            raise
+        except HeadwaterError as error:
+            self._note("feeder", "source refused", f"{query.id}: {error}")
+
+    def withdraw(self, withdrawn: fx.Withdrawn) -> None:
+        self._feeder.withdraw(withdrawn.query)
+
+    def live_anew(self, anew: fx.LiveAnew) -> int:
+        return self._stores.cube.live_anew(anew.above)
+
+    async def load_rows(self, send: fx.LoadAndSend) -> None:
+        cube = self._stores.cube
+        try:
+            rows = await done_by(
+                self._writer, lambda: cube.rows(send.query, send.pane, send.updates)
+            )
+        except (SegmentDamaged, RowsGone) as error:
+            is_damaged = isinstance(error, SegmentDamaged)
+            now_s = self._now_s()
+            self._node.rows_lost(send, str(error), now_s=now_s, is_damaged=is_damaged)
+        except StoreBroken:
+            raise
+        except StoreError as error:
+            self.load_trouble = str(error)
+            self.loads_failed += 1
+            self._node.not_loaded(send, str(error))
+        else:
+            self.load_trouble = ""
+            self._node.loaded(send, rows, now_s=self._now_s())
