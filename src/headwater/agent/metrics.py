@@ -158,7 +158,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         asleep_s=runtime.node.peer.asleep_s(),
         awake_share=runtime.node.peer.awake_share(now_s=runtime.now_s()),
         troubles=runtime.troubles(),
-        clock_off_s=0.0 if runtime.node.edge is None else runtime.node.edge.clock_off_s(),
+        clock_off_s=runtime.node.edge.clock_off_s(),
         clock_steps=runtime.node.clock_steps,
         alarms=_alarms(runtime, roots),
         standing=sum(one.alarms for one in roots),

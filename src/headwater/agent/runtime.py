@@ -37,7 +37,6 @@ from headwater.agent.threads import SiteThreads, done_by
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Unread
 from headwater.edge.report import BatchReport
-from headwater.edge.words.site_word import ALWAYS_S
 from headwater.errors import ConfigurationError, StoreBroken, StoreError, UnreadableRow
 from headwater.net.network import Network
 from headwater.node import effects as fx
@@ -421,25 +420,20 @@ class SiteRuntime:
 
     def _offset_us(self, query_id: str) -> int:
         """Asked by Spark's threads; one number, so nothing can be half changed."""
-        edge = self.node.edge
-        return 0 if edge is None else edge.offset_us(query_id)
+        return self.node.edge.offset_us(query_id)
 
     def _read_from(self, query_id: str, at_s: float) -> None:
         self._tell(self.node.read_from, query_id, at_s=at_s)
 
     def _begin_late(self, query_id: str, at_s: float) -> None:
-        if self.node.edge is not None:
-            self.node.edge.begin_late(query_id, at_s=at_s)
+        self.node.edge.begin_late(query_id, at_s=at_s)
 
     def _next_wanted_s(self, source: str, after_s: float) -> float:
         """While the clock is doubted all is read as it comes: when it is believed panes may close
         at once, by the newest read that there was."""
-        edge = self.node.edge
-        if edge is None:
-            return ALWAYS_S
         if self.node.is_clock_doubted:
             return after_s + SOON_S
-        return edge.next_wanted_s(source, after_s=after_s, now_s=self.now_s())
+        return self.node.edge.next_wanted_s(source, after_s=after_s, now_s=self.now_s())
 
     def _answered(self, answer: fx.Answer, failure: str | None, left_out: LeftOuts) -> None:
         self.left_out_count += sum(one.count for one in left_out.values())

@@ -2,5 +2,5 @@
 hosts.
 
 The whole of an agent without the world: inputs in, ``effects`` out. An agent and the simulator
-drive the same object. Open ``node`` first, then ``effects``.
+drive the same object. Open ``node`` first, then ``exchange``, ``duties`` and ``effects``.
 """

@@ -8,8 +8,9 @@
     Spark ───►│  │ └── Send, Report ── Edge ◄── AckDelivered (via Peer)   │
               └──────────────────────────────────────────────────────────┘
 
-It decides nothing of its own. What one machine says to another passes inside; everything for the
-world comes out of ``take`` as one ordered list of effects, the same for an agent and a simulator.
+It decides nothing of its own. What one machine says to another passes inside (``exchange``), and
+which queries they are for is said by ``duties``; everything for the world comes out of ``take`` as
+one ordered list of effects, the same for an agent and a simulator.
 The order is what makes it safe: a ``Keep`` comes before the ``Transmit`` of the acknowledgement
 that speaks of it, a ``Remember`` before the state, a ``MarkSent`` before the load.
 """
@@ -27,8 +28,9 @@ from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.errors import HeadwaterError
 from headwater.node.config import NodeConfig
-from headwater.node.effects import Answer, AnswersEnded, Effect, LoadAndSend
-from headwater.node.machines import Machines
+from headwater.node.duties import Duties
+from headwater.node.effects import Answer, Effect, LoadAndSend, Wanted
+from headwater.node.exchange import Exchange
 from headwater.node.progress import NodeProgress
 from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import Message
@@ -72,22 +74,50 @@ class Node:
         """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady
         time of that, if this process made it. ``admit`` is asked before anything is
         made of a query, here and at every start."""
+        here = roster.site(site)
         self.site = site
+        self._has_data = here.has_data
         self._clock = WallClock(settle_s=config.edge.clock_settle_s)
-        self._machines = Machines(
+        self._wanted = Wanted()
+        self.peer = Peer(
             site=site,
             roster=roster,
             trees=trees,
-            config=config,
-            merger_of=merger_of,
-            incarnation=incarnation,
-            root_incarnation=incarnation if root_incarnation is None else root_incarnation,
-            root_start=root_start,
-            born_s=born_s,
-            made_s=made_s,
-            admit=admit,
+            config=config.overlay,
+            merger_of=lambda query: self._duties.carried(query),
             signatures=signatures,
         )
+        self.edge = Edge(
+            ordinal=here.ordinal,
+            incarnation=incarnation,
+            config=config.edge,
+            retention_s=config.retention_s,
+            born_s=born_s,
+            made_s=made_s,
+            carriers_of=self.peer.handed_to,
+        )
+        """Of a site without data, too: nothing is installed there."""
+        self._duties = Duties(
+            site,
+            self.peer,
+            self.edge,
+            self._wanted,
+            roster=roster,
+            config=config.root,
+            merger_of=merger_of,
+            admit=admit,
+            root_incarnation=incarnation if root_incarnation is None else root_incarnation,
+            root_start=root_start,
+        )
+        self._exchange = Exchange(
+            self.peer,
+            self.edge,
+            self._duties,
+            self._wanted,
+            roster_version=roster.version,
+            incarnation=incarnation,
+        )
+        self._pass_on = self._exchange.pass_on
 
     def restore(
         self,
@@ -105,23 +135,11 @@ class Node:
         queries of which something durable can't be read, and why: they are not run and not lost.
         Of ``unread_records`` and ``unread_ledgers`` it is what the cube, or the ledger, has: they
         are not read, or not answered, here, and all else is done for them."""
-        self._machines.unread_records = dict(unread_records)
-        self._machines.unread_ledgers = dict(unread_ledgers)
-        self._machines.peer.restore(commands, counts, aside, now_s=now_s)
-        unused = self._machines.peer.set_aside()
-        self._machines.ledgers = {one.query: one for one in ledgers}
-        if self._machines.edge is not None:
-            self._machines.edge.restore(cube)
-        for install in self._machines.peer.live_queries().values():
-            self._machines.install(install.query, now_s=now_s)
-        if self._machines.edge is not None:
-            self._machines.edge.forget_uninstalled(aside=unused)
-        self._machines.forget_unread(aside=unused)
-        left = self._machines.ledgers
-        self._machines.ledgers = {key: one for key, one in left.items() if key in unused}
-        for query_id in [key for key in left if key not in unused]:
-            self._machines.effects.append(AnswersEnded(query_id))
-        self._machines.pass_on(now_s=now_s)
+        self.peer.restore(commands, counts, aside, now_s=now_s)
+        if self._has_data:
+            self.edge.restore(cube)
+        self._duties.restore(ledgers, unread_records, unread_ledgers, now_s=now_s)
+        self._pass_on(now_s)
 
     # What the world tells
 
@@ -131,13 +149,14 @@ class Node:
         was_doubted, before_s = self._clock.doubted_s, self._clock.ahead_s
         has_changed = self._clock.hear(ahead_s, now_s=now_s)
         if has_changed:
-            self._machines.set_clock(ahead_s, now_s=now_s)
+            self.edge.set_clock(ahead_s, now_s=now_s)
+            self._duties.set_clock(ahead_s)
             text = f"{self.site}: by {ahead_s - before_s:+.1f} s, and stays so"
-            self._machines.notice("node", "clock was set", text)
-            self._machines.pass_on(now_s=now_s)
+            self._wanted.notice("node", "clock was set", text)
+            self._pass_on(now_s)
         elif self._clock.doubted_s not in (None, was_doubted):
             text = f"{self.site}: the wall clock shows {ahead_s - before_s:+.1f} s; it is believed "
-            self._machines.notice("node", "clock steps", text + "when it has stood for a while")
+            self._wanted.notice("node", "clock steps", text + "when it has stood for a while")
         return has_changed
 
     @property
@@ -157,97 +176,91 @@ class Node:
 
     def lives_anew(self, incarnation: int, *, now_s: float) -> None:
         """The answer to ``LiveAnew``: the cube goes by this incarnation."""
-        self._machines.lives_anew(incarnation)
-        self._machines.pass_on(now_s=now_s)
+        self._exchange.incarnation = incarnation
+        self.edge.live_anew(incarnation)
+        self._pass_on(now_s)
 
     def risen(self, incarnation: int, *, now_s: float) -> None:
         """The answer to ``RiseAbove``: the ledger goes by this incarnation."""
-        self._machines.risen(incarnation)
-        self._machines.pass_on(now_s=now_s)
+        self._duties.rise(incarnation)
+        self._pass_on(now_s)
 
     def link_up(self, site: str, *, now_s: float) -> None:
-        self._machines.peer.link_up(site, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        self.peer.link_up(site, now_s=now_s)
+        self._pass_on(now_s)
 
     def link_down(self, site: str, *, unsent: Sequence[Message], now_s: float) -> None:
-        self._machines.peer.link_down(site, unsent=unsent, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        self.peer.link_down(site, unsent=unsent, now_s=now_s)
+        self._pass_on(now_s)
 
     def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
-        self._machines.peer.link_load(site, queued_bytes=queued_bytes, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        self.peer.link_load(site, queued_bytes=queued_bytes, now_s=now_s)
+        self._pass_on(now_s)
 
     def receive(self, sender: str, message: Message, *, now_s: float) -> None:
-        self._machines.peer.receive(sender, message, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        self.peer.receive(sender, message, now_s=now_s)
+        self._pass_on(now_s)
 
     def command(self, command: Command, *, now_s: float) -> str | None:
         """From an operator at this site; why it is refused, or None."""
-        problem = self._machines.peer.command(command, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        problem = self.peer.command(command, now_s=now_s)
+        self._pass_on(now_s)
         return problem
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """New trees for a query that is answered here."""
-        self._machines.peer.replan(install, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        self.peer.replan(install, now_s=now_s)
+        self._pass_on(now_s)
 
     def renewed(self, *, now_s: float) -> None:
         """This site signs with another certificate from now on."""
-        self._machines.peer.renewed(now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        self.peer.renewed(now_s=now_s)
+        self._pass_on(now_s)
 
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
-        if self._machines.edge is not None:
-            self._machines.edge.batch_committed(report, now_s=now_s)
-            self._machines.pass_on(now_s=now_s)
+        self.edge.batch_committed(report, now_s=now_s)
+        self._pass_on(now_s)
 
     def input_unread(self, source: str, unread: Unread, *, now_s: float) -> None:
         """What the newest poll of the source left alone."""
-        if self._machines.edge is not None:
-            self._machines.edge.input_unread(source, unread)
-            self._machines.pass_on(now_s=now_s)
+        self.edge.input_unread(source, unread)
+        self._pass_on(now_s)
 
     def input_remarks(self, source: str, remarks: tuple[Remark, ...], *, now_s: float) -> None:
         """What the newest poll of the source left alone."""
-        if self._machines.edge is not None:
-            self._machines.edge.input_remarks(source, remarks)
-            self._machines.pass_on(now_s=now_s)
+        self.edge.input_remarks(source, remarks)
+        self._pass_on(now_s)
 
     def suspend(self, query_id: str, message: str, *, now_s: float) -> None:
         """The query is run at this site no more, for this reason; operators may resume it."""
-        if self._machines.edge is not None:
-            self._machines.edge.suspend(query_id, message)
-            self._machines.pass_on(now_s=now_s)
+        self.edge.suspend(query_id, message)
+        self._pass_on(now_s)
 
     def suspend_answers(self, query_id: str, message: str, *, now_s: float) -> None:
         """The query is answered here no more, for this reason; operators may resume it."""
-        self._machines.suspend_answers(query_id, message)
-        self._machines.pass_on(now_s=now_s)
+        self._duties.suspend_answers(query_id, message)
+        self._pass_on(now_s)
 
     def read_from(self, query_id: str, *, at_s: float, now_s: float) -> None:
         """The answer to ``Installed``: batches have this query, and its source is followed."""
-        if self._machines.edge is not None:
-            self._machines.edge.read_from(query_id, at_s=at_s)
-            self._machines.pass_on(now_s=now_s)
+        self.edge.read_from(query_id, at_s=at_s)
+        self._pass_on(now_s)
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``."""
-        if self._machines.edge is not None:
-            self._machines.edge.updates_cut(done, now_s=now_s)
-            self._machines.pass_on(now_s=now_s)
+        self.edge.updates_cut(done, now_s=now_s)
+        self._pass_on(now_s)
 
     def loaded(self, send: LoadAndSend, rows: Rows, *, now_s: float) -> None:
         """The answer to ``LoadAndSend``; ``rows`` None: the cube has them no more."""
-        self._machines.loading_bytes -= send.row_bytes
+        self._exchange.loading_bytes -= send.row_bytes
         if rows is None and send.updates:
             self.rows_gone([(send.query, pane) for pane in send.panes], now_s=now_s)
             return
-        if self._machines.edge is not None:
-            for pane in send.panes:
-                self._machines.edge.sent(send.query, pane, send.updates, now_s=now_s)
-        self._machines.originate(send, rows, now_s=now_s)
-        self._machines.pass_on(now_s=now_s)
+        for pane in send.panes:
+            self.edge.sent(send.query, pane, send.updates, now_s=now_s)
+        self._exchange.originate(send, rows, now_s=now_s)
+        self._pass_on(now_s)
 
     def not_loaded(self, send: LoadAndSend, why: str) -> None:
         """The cube could not give the rows *now*; they are in it.
@@ -255,15 +268,15 @@ class Node:
         A summary that was never made is one that was lost on the way: an acknowledgement that lacks
         it asks for it again. So there is no timer for it, and no second copy under way.
         """
-        self._machines.loading_bytes -= send.row_bytes
-        self._machines.notice("node", "not loaded", f"{send.query} pane {send.pane}: {why}")
+        self._exchange.loading_bytes -= send.row_bytes
+        self._wanted.notice("node", "not loaded", f"{send.query} pane {send.pane}: {why}")
 
     def rows_lost(
         self, send: LoadAndSend, why: str, *, now_s: float, is_damaged: bool = True
     ) -> None:
         """The cube will never give the rows: they are damaged, or retention has taken them."""
-        self._machines.loading_bytes -= send.row_bytes
-        self._machines.notice("node", "rows lost", f"{send.query} pane {send.pane}: {why}")
+        self._exchange.loading_bytes -= send.row_bytes
+        self._wanted.notice("node", "rows lost", f"{send.query} pane {send.pane}: {why}")
         reason = Reason.LOST if is_damaged else Reason.EXPIRED
         panes = [(send.query, pane) for pane in send.panes]
         self.rows_gone(panes, reason, now_s=now_s)
@@ -272,10 +285,9 @@ class Node:
         self, panes: Iterable[tuple[str, int]], reason: Reason = Reason.EXPIRED, *, now_s: float
     ) -> None:
         """(query, pane) that the cube dropped, or lost, before the root had them."""
-        if self._machines.edge is not None:
-            for query_id, pane in panes:
-                self._machines.edge.rows_gone(query_id, pane, reason)
-            self._machines.pass_on(now_s=now_s)
+        for query_id, pane in panes:
+            self.edge.rows_gone(query_id, pane, reason)
+        self._pass_on(now_s)
 
     def answered(
         self,
@@ -286,90 +298,79 @@ class Node:
         left_out: Mapping[int, LeftOut] = NONE_LEFT_OUT,
     ) -> None:
         """The answer to ``Answer``: it is published, or it failed for this reason."""
-        root = self._machines.roots.get(answer.query)
+        root = self._duties.roots.get(answer.query)
         if root is not None:
             root.answered(now_s=now_s, failed=failed, left_out=left_out)
-            self._machines.pass_on(now_s=now_s)
+            self._pass_on(now_s)
 
     # Driving
 
     def tick(self, *, now_s: float) -> None:
         self.next_deadline_s()  # what was promised up to now, if nobody has asked
-        if self._machines.peer.is_wanted(now_s=now_s):
-            self._machines.peer.tick(now_s=now_s)
-            self._machines.begin_awaited(now_s=now_s)
-            self._machines.pass_on(now_s=now_s)
-        peer, edge = self._machines.peer, self._machines.edge
-        if edge is not None and edge.next_deadline_s() <= now_s:
-            self._machines.tell_clocks(now_s=now_s)
+        if self.peer.is_wanted(now_s=now_s):
+            self.peer.tick(now_s=now_s)
+            self._duties.begin_awaited(now_s=now_s)
+            self._pass_on(now_s)
+        peer = self.peer
+        if self.edge.next_deadline_s() <= now_s:
+            self._duties.tell_clocks(now_s=now_s)
             share = peer.awake_share(now_s=now_s)
-            edge.tick(now_s=now_s, room=self._machines.room_bytes, awake_share=share)
-        for root in self._machines.roots.values():
+            self.edge.tick(now_s=now_s, room=self._exchange.room_bytes, awake_share=share)
+        for root in self._duties.roots.values():
             if root.next_deadline_s() <= now_s:
                 late_s, share = peer.late_s(now_s=now_s), peer.awake_share(now_s=now_s)
                 root.tick(now_s=now_s, late_s=late_s, awake_share=share)
-        self._machines.pass_on(now_s=now_s)
+        self._pass_on(now_s)
         self.next_deadline_s()  # promised before effects are done: a slow disk makes us late, too
 
     def next_deadline_s(self) -> float:
         """When ``tick`` is wanted at the latest; in the past where it is wanted now. A tick that
         comes later is late for all machines: see ``Wakefulness``."""
-        due_s = self._machines.peer.next_deadline_s()
-        if self._machines.edge is not None:
-            due_s = min(due_s, self._machines.edge.next_deadline_s())
-        for root in self._machines.roots.values():
+        due_s = min(self.peer.next_deadline_s(), self.edge.next_deadline_s())
+        for root in self._duties.roots.values():
             due_s = min(due_s, root.next_deadline_s())
-        self._machines.peer.promise(due_s, now_s=self._machines.now_s)
+        self.peer.promise(due_s, now_s=self._exchange.passed_s)
         return due_s
 
     def take(self) -> list[Effect]:
         """What is to be done, in order; each effect is given once."""
-        effects, self._machines.effects = self._machines.effects, []
-        return effects
+        return self._wanted.take()
 
     # For people and checkers
 
-    @property
-    def edge(self) -> Edge | None:
-        return self._machines.edge
-
-    @property
-    def peer(self) -> Peer:
-        return self._machines.peer
-
     def root(self, query_id: str) -> Root | None:
         """The root of this query, if it is here."""
-        return self._machines.roots.get(query_id)
+        return self._duties.roots.get(query_id)
 
     def refusals(self) -> dict[str, str]:
         """Queries that should be answered here and are not admitted, and why."""
-        return dict(self._machines.refusals)
+        return dict(self._duties.refusals)
 
     def waits(self) -> dict[str, str]:
         """Queries that do not begin here yet because another one takes their source's name."""
-        return self._machines.waits()
+        return self._duties.waits()
 
     def unread_records(self) -> dict[str, str]:
         """Queries that are not read here, because what the cube has of them can't be."""
-        return dict(self._machines.unread_records)
+        return dict(self._duties.unread_records)
 
     def why(self, query_id: str, window: int) -> Explanation:
-        root = self._machines.roots.get(query_id)
-        refused = self._machines.refusals.get(query_id)
+        root = self._duties.roots.get(query_id)
+        refused = self._duties.refusals.get(query_id)
         if refused is not None:
             raise HeadwaterError(f"{query_id} is not answered here, at its root: {refused}")
         if root is None:
-            here = ", ".join(sorted(self._machines.roots)) or "none"
+            here = ", ".join(sorted(self._duties.roots)) or "none"
             raise HeadwaterError(f"{query_id} is not answered at {self.site}; here are: {here}")
         return root.why(window)
 
     def progress(self) -> NodeProgress:
         return NodeProgress(
             site=self.site,
-            queries=tuple(sorted(self._machines.peer.live_queries())),
-            edge=() if self._machines.edge is None else self._machines.edge.progress(),
-            roots=tuple(root.progress() for root in self._machines.roots.values()),
-            neighbours=tuple(sorted(self._machines.peer.neighbours())),
-            overlay_counts=self._machines.peer.counts(),
-            loading_bytes=self._machines.loading_bytes,
+            queries=tuple(sorted(self.peer.live_queries())),
+            edge=self.edge.progress(),
+            roots=tuple(root.progress() for root in self._duties.roots.values()),
+            neighbours=tuple(sorted(self.peer.neighbours())),
+            overlay_counts=self.peer.counts(),
+            loading_bytes=self._exchange.loading_bytes,
         )

@@ -87,7 +87,6 @@ def wrong_s(world: World, name: str) -> float:
     """By how much this site is wrong about the clock that it places records by."""
     site, root = world.sites[name], world.sites["s0"]
     assert site.node is not None
-    assert site.node.edge is not None
     query = str(world.scenario.first_query.id)
     placed_s = site.node.edge.offset_us(query) / 1e6 + site.node.ahead_s
     return abs(placed_s - (root.clock.now_s() - site.clock.now_s()))
@@ -95,7 +94,7 @@ def wrong_s(world: World, name: str) -> float:
 
 def has_begun(world: World, name: str) -> bool:
     node = world.sites[name].node
-    return node is not None and node.edge is not None and bool(node.edge.progress())
+    return node is not None and bool(node.edge.progress())
 
 
 def is_unconfirmed(world: World, name: str) -> bool:

@@ -58,8 +58,7 @@ def compile_here(
 def _sites_clock_s(runtime: SiteRuntime) -> float:
     """Begins are times of day, but for queries by age, which go by the clock of their root. An
     installer whose clock is known to be off does not shift them."""
-    edge = runtime.node.edge
-    return runtime.wall_s() - (0.0 if edge is None else edge.clock_off_s())
+    return runtime.wall_s() - runtime.node.edge.clock_off_s()
 
 
 def install(

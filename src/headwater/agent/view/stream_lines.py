@@ -136,7 +136,7 @@ def site_troubles(runtime: SiteRuntime, query: Query) -> list[str]:
     waits, aside = runtime.node.waits().get(query_id), runtime.node.unread_records().get(query_id)
     if waits is not None:
         return [f"not read here: waits at {site}: {waits}"]
-    for one in () if runtime.node.edge is None else runtime.node.edge.progress():
+    for one in runtime.node.edge.progress():
         if one.query == query_id and one.status != RUNNING:
             return [f"not read here: {one.status} at {site}: {one.message}"]
     return [] if aside is None else [f"not read here: set aside at {site}: {aside}"]

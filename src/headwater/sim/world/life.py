@@ -199,8 +199,7 @@ class Life:
 
     def offset_us(self, query: str) -> int:
         """What a batch that begins now adds to the times of this query's records."""
-        edge = self.node.edge
-        return 0 if edge is None else edge.offset_us(query)
+        return self.node.edge.offset_us(query)
 
     def _tick(self) -> None:
         self._tick_waits = False

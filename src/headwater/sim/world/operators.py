@@ -103,8 +103,7 @@ class Operators:
 
     def _clock_s(self, at: SimulatedSite) -> float:
         """What the sites' clocks show, as far as this one knows; see ``agent.install``."""
-        edge = None if at.node is None else at.node.edge
-        return at.believed_s() - (0.0 if edge is None else edge.clock_off_s())
+        return at.believed_s() - (0.0 if at.node is None else at.node.edge.clock_off_s())
 
     def replan_one(self, *, draw: float) -> None:
         """The root of a query gives it new trees, if it is up and has it."""

@@ -1,0 +1,260 @@
+"""What this site does for each query: it reads, answers, carries; nothing before it has admitted
+it, and nothing after it was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from headwater.algebra.summary import Merger
+from headwater.edge.edge import Edge
+from headwater.errors import QueryRefused
+from headwater.node.effects import (
+    AnswersBegun,
+    AnswersEnded,
+    AnswersSuspended,
+    Forget,
+    Installed,
+    Wanted,
+    Withdrawn,
+)
+from headwater.overlay.clocks.root_clock import RootClock
+from headwater.overlay.peer import Peer
+from headwater.plan.duty import Admit, Duty, refusal_of
+from headwater.plan.query import Query, TimeKind
+from headwater.plan.roster import Roster
+from headwater.root.config import RootConfig
+from headwater.root.outputs import RootKept
+from headwater.root.root import Root
+
+SUSPENDED = "suspended: "
+"""How the refusal of a root begins that had answered before."""
+
+
+class Duties:
+    """Of one site. ``roots`` are those of the queries that are answered here."""
+
+    def __init__(
+        self,
+        site: str,
+        peer: Peer,
+        edge: Edge,
+        wanted: Wanted,
+        *,
+        roster: Roster,
+        config: RootConfig,
+        merger_of: Callable[[Query], Merger],
+        admit: Admit,
+        root_incarnation: int,
+        root_start: int,
+    ) -> None:
+        self._site = site
+        self._peer = peer
+        self._edge = edge
+        self._wanted = wanted
+        self._roster = roster
+        self._config = config
+        self._merger_of = merger_of
+        self._admit = admit
+        self.root_incarnation = root_incarnation
+        """Also that which was asked for: a number that is above is asked for once."""
+        self._root_start = root_start
+        self._has_data = roster.site(site).has_data
+        self._ahead_s = 0.0
+        self.roots: dict[str, Root] = {}
+        self._ledgers: dict[str, RootKept] = {}
+        """What was restored and is not taken up yet."""
+        self.refusals: dict[str, str] = {}
+        """Queries that name this agent as their root and are not admitted, and why."""
+        self.unread_records: dict[str, str] = {}
+        self._unread_ledgers: dict[str, str] = {}
+        """Queries of which the cube, or the ledger, has something that can't be read, and why."""
+        self._installed: set[str] = set()
+        self._awaited: dict[str, Query] = {}
+        """Queries that begin here as soon as the clock of their root is known, and no other one
+        takes the name of their source."""
+
+    def restore(
+        self,
+        ledgers: Iterable[RootKept],
+        unread_records: Mapping[str, str],
+        unread_ledgers: Mapping[str, str],
+        *,
+        now_s: float,
+    ) -> None:
+        """When peer and edge are restored: take up what lives, and let go of what was removed in
+        between, but for queries that are set aside and may be installed yet."""
+        self.unread_records, self._unread_ledgers = dict(unread_records), dict(unread_ledgers)
+        self._ledgers = {one.query: one for one in ledgers}
+        for install in self._peer.live_queries().values():
+            self.install(install.query, now_s=now_s)
+        aside, live = self._peer.set_aside(), self._peer.live_queries()
+        self._edge.forget_uninstalled(aside=aside)
+        for unread in (self.unread_records, self._unread_ledgers):
+            for query_id in [one for one in unread if one not in live and one not in aside]:
+                self._forget_unread(query_id)
+        for query_id in [one for one in self._ledgers if one not in aside]:
+            del self._ledgers[query_id]
+            self._wanted.add(AnswersEnded(query_id))
+
+    def set_clock(self, ahead_s: float) -> None:
+        self._ahead_s = ahead_s
+        for root in self.roots.values():
+            root.set_clock(ahead_s)
+
+    def rise(self, incarnation: int) -> None:
+        """Roots speak as this life of the ledger, also those that begin later."""
+        self.root_incarnation = incarnation
+        for root in self.roots.values():
+            root.rise(incarnation)
+
+    def carried(self, query: Query) -> Merger:
+        """For the peer: a relay merges nothing of what it would not admit."""
+        refused = self._refusal(query, Duty.CARRY)
+        if refused is not None:
+            raise QueryRefused(refused)
+        return self._merger_of(query)
+
+    def _refusal(self, query: Query, duty: Duty) -> str | None:
+        operator = self._peer.operator_of(str(query.id))
+        return refusal_of(self._admit, query, duty, operator)
+
+    def install(self, query: Query, *, now_s: float) -> None:
+        query_id = str(query.id)
+        if query_id in self._installed:
+            return  # planned anew: its trees are the peer's business
+        self._installed.add(query_id)
+        if query.root == self._site and query_id not in self.roots:
+            self._begin_answers(query, now_s=now_s)
+        if not self._has_data or (query.sites and self._site not in query.sites):
+            return
+        if query_id in self.unread_records:
+            text = f"{query_id}: {self.unread_records[query_id]}"
+            self._wanted.notice("edge", "set aside", text)
+            return
+        self._awaited[query_id] = query
+        why = self.waits().get(query_id)
+        if why is not None:
+            self._wanted.notice("edge", "waits", f"{query_id}: {why}")
+        self.begin_awaited(now_s=now_s)
+
+    def remove(self, query_id: str) -> None:
+        self._installed.discard(query_id)
+        if self._unread_ledgers.get(query_id) is not None:
+            self.refusals.pop(query_id, None)
+        self._forget_unread(query_id)
+        self._awaited.pop(query_id, None)
+        was_refused = self.refusals.pop(query_id, None) is not None
+        if self._edge.is_running(query_id):
+            self._wanted.add(Withdrawn(query_id))
+        self._edge.remove(query_id)
+        if self.roots.pop(query_id, None) is not None or was_refused:
+            self._wanted.add(AnswersEnded(query_id))
+
+    def _forget_unread(self, query_id: str) -> None:
+        if self.unread_records.pop(query_id, None) is not None:
+            self._wanted.add(Forget(query_id))
+        if self._unread_ledgers.pop(query_id, None) is not None:
+            self._wanted.add(AnswersEnded(query_id))
+
+    # Reading
+
+    def waits(self) -> dict[str, str]:
+        """Queries whose source has the name of another one that is read here, and what to do."""
+        found = {id_: self._edge.in_the_way_of(query) for id_, query in self._awaited.items()}
+        return {
+            query_id: f"{other.id} reads another source called {other.source_name!r} here; it "
+            "begins when that one is removed"
+            for query_id, other in found.items()
+            if other is not None
+        }
+
+    def begin_awaited(self, *, now_s: float) -> None:
+        """A query by age begins when the clock that it goes by is known, and three neighbours have
+        agreed on it or have been waited for: a site that took its own clock for it, or that of one
+        who lies, would place records where they do not belong. And one whose source has the name of
+        another begins when nobody reads that: it would be given the other's lines, which it was not
+        admitted to read."""
+        for query_id, query in list(self._awaited.items()):
+            clock = self._peer.root_clock(query.root)
+            is_ready = clock is not None and clock.is_ready
+            is_by_age = query.time is TimeKind.AGE
+            is_timed = is_ready or not is_by_age or self._edge.has_kept(query_id)
+            if is_timed and self._edge.in_the_way_of(query) is None:
+                del self._awaited[query_id]
+                self._begin_edge(query, clock, now_s=now_s)
+
+    def _begin_edge(self, query: Query, clock: RootClock | None, *, now_s: float) -> None:
+        query_id, refused = str(query.id), self._refusal(query, Duty.READ)
+        is_new = False
+        try:
+            is_new = self._edge.install(
+                query,
+                now_s=now_s,
+                refused=refused,
+                offset_s=None if clock is None else clock.offset_s,
+                is_confirmed=clock is not None and clock.is_confirmed,
+            )
+        except Exception as error:  # admitted, and yet not understood: it fails alone
+            refused = _unopened(error)
+        if refused is not None:
+            self._wanted.notice("edge", "refused", f"{query_id}: {refused}")
+        elif self._edge.is_running(query_id):
+            self._wanted.add(Installed(query, is_new))
+
+    def tell_clocks(self, *, now_s: float) -> None:
+        """What the peer has learned of the roots' clocks, to the edge."""
+        for query_id, install in self._peer.live_queries().items():
+            clock = self._peer.root_clock(install.query.root)
+            if clock is not None:
+                is_confirmed = clock.is_confirmed
+                self._edge.root_clock(
+                    query_id, clock.offset_s, is_confirmed=is_confirmed, now_s=now_s
+                )
+
+    # Answering
+
+    def _begin_answers(self, query: Query, *, now_s: float) -> None:
+        """Admitted first, for its root part will run here; what is refused keeps its ledger, since
+        the next start may admit it."""
+        query_id = str(query.id)
+        refused = self._unread_ledgers.get(query_id) or self._refusal(query, Duty.ANSWER)
+        if refused is None:
+            try:
+                self._begin_root(query, now_s=now_s)
+            except Exception as error:  # as at the edge
+                refused = _unopened(error)
+        if refused is None:
+            self._wanted.add(AnswersBegun(query))
+        else:
+            self._ledgers.pop(query_id, None)
+            self.refusals[query_id] = refused
+            self._wanted.notice("root", "refused", f"{query_id}: {refused}")
+
+    def _begin_root(self, query: Query, *, now_s: float) -> None:
+        root = Root(
+            query=query,
+            roster=self._roster,
+            config=self._config,
+            merger=self._merger_of(query),
+            incarnation=self.root_incarnation,
+            now_s=now_s,
+            start=self._root_start,
+            ahead_s=self._ahead_s,
+            carriers_of=partial(self._peer.above, str(query.id)),
+        )
+        kept = self._ledgers.pop(str(query.id), None)
+        if kept is not None:
+            root.restore(kept, now_s=now_s)
+        self.roots[str(query.id)] = root
+
+    def suspend_answers(self, query_id: str, message: str) -> None:
+        """As if it were refused: its ledger stays until the query is removed."""
+        if self.roots.pop(query_id, None) is not None:
+            self.refusals[query_id] = f"{SUSPENDED}{message}"
+            self._wanted.add(AnswersSuspended(query_id, self.refusals[query_id]))
+            self._wanted.notice("root", "suspended", f"{query_id}: {message}")
+
+
+def _unopened(error: Exception) -> str:
+    return f"it can't be opened: {type(error).__name__}: {str(error)[:200]}"
