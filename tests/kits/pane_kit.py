@@ -442,13 +442,13 @@ class RootDesk:
         self.root.receive_states(states, now_s=now_s)
         for state in states:
             self._agree(state)
-        self.root._intake.compare(now_s=now_s)
+        self.root.disputes.compare(now_s=now_s)
         self._execute(now_s=now_s)
 
     def _agree(self, state: SiteState) -> None:
         view = self.root.table.views.get(state.ordinal)
         if not self.compares and view is not None and view.state is state:
-            self.root._intake.agreements._advance(state.ordinal, state.sealed_through)
+            self.root.books.agreements._advance(state.ordinal, state.sealed_through)
 
     def work(self, *, now_s: float) -> None:
         for _ in range(TICKS_MAX):

@@ -522,7 +522,7 @@ def test_what_a_relay_invents_of_a_site_is_an_alarm_in_the_answer(world, by):
     them both the site knows and the root."""
     world.install(QUERY, Tree(0, ((1, 0), (2, 1))))
     if by == "site":
-        world["s0"].node.root(ID)._intake._carriers_of = lambda ordinal: ()
+        world["s0"].node.root(ID).books.carriers_of = lambda ordinal: ()
     else:
         world["s2"].node.edge._carriers_of = lambda query: ()
     world.link("s1", "s2")

@@ -1,4 +1,4 @@
-"""Bringing a scoreboard back from what the ledger has kept.
+"""Bringing the books of a root back from what the ledger has kept.
 
 Kept summaries are entered again in the order of their numbers. Their bitmaps speak of the
 incarnations that sites had at that time, so a site's next life begins again at the number at which
@@ -8,13 +8,90 @@ state; of a life that is over just before the next one begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from headwater.algebra.words.site_state import SiteState
+from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.root.books import Books
+from headwater.root.carriers.replacing import Piece
 from headwater.root.outputs import KeepState, KeptSummary, RootKept
-from headwater.root.scoreboard import Scoreboard
+from headwater.root.scoreboard import Scoreboard, Verdict
+
+
+def restore(books: Books, kept: RootKept, *, now_s: float) -> None:
+    """Take up where a former process ended, before anything else."""
+    states = newest_states(kept)
+    books.table.is_restoring = True
+    books.alarms.restore(kept.alarms)
+    books.kept = replay(books.scoreboard, kept)
+    books.restored = {one.window: one for one in kept.answers}
+    if kept.done_through is not None:
+        books.windows.resume(kept.done_through)
+        books.scoreboard.drop_below(kept.done_through)
+    if kept.states or kept.answers:
+        books.clocks.doubt(now_s=now_s)
+    for one in states:
+        books.scoreboard.hear(one.state, since=one.since)
+        books.table.greet(one.state.ordinal)
+    _restore_agreements(books, kept, states, now_s=now_s)
+    books.table.is_restoring = False
+    books.clocks.follow(now_s=now_s)
+    _open_windows(books, states, now_s=now_s)
+    books.sum_up(now_s=now_s)
+    await_again(books, kept.lost, now_s=now_s)
+
+
+def _open_windows(books: Books, states: Sequence[KeepState], *, now_s: float) -> None:
+    for window in sorted(books.restored):
+        if books.windows.spec.panes_of(window).start >= books.windows.done_through:
+            books.open_window(window, now_s=now_s)
+    for board in list(books.scoreboard.boards.values()):
+        if board.rows_number:
+            books.open_windows(board.pane, now_s=now_s)
+        books.note(board)
+    for window in books.windows.windows:
+        books.answers.mark(window)
+    for one in states:
+        books.open_awaited(one.state, former_through=-FOREVER, now_s=now_s)
+
+
+def _restore_agreements(
+    books: Books, kept: RootKept, states: Sequence[KeepState], *, now_s: float
+) -> None:
+    for summary in kept.summaries:
+        piece = Piece(summary.number, summary.coverage, summary.has_rows)
+        books.replacing.pieces.add(summary.pane, piece)
+    for one in states:
+        books.agreements.restore(one.state, one.agreed_through, one.disputed, now_s=now_s)
+        books.agreements.hear(one.state, now_s=now_s)
+    books.agreements.disputed_now.clear()  # the alarms of these stand in the book
+    sure = {one.state.ordinal: one.sure_number for one in states}
+    for summary in kept.summaries:
+        books.agreements.restore_doubts(
+            summary.pane, summary.coverage, number=summary.number, sure=sure, now_s=now_s
+        )
+
+
+def await_again(books: Books, lost: Sequence[KeptSummary], *, now_s: float) -> None:
+    """These were held and are gone: they are let in again, also where a window that has the
+    pane is final, and windows are not revised to less than they had."""
+    wanted = [one for one in lost if _is_lacking(books, one)]
+    for one in wanted:
+        board = books.scoreboard.owe(one.pane, one.coverage)
+        board.is_frozen = False
+        books.answers.mend(one)
+        books.note(board)
+    if wanted:
+        panes = sorted({one.pane for one in wanted})
+        text = f"panes {panes[:8]} are asked for again"
+        books.notice("ledger damaged", text, count=len(panes))
+
+
+def _is_lacking(books: Books, lost: KeptSummary) -> bool:
+    """Whether it is still of use, and has not come again."""
+    is_held = books.scoreboard.judge(lost.pane, lost.coverage) is Verdict.CONTAINED
+    return lost.pane >= books.windows.done_through and not is_held
 
 
 def replay(scoreboard: Scoreboard, kept: RootKept) -> int:

@@ -1,5 +1,5 @@
 """Checking carriers from behind: digests compared, contradictions disputed, pieces replaced, alarms
 kept.
 
-Open ``agreements`` first.
+Open ``disputes`` first, then ``agreements``.
 """

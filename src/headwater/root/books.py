@@ -1,0 +1,171 @@
+"""All that a root knows of its query, and what it wants done: the state that its parts share.
+
+What is let in is kept first, under a number that rises. Everything that changes a board is noted,
+so that the windows of the pane and the acknowledgement know.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.summary import Merger, Summary
+from headwater.algebra.words.site_state import SiteState
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster
+from headwater.root.answers import Answers
+from headwater.root.carriers.agreements import Agreements
+from headwater.root.carriers.alarm_book import AlarmBook
+from headwater.root.carriers.replacing import Piece, Replacing
+from headwater.root.config import RootConfig
+from headwater.root.outputs import Keep, KeptSummary, Notice, Output, Trim, WindowAnswered
+from headwater.root.pane_board import PaneBoard
+from headwater.root.parking import Parking
+from headwater.root.said.ack_cutter import AckCutter
+from headwater.root.scoreboard import Scoreboard
+from headwater.root.site_clocks import SiteClocks
+from headwater.root.site_table import SiteTable
+from headwater.root.windows import WindowBook
+
+CarriersOf = Callable[[int], Sequence[str]]
+"""By ordinal: the peers above a site on any of the query's trees, the root apart."""
+
+
+class Books:
+    """Of one query, in one life of its ledger."""
+
+    def __init__(
+        self,
+        *,
+        query: Query,
+        roster: Roster,
+        config: RootConfig,
+        merger: Merger,
+        incarnation: int,
+        start: int,
+        ahead_s: float,
+        carriers_of: CarriersOf,
+        now_s: float,
+    ) -> None:
+        self.query = query
+        self.id = str(query.id)
+        self.config = config
+        self.carriers_of = carriers_of
+        self.table = SiteTable(query, roster)
+        self.scoreboard = Scoreboard(self.table)
+        self.agreements = Agreements(self.scoreboard, config)
+        self.replacing = Replacing(self.scoreboard, config, merger)
+        self.windows = WindowBook(query, config, now_s=now_s)
+        self.windows.ahead_s = ahead_s
+        self.clocks = SiteClocks(self.table, self.windows, config, now_s=now_s)
+        self.parking = Parking(config, merger)
+        self.alarms = AlarmBook(self.id, alarms_max=config.alarms_max)
+        self.answers = Answers(
+            query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
+        )
+        self.acks = AckCutter(self.id, incarnation, config, start=start)
+        self.kept = 0
+        """The number of the newest kept summary."""
+        self.caught_up_s: float | None = None
+        """Since when no site that has spoken is behind; None: one is, or nobody has spoken."""
+        self.sealed_through = self.table.sealed_through
+        self.is_overfull = False
+        """A site announced more panes than are held here: not all windows are known."""
+        self.counters: Counter[str] = Counter()
+        self.outputs: list[Output] = []
+        self.restored: dict[int, WindowAnswered] = {}
+        """Answers of a former process, whose windows are not open yet."""
+
+    def notice(self, kind: str, text: str, *, count: int = 1) -> None:
+        """Counted always, told at the first and then at every doubling."""
+        before = self.counters[kind]
+        self.counters[kind] += count
+        if before.bit_length() != self.counters[kind].bit_length():
+            told = f"{self.id}: {text} ({self.counters[kind]} so far)"
+            self.outputs.append(Notice(kind, told))
+
+    def keep(self, pane: int, coverage: Coverage, rows: object) -> None:
+        kept = self.number(pane, coverage, rows)
+        self.outputs.append(Keep(self.id, kept))
+        self.replacing.pieces.add(pane, Piece(kept.number, coverage, kept.has_rows))
+
+    def number(self, pane: int, coverage: Coverage, rows: object) -> KeptSummary:
+        """On the board, and to be kept under the next number."""
+        self.kept += 1
+        has_rows = rows is not None
+        self.scoreboard.accept(pane, coverage, number=self.kept, has_rows=has_rows)
+        return KeptSummary(self.kept, pane, coverage, rows, has_rows)
+
+    def note(self, board: PaneBoard) -> None:
+        """Something on this board has changed: its windows and the acknowledgement know."""
+        is_settled = self.scoreboard.is_settled(board)
+        change = board.is_settled - is_settled
+        board.is_settled = is_settled
+        for number in self.windows.windows_of(board.pane):
+            window = self.windows.windows.get(number)
+            if window is not None:
+                window.unsettled += change
+                self.answers.mark(number)
+        self.acks.note(board, expected=self.table.expected)
+
+    def sum_up(self, *, now_s: float) -> None:
+        """What all sites together have said may have changed."""
+        if self.table.catching_up or not self.table.views:
+            self.caught_up_s = None
+        elif self.caught_up_s is None:
+            self.caught_up_s = now_s
+        sealed_through = min(self.table.sealed_through, self.agreements.through)
+        if sealed_through != self.sealed_through:
+            self.sealed_through = sealed_through
+            for window in self.windows.sealed_below(sealed_through):
+                self.answers.mark(window.window)
+
+    def open_for(self, summary: Summary, *, now_s: float) -> None:
+        """A summary is news of its windows; where only rows make windows, one with rows is."""
+        if self.windows.has_begin or summary.coverage.has_rows:
+            self.open_windows(summary.pane, now_s=now_s)
+
+    def open_awaited(self, state: SiteState, *, former_through: int, now_s: float) -> None:
+        """Where windows open with rows only: a sealed pane that is neither empty nor declined has
+        rows, also when none of them has arrived."""
+        if self.windows.has_begin and not self.query.ends:
+            return
+        first = max(self.windows.done_through, self.table.begin, former_through)
+        last = state.sealed_through - 1
+        for start, end in self.scoreboard.awaited_of(state, first=first, last=last):
+            if end - start >= self.config.panes_max - len(self.scoreboard.boards):
+                self.is_overfull = True
+                text = f"site {state.ordinal} announces panes {start} to {end}"
+                self.notice("too many panes", text)
+                continue
+            for pane in range(start, end + 1):
+                self.open_windows(pane, now_s=now_s)
+
+    def open_windows(self, pane: int, *, now_s: float) -> None:
+        for window in list(self.windows.unopened_of(pane)):
+            self.open_window(window, now_s=now_s)
+
+    def open_window(self, number: int, *, now_s: float) -> None:
+        window = self.windows.open(number, now_s=now_s)
+        for pane in self.windows.spec.panes_of(number):
+            is_new = pane not in self.scoreboard.boards
+            board = self.scoreboard.open(pane)
+            window.unsettled += not board.is_settled
+            if is_new and board.known:
+                self.acks.note(board, expected=self.table.expected)
+        restored = self.restored.pop(number, None)
+        if restored is not None:
+            self.answers.restore(window, restored)
+        self.answers.mark(number)
+
+    def trim(self, *, now_s: float) -> None:
+        """Let go of the panes of windows that are over, if there are more than before."""
+        if not self.windows.advance(sealed_through=self.table.sealed_through):
+            return
+        done_through = self.windows.done_through
+        self.outputs.append(Trim(self.id, done_through))
+        wall_s = now_s + self.windows.ahead_s
+        self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
+        for book in (self.scoreboard, self.parking, self.agreements, self.replacing, self.acks):
+            book.drop_below(done_through)
