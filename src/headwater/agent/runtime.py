@@ -21,6 +21,7 @@ import asyncio
 import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -34,9 +35,6 @@ from headwater.agent.input.site_shell import SiteShell
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.threads import SiteThreads, done_by
-from headwater.algebra.words.remark import Remark
-from headwater.algebra.words.site_state import Unread
-from headwater.edge.report import BatchReport
 from headwater.errors import ConfigurationError, StoreBroken, StoreError, UnreadableRow
 from headwater.net.network import Network
 from headwater.node import effects as fx
@@ -134,16 +132,16 @@ class SiteRuntime:
             host=host,
             now_s=now_s,
             wall_s=self.wall_s,
-            report=self._reported,
-            read_from=self._read_from,
-            begin_late=self._begin_late,
-            offset_us=self._offset_us,
+            report=partial(self._tell, self.node.batch_committed),
+            read_from=lambda query_id, at_s: self._tell(self.node.read_from, query_id, at_s=at_s),
+            begin_late=lambda query_id, at_s: self.node.edge.begin_late(query_id, at_s=at_s),
+            offset_us=self.node.edge.offset_us,  # asked by Spark's threads
             next_wanted_s=self._next_wanted_s,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
             future_keep_s=settings.node.edge.future_keep_s or settings.node.retention_s,
             notice=lambda kind, text: self.note("feeder", kind, text),
-            unread=self._unread,
-            remarked=self._remarked,
+            unread=partial(self._tell, self.node.input_unread),
+            remarked=partial(self._tell, self.node.input_remarks),
             poller=self._threads.poller,
         )
         writer = self._threads.writer
@@ -418,16 +416,6 @@ class SiteRuntime:
         self.notice_counts[f"{part}: {kind}"] += 1
         log.info("notice", site=self.site, part=part, kind=kind, text=text)
 
-    def _offset_us(self, query_id: str) -> int:
-        """Asked by Spark's threads; one number, so nothing can be half changed."""
-        return self.node.edge.offset_us(query_id)
-
-    def _read_from(self, query_id: str, at_s: float) -> None:
-        self._tell(self.node.read_from, query_id, at_s=at_s)
-
-    def _begin_late(self, query_id: str, at_s: float) -> None:
-        self.node.edge.begin_late(query_id, at_s=at_s)
-
     def _next_wanted_s(self, source: str, after_s: float) -> float:
         """While the clock is doubted all is read as it comes: when it is believed panes may close
         at once, by the newest read that there was."""
@@ -447,15 +435,6 @@ class SiteRuntime:
         self.answer_count += 1
         for watcher in tuple(self.watchers):
             watcher(query, seq)
-
-    def _unread(self, source: str, unread: Unread) -> None:
-        self._tell(self.node.input_unread, source, unread)
-
-    def _remarked(self, source: str, remarks: tuple[Remark, ...]) -> None:
-        self._tell(self.node.input_remarks, source, remarks)
-
-    def _reported(self, report: BatchReport) -> None:
-        self._tell(self.node.batch_committed, report)
 
 
 def _unless_suspended(admit: Admit, suspended: Mapping[str, str]) -> Admit:

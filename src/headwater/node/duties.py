@@ -9,15 +9,7 @@ from functools import partial
 from headwater.algebra.summary import Merger
 from headwater.edge.edge import Edge
 from headwater.errors import QueryRefused
-from headwater.node.effects import (
-    AnswersBegun,
-    AnswersEnded,
-    AnswersSuspended,
-    Forget,
-    Installed,
-    Wanted,
-    Withdrawn,
-)
+from headwater.node import effects as do
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
 from headwater.plan.duty import Admit, Duty, refusal_of
@@ -39,7 +31,7 @@ class Duties:
         site: str,
         peer: Peer,
         edge: Edge,
-        wanted: Wanted,
+        effects: list[do.Effect],
         *,
         roster: Roster,
         config: RootConfig,
@@ -51,7 +43,7 @@ class Duties:
         self._site = site
         self._peer = peer
         self._edge = edge
-        self._wanted = wanted
+        self._effects = effects
         self._roster = roster
         self._config = config
         self._merger_of = merger_of
@@ -95,7 +87,7 @@ class Duties:
                 self._forget_unread(query_id)
         for query_id in [one for one in self._ledgers if one not in aside]:
             del self._ledgers[query_id]
-            self._wanted.add(AnswersEnded(query_id))
+            self._effects.append(do.AnswersEnded(query_id))
 
     def set_clock(self, ahead_s: float) -> None:
         self._ahead_s = ahead_s
@@ -130,12 +122,12 @@ class Duties:
             return
         if query_id in self.unread_records:
             text = f"{query_id}: {self.unread_records[query_id]}"
-            self._wanted.notice("edge", "set aside", text)
+            self._effects.append(do.Notice("edge", "set aside", text))
             return
         self._awaited[query_id] = query
         why = self.waits().get(query_id)
         if why is not None:
-            self._wanted.notice("edge", "waits", f"{query_id}: {why}")
+            self._effects.append(do.Notice("edge", "waits", f"{query_id}: {why}"))
         self.begin_awaited(now_s=now_s)
 
     def remove(self, query_id: str) -> None:
@@ -146,16 +138,16 @@ class Duties:
         self._awaited.pop(query_id, None)
         was_refused = self.refusals.pop(query_id, None) is not None
         if self._edge.is_running(query_id):
-            self._wanted.add(Withdrawn(query_id))
+            self._effects.append(do.Withdrawn(query_id))
         self._edge.remove(query_id)
         if self.roots.pop(query_id, None) is not None or was_refused:
-            self._wanted.add(AnswersEnded(query_id))
+            self._effects.append(do.AnswersEnded(query_id))
 
     def _forget_unread(self, query_id: str) -> None:
         if self.unread_records.pop(query_id, None) is not None:
-            self._wanted.add(Forget(query_id))
+            self._effects.append(do.Forget(query_id))
         if self._unread_ledgers.pop(query_id, None) is not None:
-            self._wanted.add(AnswersEnded(query_id))
+            self._effects.append(do.AnswersEnded(query_id))
 
     # Reading
 
@@ -198,9 +190,9 @@ class Duties:
         except Exception as error:  # admitted, and yet not understood: it fails alone
             refused = _unopened(error)
         if refused is not None:
-            self._wanted.notice("edge", "refused", f"{query_id}: {refused}")
+            self._effects.append(do.Notice("edge", "refused", f"{query_id}: {refused}"))
         elif self._edge.is_running(query_id):
-            self._wanted.add(Installed(query, is_new))
+            self._effects.append(do.Installed(query, is_new))
 
     def tell_clocks(self, *, now_s: float) -> None:
         """What the peer has learned of the roots' clocks, to the edge."""
@@ -225,11 +217,11 @@ class Duties:
             except Exception as error:  # as at the edge
                 refused = _unopened(error)
         if refused is None:
-            self._wanted.add(AnswersBegun(query))
+            self._effects.append(do.AnswersBegun(query))
         else:
             self._ledgers.pop(query_id, None)
             self.refusals[query_id] = refused
-            self._wanted.notice("root", "refused", f"{query_id}: {refused}")
+            self._effects.append(do.Notice("root", "refused", f"{query_id}: {refused}"))
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:
         root = Root(
@@ -252,8 +244,8 @@ class Duties:
         """As if it were refused: its ledger stays until the query is removed."""
         if self.roots.pop(query_id, None) is not None:
             self.refusals[query_id] = f"{SUSPENDED}{message}"
-            self._wanted.add(AnswersSuspended(query_id, self.refusals[query_id]))
-            self._wanted.notice("root", "suspended", f"{query_id}: {message}")
+            self._effects.append(do.AnswersSuspended(query_id, self.refusals[query_id]))
+            self._effects.append(do.Notice("root", "suspended", f"{query_id}: {message}"))
 
 
 def _unopened(error: Exception) -> str:

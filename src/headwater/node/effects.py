@@ -165,20 +165,3 @@ def perform(store: object, effect: Effect) -> Any:
 def perform_all(store: object, effects: Sequence[Effect]) -> list[Any]:
     """In order; what came of each."""
     return [perform(store, effect) for effect in effects]
-
-
-class Wanted:
-    """What a node wants done and nobody has taken yet."""
-
-    def __init__(self) -> None:
-        self._effects: list[Effect] = []
-
-    def add(self, effect: Effect) -> None:
-        self._effects.append(effect)
-
-    def notice(self, part: str, kind: str, text: str) -> None:
-        self._effects.append(Notice(part, kind, text))
-
-    def take(self) -> list[Effect]:
-        effects, self._effects = self._effects, []
-        return effects

@@ -7,7 +7,7 @@ from headwater.algebra.summary import Rows, Summary
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
 from headwater.node.duties import Duties
-from headwater.node.effects import LiveAnew, LoadAndSend, RiseAbove, Wanted, Withdrawn
+from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Notice, RiseAbove, Withdrawn
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Command, Install
@@ -25,7 +25,7 @@ class Exchange:
         peer: Peer,
         edge: Edge,
         duties: Duties,
-        wanted: Wanted,
+        effects: list[Effect],
         *,
         roster_version: int,
         incarnation: int,
@@ -33,7 +33,7 @@ class Exchange:
         self._peer = peer
         self._edge = edge
         self._duties = duties
-        self._wanted = wanted
+        self._effects = effects
         self._roster_version = roster_version
         self.incarnation = incarnation
         """Also that which was asked for: a number that is above is asked for once."""
@@ -65,7 +65,7 @@ class Exchange:
     def _from_peer(self, output: peer_out.Output, *, now_s: float) -> None:
         match output:
             case peer_out.Transmit():  # nearly all there is, so it is asked for first
-                self._wanted.add(output)
+                self._effects.append(output)
             case peer_out.Delivered(summary, _):
                 root = self._duties.roots.get(summary.query)
                 if root is not None:
@@ -78,12 +78,12 @@ class Exchange:
             case peer_out.AckDelivered(ack):
                 self._edge.receive_ack(ack, now_s=now_s)
             case peer_out.CommandAccepted(command, _):
-                self._wanted.add(output)
+                self._effects.append(output)
                 self._obey(command, now_s=now_s)
             case peer_out.Notice(kind, text):
-                self._wanted.notice("overlay", kind, text)
+                self._effects.append(Notice("overlay", kind, text))
             case _:
-                self._wanted.add(output)
+                self._effects.append(output)
 
     def _obey(self, command: Command, *, now_s: float) -> None:
         if isinstance(command, Install):
@@ -96,23 +96,23 @@ class Exchange:
             case edge_out.Send():
                 if output.updates:
                     self.loading_bytes += output.row_bytes
-                    self._wanted.add(output)
+                    self._effects.append(output)
                 else:
                     self.originate(output, None, now_s=now_s)
             case edge_out.Report(states):
                 self._peer_is_told = True
                 self._peer.report(states, now_s=now_s)
             case edge_out.Suspended(query_id, message):
-                self._wanted.add(Withdrawn(query_id))
-                self._wanted.notice("edge", "suspended", f"{query_id}: {message}")
+                self._effects.append(Withdrawn(query_id))
+                self._effects.append(Notice("edge", "suspended", f"{query_id}: {message}"))
             case edge_out.Outlived(incarnation):
                 if incarnation > self.incarnation:
                     self.incarnation = incarnation
-                    self._wanted.add(LiveAnew(incarnation))
+                    self._effects.append(LiveAnew(incarnation))
             case edge_out.Notice(kind, text):
-                self._wanted.notice("edge", kind, text)
+                self._effects.append(Notice("edge", kind, text))
             case _:
-                self._wanted.add(output)
+                self._effects.append(output)
 
     def _from_root(self, output: root_out.Output, *, now_s: float) -> None:
         match output:
@@ -122,13 +122,13 @@ class Exchange:
             case root_out.Outdated(incarnation):
                 if incarnation > self._duties.root_incarnation:
                     self._duties.root_incarnation = incarnation
-                    self._wanted.add(RiseAbove(incarnation))
+                    self._effects.append(RiseAbove(incarnation))
             case root_out.Overdone(query_id, message):
                 self._duties.suspend_answers(query_id, message)
             case root_out.Notice(kind, text):
-                self._wanted.notice("root", kind, text)
+                self._effects.append(Notice("root", kind, text))
             case _:
-                self._wanted.add(output)
+                self._effects.append(output)
 
     def originate(self, send: LoadAndSend, rows: Rows, *, now_s: float) -> None:
         install = self._peer.live_queries().get(send.query)

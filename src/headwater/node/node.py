@@ -29,7 +29,7 @@ from headwater.edge.report import BatchReport
 from headwater.errors import HeadwaterError
 from headwater.node.config import NodeConfig
 from headwater.node.duties import Duties
-from headwater.node.effects import Answer, Effect, LoadAndSend, Wanted
+from headwater.node.effects import Answer, Effect, LoadAndSend, Notice
 from headwater.node.exchange import Exchange
 from headwater.node.progress import NodeProgress
 from headwater.node.wall_clock import WallClock
@@ -78,7 +78,7 @@ class Node:
         self.site = site
         self._has_data = here.has_data
         self._clock = WallClock(settle_s=config.edge.clock_settle_s)
-        self._wanted = Wanted()
+        self._effects: list[Effect] = []
         self.peer = Peer(
             site=site,
             roster=roster,
@@ -101,7 +101,7 @@ class Node:
             site,
             self.peer,
             self.edge,
-            self._wanted,
+            self._effects,
             roster=roster,
             config=config.root,
             merger_of=merger_of,
@@ -113,7 +113,7 @@ class Node:
             self.peer,
             self.edge,
             self._duties,
-            self._wanted,
+            self._effects,
             roster_version=roster.version,
             incarnation=incarnation,
         )
@@ -152,11 +152,13 @@ class Node:
             self.edge.set_clock(ahead_s, now_s=now_s)
             self._duties.set_clock(ahead_s)
             text = f"{self.site}: by {ahead_s - before_s:+.1f} s, and stays so"
-            self._wanted.notice("node", "clock was set", text)
+            self._effects.append(Notice("node", "clock was set", text))
             self._pass_on(now_s)
         elif self._clock.doubted_s not in (None, was_doubted):
             text = f"{self.site}: the wall clock shows {ahead_s - before_s:+.1f} s; it is believed "
-            self._wanted.notice("node", "clock steps", text + "when it has stood for a while")
+            self._effects.append(
+                Notice("node", "clock steps", text + "when it has stood for a while")
+            )
         return has_changed
 
     @property
@@ -269,14 +271,14 @@ class Node:
         it asks for it again. So there is no timer for it, and no second copy under way.
         """
         self._exchange.loading_bytes -= send.row_bytes
-        self._wanted.notice("node", "not loaded", f"{send.query} pane {send.pane}: {why}")
+        self._effects.append(Notice("node", "not loaded", f"{send.query} pane {send.pane}: {why}"))
 
     def rows_lost(
         self, send: LoadAndSend, why: str, *, now_s: float, is_damaged: bool = True
     ) -> None:
         """The cube will never give the rows: they are damaged, or retention has taken them."""
         self._exchange.loading_bytes -= send.row_bytes
-        self._wanted.notice("node", "rows lost", f"{send.query} pane {send.pane}: {why}")
+        self._effects.append(Notice("node", "rows lost", f"{send.query} pane {send.pane}: {why}"))
         reason = Reason.LOST if is_damaged else Reason.EXPIRED
         panes = [(send.query, pane) for pane in send.panes]
         self.rows_gone(panes, reason, now_s=now_s)
@@ -334,7 +336,9 @@ class Node:
 
     def take(self) -> list[Effect]:
         """What is to be done, in order; each effect is given once."""
-        return self._wanted.take()
+        effects = self._effects[:]
+        self._effects.clear()
+        return effects
 
     # For people and checkers
 

@@ -7,7 +7,6 @@ outputs, in order. What it has let in is kept (``Keep``) before it is acknowledg
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -73,6 +72,7 @@ class Root:
         self.parking = books.parking
         self.answers = books.answers
         self.alarms = books.alarms
+        self.counters = books.counters
         self.intake = Intake(books)
         self.disputes = Disputes(books, self.intake)
 
@@ -134,10 +134,6 @@ class Root:
     def kept(self) -> int:
         """The number of the newest kept summary."""
         return self.books.kept
-
-    @property
-    def counters(self) -> Counter[str]:
-        return self.books.counters
 
     # The end of windows
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headwater.node.effects import CommandWrite, KeepCommand, KeepCounts, perform_all
+from headwater.node.effects import CommandWrite, KeepCommand, perform_all
 from headwater.plan.command import Count, Install
 from headwater.plan.flat_query import FlatQuery
 from headwater.store.disk import Disk
@@ -81,15 +81,12 @@ class CommandStore:
             )
         else:
             self._manifest.run("DELETE FROM installs WHERE id = ?", (str(command.id),))
-        self._count(keep.counts)
+        self.keep_counts(keep)
 
-    def keep_counts(self, keep: KeepCounts) -> None:
-        self._count(keep.counts)
-
-    def _count(self, counts: Sequence[Count]) -> None:
+    def keep_counts(self, keep: CommandWrite) -> None:
         self._manifest.run_many(
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
-            ((one.installer, one.number, msgspec.msgpack.encode(one)) for one in counts),
+            ((one.installer, one.number, msgspec.msgpack.encode(one)) for one in keep.counts),
         )
 
     def next_counter(self, site: str) -> int:

@@ -94,8 +94,8 @@ class Checkers:
             do.Dial: storm.dialled,
             do.Hangup: storm.hung_up,
             do.KeepCommand: self._command,
-            do.LiveAnew: self._live_anew,
-            do.RiseAbove: self._rise_above,
+            do.LiveAnew: self._counted("a site took an incarnation above a former one"),
+            do.RiseAbove: self._counted("a root took an incarnation above a former one"),
         }
 
     # ---- Watcher
@@ -312,11 +312,8 @@ class Checkers:
         elif command.query.id.installer == site.name:
             self.commanded.add(str(command.query.id))
 
-    def _live_anew(self, site: SimulatedSite, effect: do.LiveAnew) -> None:
-        self._transcript.count("a site took an incarnation above a former one")
-
-    def _rise_above(self, site: SimulatedSite, effect: do.RiseAbove) -> None:
-        self._transcript.count("a root took an incarnation above a former one")
+    def _counted(self, what: str) -> Callable[[SimulatedSite, Any], None]:
+        return lambda site, effect: self._transcript.count(what)
 
     # ---- details
 

@@ -9,6 +9,7 @@ new one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from headwater.algebra.sets import ranges
@@ -31,23 +32,22 @@ Records = Any
 """``Bag`` or ``Tally``: all of a world are of one kind."""
 
 
+@dataclass
 class PaneDisk:
     """One pane of one query in a cube."""
 
-    def __init__(self, nothing: Records) -> None:
-        self.updates: list[Records] = []
-        self.sent: Ranges = ()
-        self.is_acked = False
-        self.is_dropped = False
-        """Retention took the rows of its updates; their number stays known."""
-        self.is_same = False
-        """Of a state query: its updates are those of the pane before it."""
-        self.is_whole = True
-        """Of a state query: nothing is missing from it."""
-        self.waiting = nothing
-        self.written_s = 0.0
+    waiting: Records
+    updates: list[Records] = field(default_factory=list)
+    sent: Ranges = ()
+    is_acked: bool = False
+    is_same: bool = False
+    """Of a state query: its updates are those of the pane before it."""
+    is_whole: bool = True
+    """Of a state query: nothing is missing from it."""
+    written_s: float = 0.0
 
 
+@dataclass
 class Untold:
     """Something that happened to a batch and must reach the edge's records, whatever crashes.
 
@@ -55,13 +55,10 @@ class Untold:
     concerns has written a record after it was told; until then a restart tells it again.
     """
 
-    def __init__(
-        self, queries: set[str], *, failed: QueryBatch | None, damaged_us: tuple[int, int] | None
-    ) -> None:
-        self.queries = queries
-        self.failed = failed
-        self.damaged_us = damaged_us
-        self.is_told = False
+    queries: set[str]
+    failed: QueryBatch | None
+    damaged_us: tuple[int, int] | None
+    is_told: bool = False
 
 
 class CubeDisk:
@@ -252,17 +249,10 @@ class CubeDisk:
         self._panes.pop(query, None)
         self.states.forget(query)
 
-    def drop_acked(self, *, before_s: float) -> None:
-        """Retention: acknowledged panes go without a word."""
-        for panes in self._panes.values():
-            for at in panes.values():
-                if at.is_acked and at.written_s < before_s and not at.waiting.once:
-                    at.is_dropped = True
-
     def rows(self, query: str, pane: int, updates: Ranges) -> Records | None:
         """The rows of these updates as one; None when the pane is no longer there."""
         at = self._panes.get(query, {}).get(pane)
-        if at is None or at.is_dropped:
+        if at is None:
             return None
         bag = self.nothing
         for first, last in updates:
@@ -322,14 +312,11 @@ class Disk:
         self.delay_s = 0.0
 
     def keep_command(self, keep: do.KeepCommand) -> None:
-        self._count(keep.counts)
+        self.keep_counts(keep)
         if isinstance(keep.command, Install):
             self.installs[str(keep.command.query.id)] = keep.command
         else:
             self.installs.pop(str(keep.command.id), None)
 
-    def keep_counts(self, keep: do.KeepCounts) -> None:
-        self._count(keep.counts)
-
-    def _count(self, counts: Iterable[Count]) -> None:
-        self.counts.update((count.installer, count) for count in counts)
+    def keep_counts(self, keep: do.CommandWrite) -> None:
+        self.counts.update((count.installer, count) for count in keep.counts)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from headwater.sim.world.event_queue import EventQueue
 
@@ -32,13 +31,13 @@ class Inbox:
         """The process has ended."""
         self._queue = queue
         self._is_busy = False
-        self._waiting: deque[tuple[float, str, Callable[..., None], tuple[Any, ...]]] = deque()
+        self._waiting: deque[tuple[float, str, Callable[[], None]]] = deque()
         self._read_s: dict[str, float] = {}
         """By neighbour: when what was last heard of it had come."""
 
-    def put(self, handle: Callable[..., None], *arguments: Any, sender: str = "") -> None:
+    def put(self, handle: Callable[[], None], *, sender: str = "") -> None:
         """``sender``: this is a sign of life of that neighbour."""
-        self._waiting.append((self._queue.now_s, sender, handle, arguments))
+        self._waiting.append((self._queue.now_s, sender, handle))
         if not self._is_busy:
             self._begin()
 
@@ -51,7 +50,7 @@ class Inbox:
         """For how long nothing came of this neighbour, at most, from what was last heard of it to
         now, with all that waits unheard; None: nothing has come since the machine is slow."""
         came_s = [self._read_s[neighbour]] if neighbour in self._read_s else []
-        came_s += [at_s for at_s, sender, _, _ in self._waiting if sender == neighbour]
+        came_s += [at_s for at_s, sender, _ in self._waiting if sender == neighbour]
         if not came_s:
             return None
         later_s = [*came_s[1:], self._queue.now_s]
@@ -64,10 +63,10 @@ class Inbox:
     def _handle(self) -> None:
         if self.is_closed:
             return
-        at_s, sender, handle, arguments = self._waiting.popleft()
+        at_s, sender, handle = self._waiting.popleft()
         if sender:
             self._read_s[sender] = at_s
-        handle(*arguments)
+        handle()
         if self._waiting:
             self._begin()
         else:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
 from headwater.algebra.summary import Merger
@@ -19,49 +20,29 @@ from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
 from headwater.plan.query import Query
-from headwater.sim.records.bag import Bag
 from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.tuning import Pace
-from headwater.sim.world.disk import Disk
-from headwater.sim.world.event_queue import Clock, EventQueue
+from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.inbox import Inbox
 from headwater.sim.world.network import Network
 from headwater.sim.world.spark import RETRY_S, SiteSpark
+
+if TYPE_CHECKING:
+    from headwater.sim.world.site import SimulatedSite, SiteWatcher
 
 TICK_S_MIN = 0.001
 """No node is ticked more often, as no agent's loop would."""
 
 
-class Watcher(Protocol):
-    """Who looks on at one site: checkers, counters and the transcript. They change nothing."""
-
-    def executing(self, effect: Any) -> None:
-        """Called before each effect, in the state of the disk before it."""
-
-    def loaded(self, send: do.LoadAndSend, rows: Bag | None) -> None: ...
-
-    def published(self, answer: do.Answer, rows: dict[int, Bag]) -> None: ...
-
-
-class Surroundings:
+class Surroundings(NamedTuple):
     """What all sites of a world share."""
 
-    def __init__(
-        self,
-        queue: EventQueue,
-        network: Network,
-        merger: Merger,
-        *,
-        pace: Pace,
-        random: Random,
-        is_finite: bool,
-    ) -> None:
-        self.queue = queue
-        self.network = network
-        self.merger = merger
-        self.pace = pace
-        self.random = random
-        self.is_finite = is_finite
+    queue: EventQueue
+    network: Network
+    merger: Merger
+    pace: Pace
+    random: Random
+    is_finite: bool
 
 
 READING_BEGINS = object()
@@ -72,17 +53,10 @@ class Life:
     """Ends by ``end``; whatever of it is still in the queue of events then does nothing."""
 
     def __init__(
-        self,
-        name: str,
-        *,
-        node: Node,
-        disk: Disk,
-        clock: Clock,
-        around: Surroundings,
-        watcher: Watcher,
+        self, site: SimulatedSite, node: Node, *, around: Surroundings, watcher: SiteWatcher
     ) -> None:
+        disk = self.disk = site.disk
         self.node = node
-        self.disk = disk
         self.spark: SiteSpark | None = None
         self.is_over = False
         self.is_behind = False
@@ -92,8 +66,9 @@ class Life:
         self.crash_after: int | None = None
         """Effects that are still executed; then ``crash`` is called."""
         self.crash: Callable[[], None] = self.end
-        self._name = name
-        self._clock = clock
+        self._site = site
+        self._name = site.name
+        self._clock = site.clock
         self._around = around
         self._watcher = watcher
         self._effects: deque[Any] = deque()
@@ -134,35 +109,42 @@ class Life:
         elif factor:
             self.inbox = Inbox(self._around.queue, factor)
 
-    def _take_turn(self, handle: Callable[..., None], *arguments: Any, sender: str = "") -> bool:
+    def _take_turn(self, handle: Callable[[], None], *, sender: str = "") -> bool:
         """On a slow machine it waits for its turn; else False, and it is to be done now."""
         if self.inbox is None:
             return False
         if self.inbox.is_idle:
             self.inbox = None
             return False
-        self.inbox.put(handle, *arguments, sender=sender)
+        self.inbox.put(handle, sender=sender)
         return True
 
+    def _tell(self, hear: Callable[..., object], *what: Any, sender: str = "", **more: Any) -> None:
+        """``sender``: this is a sign of life of that neighbour."""
+        told = partial(self.told, hear, *what, **more)
+        if self.inbox is None or not self._take_turn(told, sender=sender):
+            told()
+
+    def told(self, hear: Callable[..., object], *what: Any, **more: Any) -> None:
+        """The node hears something now, and what it wants then is done."""
+        if not self.is_over:
+            hear(*what, now_s=self._clock.now_s(), **more)
+            self.work()
+
     def linked(self, peer: str) -> None:
-        if self.inbox is None or not self._take_turn(self._linked, peer, sender=peer):
-            self._linked(peer)
+        self._tell(self.node.link_up, peer, sender=peer)
 
     def unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
-        if self.inbox is None or not self._take_turn(self._unlinked, peer, unsent):
-            self._unlinked(peer, unsent)
+        self._tell(self.node.link_down, peer, unsent=unsent)
 
     def receive(self, sender: str, message: Message) -> None:
-        if self.inbox is None or not self._take_turn(self._receive, sender, message, sender=sender):
-            self._receive(sender, message)
+        self._tell(self.node.receive, sender, message, sender=sender)
 
     def load(self, peer: str, queued_bytes: int) -> None:
-        if self.inbox is None or not self._take_turn(self._load_told, peer, queued_bytes):
-            self._load_told(peer, queued_bytes)
+        self._tell(self.node.link_load, peer, queued_bytes=queued_bytes)
 
     def batch_committed(self, report: BatchReport) -> None:
-        if self.inbox is None or not self._take_turn(self._batch_committed, report):
-            self._batch_committed(report)
+        self._tell(self.node.batch_committed, report)
 
     def tick(self) -> None:
         """Planned for a time; another one may have been planned for an earlier time since. A
@@ -175,27 +157,6 @@ class Life:
         self._tick_waits = self.inbox is not None and self._take_turn(self._tick)
         if not self._tick_waits:
             self._tick()
-
-    def _linked(self, peer: str) -> None:
-        self.node.link_up(peer, now_s=self._clock.now_s())
-        self.work()
-
-    def _unlinked(self, peer: str, unsent: Sequence[Message]) -> None:
-        self.node.link_down(peer, unsent=unsent, now_s=self._clock.now_s())
-        self.work()
-
-    def _receive(self, sender: str, message: Message) -> None:
-        self.node.receive(sender, message, now_s=self._clock.now_s())
-        self.work()
-
-    def _load_told(self, peer: str, queued_bytes: int) -> None:
-        self.node.link_load(peer, queued_bytes=queued_bytes, now_s=self._clock.now_s())
-        self.work()
-
-    def _batch_committed(self, report: BatchReport) -> None:
-        if not self.is_over:
-            self.node.batch_committed(report, now_s=self._clock.now_s())
-            self.work()
 
     def offset_us(self, query: str) -> int:
         """What a batch that begins now adds to the times of this query's records."""
@@ -242,7 +203,7 @@ class Life:
                 self.crash()
 
     def _execute(self, effect: Any) -> None:
-        self._watcher.executing(effect)
+        self._watcher.executing(self._site, effect)
         store, _, _, told = do.WORK[type(effect)]
         at = self.disk.ledgers[effect.query] if store == "ledger" else self._stores[store]
         came = do.perform(at, effect)
@@ -297,7 +258,7 @@ class Life:
 
     def load_rows(self, send: do.LoadAndSend) -> None:
         rows = self.disk.cube.rows(send.query, send.pane, send.updates)
-        self._watcher.loaded(send, rows)
+        self._watcher.loaded(self._site, send, rows)
         self.node.loaded(send, rows, now_s=self._clock.now_s())
 
     def install(self, effect: do.Installed) -> None:
@@ -381,7 +342,7 @@ class Life:
             request.window: ledger.rows(request.panes, kept_through=answer.kept_through)
             for request in answer.requests
         }
-        self._watcher.published(answer, rows)
+        self._watcher.published(self._site, answer, rows)
         ledger.publish(answer)
 
     # ---- people

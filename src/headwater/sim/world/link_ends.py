@@ -44,7 +44,9 @@ class LinkEnds:
 
     def linked(self, site: str, peer: str) -> None:
         self._transcript.note(self._queue.now_s, site, f"link up with {peer}", mark=1)
-        self._sites[site].linked(peer)
+        life = self._sites[site].life
+        if life is not None:
+            life.linked(peer)
 
     def unlinked(self, site: str, peer: str, unsent: list[Message]) -> None:
         self._transcript.note(
@@ -53,7 +55,9 @@ class LinkEnds:
         if any(isinstance(message, SummaryMessage) for message in unsent):
             self._transcript.count("a summary came back unsent")
         lies = set(map(id, self.lies))
-        self._sites[site].unlinked(peer, [one for one in unsent if id(one) not in lies])
+        life = self._sites[site].life
+        if life is not None:
+            life.unlinked(peer, [one for one in unsent if id(one) not in lies])
 
     def arrived(self, site: str, sender: str, message: Message) -> None:
         if sender in self.liars:
@@ -76,7 +80,9 @@ class LinkEnds:
         return told
 
     def queued(self, site: str, peer: str, queued_bytes: int) -> None:
-        self._sites[site].load(peer, queued_bytes)
+        life = self._sites[site].life
+        if life is not None:
+            life.load(peer, queued_bytes)
 
     def size_bytes(self, message: Message) -> int:
         if isinstance(message, SummaryMessage):

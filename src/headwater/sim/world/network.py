@@ -98,9 +98,6 @@ class Network:
     def is_linked(self, site: str, peer: str) -> bool:
         return (site, peer) in self._connections
 
-    def linked_pairs(self) -> list[tuple[str, str]]:
-        return [pair for pair in self._connections if pair[0] < pair[1]]
-
     # ---- what processes ask for
 
     def dial(self, site: str, peer: str) -> None:

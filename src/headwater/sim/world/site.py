@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from headwater.node import effects as do
 from headwater.node.node import Node
-from headwater.overlay.messages import Message
 from headwater.plan.command import Command, Install
 from headwater.sim.check.truth import SiteTruth
 from headwater.sim.records.bag import Bag
@@ -23,9 +22,10 @@ from headwater.sim.world.spark import SiteSpark
 
 
 class SiteWatcher(Protocol):
-    """``life.Watcher`` for all sites at once, and for what happens between lives."""
+    """Who looks on at all sites: checkers, counters and the transcript. They change nothing."""
 
-    def executing(self, site: SimulatedSite, effect: Any) -> None: ...
+    def executing(self, site: SimulatedSite, effect: Any) -> None:
+        """Called before each effect, in the state of the disk before it."""
 
     def loaded(self, site: SimulatedSite, send: do.LoadAndSend, rows: Bag | None) -> None: ...
 
@@ -80,14 +80,8 @@ class SimulatedSite:
         self.life_count += 1
         self.clock.begin_life()
         self._begin_disk()
-        life = self.life = Life(
-            self.name,
-            node=self._make_node(self.disk),
-            disk=self.disk,
-            clock=self.clock,
-            around=self._around,
-            watcher=self,
-        )
+        node = self._make_node(self.disk)
+        life = self.life = Life(self, node, around=self._around, watcher=self._watcher)
         life.slow_down(self._slow_factor)
         if self.has_data:
             life.spark = self._make_spark(life)
@@ -156,22 +150,6 @@ class SimulatedSite:
 
     # ---- what the world tells the process, if there is one
 
-    def linked(self, peer: str) -> None:
-        if self.life is not None:
-            self.life.linked(peer)
-
-    def unlinked(self, peer: str, unsent: list[Message]) -> None:
-        if self.life is not None:
-            self.life.unlinked(peer, unsent)
-
-    def receive(self, sender: str, message: Message) -> None:
-        if self.life is not None:
-            self.life.receive(sender, message)
-
-    def load(self, peer: str, queued_bytes: int) -> None:
-        if self.life is not None:
-            self.life.load(peer, queued_bytes)
-
     def next_number(self) -> int:
         """Of a command given here, by what is on its disk."""
         count = self.disk.counts.get(self.name)
@@ -179,24 +157,11 @@ class SimulatedSite:
 
     def command(self, command: Command) -> None:
         if self.life is not None:
-            self.life.node.command(command, now_s=self.clock.now_s())
-            self.life.work()
+            self.life.told(self.life.node.command, command)
 
     def replan(self, install: Install) -> None:
         if self.life is not None:
-            self.life.node.replan(install, now_s=self.clock.now_s())
-            self.life.work()
-
-    # ---- what its life shows to those who look on
-
-    def executing(self, effect: Any) -> None:
-        self._watcher.executing(self, effect)
-
-    def loaded(self, send: do.LoadAndSend, rows: Bag | None) -> None:
-        self._watcher.loaded(self, send, rows)
-
-    def published(self, answer: do.Answer, rows: dict[int, Bag]) -> None:
-        self._watcher.published(self, answer, rows)
+            self.life.told(self.life.node.replan, install)
 
     # ---- troubles
 

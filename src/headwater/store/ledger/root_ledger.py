@@ -46,16 +46,7 @@ from headwater.errors import (
     StoreError,
     UnreadableRow,
 )
-from headwater.node.effects import (
-    Keep,
-    KeepAgreement,
-    KeepAlarm,
-    KeepState,
-    LedgerWrite,
-    Replace,
-    Trim,
-    perform_all,
-)
+from headwater.node import effects as fx
 from headwater.plan.query import Query
 from headwater.root.carriers.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
@@ -142,19 +133,19 @@ class RootLedger:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         self._manifest.refuse_if_broken()
 
-    def write(self, writes: Sequence[LedgerWrite]) -> list[None]:
+    def write(self, writes: Sequence[fx.LedgerWrite]) -> list[None]:
         """Make all of it durable, in order, in one transaction. Rows become bytes before it begins:
         others may have the file meanwhile."""
         images = [_encoded(one.query, kept) for one in writes for kept in _kept_by(one)]
         with self._manifest.transaction():
             self._images = iter(images)
-            return perform_all(self, writes)
+            return fx.perform_all(self, writes)
 
-    def keep(self, keep: Keep) -> None:
+    def keep(self, keep: fx.Keep) -> None:
         """A part of ``write``, as all the others that take an effect."""
         self._insert(keep.query, keep.kept)
 
-    def replace(self, replace: Replace) -> None:
+    def replace(self, replace: fx.Replace) -> None:
         self._take_out(replace)
         for kept in replace.kept:
             self._insert(replace.query, kept)
@@ -177,14 +168,14 @@ class RootLedger:
         if rows is not None:
             self._manifest.after_commit(lambda: self._cache.put(_summary_key(query, number), rows))
 
-    def _take_out(self, replace: Replace) -> None:
+    def _take_out(self, replace: fx.Replace) -> None:
         """Others come in their place: who reads the pane meanwhile must not keep its merge."""
         for number in replace.numbers:
             key = (replace.query, number)
             self._manifest.run("DELETE FROM summaries WHERE query = ? AND number = ?", key)
         self._manifest.after_commit(lambda: self._taken_out(replace))
 
-    def _taken_out(self, replace: Replace) -> None:
+    def _taken_out(self, replace: fx.Replace) -> None:
         self._losses += 1
         for number in replace.numbers:
             self._cache.drop(_summary_key(replace.query, number))
@@ -194,7 +185,7 @@ class RootLedger:
         row = self._manifest.first("SELECT last FROM numbers WHERE query = ?", (query,))
         return 0 if row is None else int(row[0])
 
-    def keep_state(self, keep: KeepState) -> None:
+    def keep_state(self, keep: fx.KeepState) -> None:
         state = keep.state
         self._manifest.run(
             "INSERT INTO states (query, ordinal, incarnation, since, content) "
@@ -209,14 +200,14 @@ class RootLedger:
             ),
         )
 
-    def keep_agreement(self, keep: KeepAgreement) -> None:
+    def keep_agreement(self, keep: fx.KeepAgreement) -> None:
         agreed = msgspec.msgpack.encode((keep.through, keep.disputed, keep.sure_number))
         self._manifest.run(
             "UPDATE states SET agreed = ? WHERE query = ? AND ordinal = ? AND incarnation = ?",
             (agreed, keep.query, keep.ordinal, keep.incarnation),
         )
 
-    def keep_alarm(self, keep: KeepAlarm) -> None:
+    def keep_alarm(self, keep: fx.KeepAlarm) -> None:
         standing = keep.standing
         self._manifest.run(
             "INSERT OR REPLACE INTO alarms VALUES (?, ?, ?, ?, 0, ?)",
@@ -248,7 +239,7 @@ class RootLedger:
             alarm = Alarm.of(AlarmKind.UNNAMED, query, NO_SITE, panes, str(error))
             return StandingAlarm(number, alarm, 1, last_s, last_s)
 
-    def trim(self, trim: Trim) -> None:
+    def trim(self, trim: fx.Trim) -> None:
         done = (trim.query, trim.done_through)
         self._manifest.run(
             "DELETE FROM alarms WHERE query = ? AND last_pane < ? AND last_s < ?",
@@ -580,21 +571,21 @@ def _coverage(content: bytes, where: str) -> Coverage:
     return read_row(lambda: decode_coverage(content), where=where)
 
 
-def _kept_by(write: LedgerWrite) -> tuple[KeptSummary, ...]:
+def _kept_by(write: fx.LedgerWrite) -> tuple[KeptSummary, ...]:
     """The summaries that it writes."""
-    if isinstance(write, Replace):
+    if isinstance(write, fx.Replace):
         return write.kept
-    return (write.kept,) if isinstance(write, Keep) else ()
+    return (write.kept,) if isinstance(write, fx.Keep) else ()
 
 
 def _kept_state(
     query: str, content: bytes, since: int, agreed: bytes | None, *, where: str
-) -> KeepState:
+) -> fx.KeepState:
     state = row_value(content, SiteState, where=where)
     known: tuple[int, tuple[Close, ...], int] = (-FOREVER, (), 0)
     if agreed is not None:
         known = read_row(lambda: _agreed.decode(agreed), where=where)
-    return KeepState(query, state, since, *known)
+    return fx.KeepState(query, state, since, *known)
 
 
 def _encoded(query: str, kept: KeptSummary) -> tuple[object, ...]:
