@@ -19,7 +19,7 @@ def found() -> dict[str, set[str]]:
     [
         ("log line", "Cutter.read_on", "encode_frame"),
         ("bytes", "Codec.decode", "RootLedger.publish"),
-        ("acknowledgement", "AckCutter.cut", "CubeWriter._mark_acked"),
+        ("acknowledgement", "AckCutter.cut", "CubeWriter.mark_acked"),
         ("install", "Peer.command", "QueryEdge.read_from"),
     ],
 )

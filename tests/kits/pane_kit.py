@@ -31,6 +31,7 @@ from headwater.plan.query import Query, QueryId, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.root import outputs as root_out
+from headwater.root.books import Books
 from headwater.root.config import RootConfig
 from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
 from headwater.root.root import Root
@@ -423,13 +424,15 @@ class RootDesk:
         self.disk.query = self.query
         self.disk.starts += 1
         self.root = Root(
-            query=self.query,
-            roster=self.roster,
-            config=self.config,
-            merger=BagMerger(),
-            incarnation=self.disk.incarnation,
-            now_s=now_s,
-            start=self.disk.starts,
+            Books(
+                query=self.query,
+                roster=self.roster,
+                config=self.config,
+                merger=BagMerger(),
+                incarnation=self.disk.incarnation,
+                now_s=now_s,
+                start=self.disk.starts,
+            )
         )
         self.root.restore(self.disk.restore(), now_s=now_s)
 

@@ -91,7 +91,10 @@ class Host:
     def execute(self, effect: do.Effect) -> None:
         store, method, _, told = do.WORK[type(effect)]
         stores = {"cube": self.cube, "ledger": self.ledgers.get(getattr(effect, "query", ""))}
-        came = getattr(stores.get(store, self), method, nothing)(effect)
+        if store in stores:
+            came = do.perform(stores[store], effect)
+        else:
+            came = getattr(self, method, nothing)(effect)
         if told:
             getattr(self.node, told)(came, now_s=self.world.now_s)
 

@@ -8,7 +8,6 @@ from pane_kit import RootDesk, make_query, make_roster, part, state, whole
 from headwater.algebra.words.alarm import ALARM_CHARACTERS_MAX, NO_SITE, Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER
 from headwater.root.carriers.alarm_book import ALARM_KEPT_S, AlarmBook
-from headwater.root.config import RootConfig
 from headwater.root.outputs import KeepAlarm, KeepState
 from headwater.root.root import Root
 from headwater.root.said.envelope import ALARMS_LISTED_MAX
@@ -174,10 +173,8 @@ def test_nothing_that_the_root_has_nothing_of_is_doubted():
 
 def test_peers_above_the_site_may_have_carried_it_and_the_root_may_not():
     root = answered()
-    root.root = Root(
-        query=QUERY, roster=make_roster(2), config=RootConfig(), merger=root.root.parking._merger,
-        incarnation=50, now_s=12.0, carriers_of={1: ("hub", "lhr")}.__getitem__,
-    )  # fmt: skip
+    above = {1: ("hub", "lhr")}.__getitem__
+    root.root = Root(root.root.books.anew(incarnation=50, now_s=12.0, carriers_of=above))
     root.root.restore(root.disk.restore(), now_s=12.0)
     told(root, alarm(carriers=("fra", QUERY.root, "hub")))
     (raised,) = root.root.answers.assess(0).alarms

@@ -15,6 +15,7 @@ from headwater.overlay.peer import Peer
 from headwater.plan.duty import Admit, Duty, refusal_of
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
+from headwater.root.books import Books
 from headwater.root.config import RootConfig
 from headwater.root.outputs import RootKept
 from headwater.root.root import Root
@@ -224,7 +225,7 @@ class Duties:
             self._effects.append(do.Notice("root", "refused", f"{query_id}: {refused}"))
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:
-        root = Root(
+        books = Books(
             query=query,
             roster=self._roster,
             config=self._config,
@@ -235,7 +236,7 @@ class Duties:
             ahead_s=self._ahead_s,
             carriers_of=partial(self._peer.above, str(query.id)),
         )
-        kept = self._ledgers.pop(str(query.id), None)
+        root, kept = Root(books), self._ledgers.pop(str(query.id), None)
         if kept is not None:
             root.restore(kept, now_s=now_s)
         self.roots[str(query.id)] = root

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Merger, Summary
@@ -43,15 +44,27 @@ class Books:
         config: RootConfig,
         merger: Merger,
         incarnation: int,
-        start: int,
-        ahead_s: float,
-        carriers_of: CarriersOf,
         now_s: float,
+        start: int = 0,
+        ahead_s: float = 0.0,
+        carriers_of: CarriersOf = lambda ordinal: (),
     ) -> None:
+        """``start`` counts the starts of the ledger's agent; ``ahead_s`` is how far the wall clock
+        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms."""
         self.query = query
         self.id = str(query.id)
         self.config = config
         self.carriers_of = carriers_of
+        self.anew = partial(
+            Books,
+            query=query,
+            roster=roster,
+            config=config,
+            merger=merger,
+            start=start,
+            carriers_of=carriers_of,
+        )
+        """Empty ones of the same query."""
         self.table = SiteTable(query, roster)
         self.scoreboard = Scoreboard(self.table)
         self.agreements = Agreements(self.scoreboard, config)

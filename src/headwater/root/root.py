@@ -8,18 +8,14 @@ outputs, in order. What it has let in is kept (``Keep``) before it is acknowledg
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
-from headwater.algebra.summary import Merger, Summary
+from headwater.algebra.summary import Summary
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.plan.over_limit import OVER_LIMIT
-from headwater.plan.query import Query
-from headwater.plan.roster import Roster
-from headwater.root.books import Books, CarriersOf
+from headwater.root.books import Books
 from headwater.root.carriers.disputes import Disputes
 from headwater.root.carriers.raise_alarm import raise_alarm
-from headwater.root.config import RootConfig
 from headwater.root.intake import Intake
 from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, Overdone, RootKept
 from headwater.root.restore import await_again, restore
@@ -30,37 +26,13 @@ from headwater.root.windows import NEVER_S, Window
 
 
 class Root:
-    """Begins at ``now_s``: windows that are over by then have no deadline while sites catch up."""
+    """Windows that are over when its books are made have no deadline while sites catch up."""
 
-    def __init__(
-        self,
-        *,
-        query: Query,
-        roster: Roster,
-        config: RootConfig,
-        merger: Merger,
-        incarnation: int,
-        now_s: float,
-        start: int = 0,
-        ahead_s: float = 0.0,
-        carriers_of: CarriersOf = lambda ordinal: (),
-    ) -> None:
-        """``start`` counts the starts of the ledger's agent; ``ahead_s`` is how far the wall clock
-        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms."""
-        self.query = query
-        self.id = str(query.id)
-        self._make_books = partial(
-            Books,
-            query=query,
-            roster=roster,
-            config=config,
-            merger=merger,
-            start=start,
-            carriers_of=carriers_of,
-        )
-        self._open(self._make_books(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
+    def __init__(self, books: Books) -> None:
+        self.query = books.query
+        self.id = books.id
+        self._open(books)
         self.has_ended = False
-        self._over_limit_max = config.over_limit_max
         self._over_limit = 0
         """Answers in a row that went beyond their share."""
 
@@ -93,7 +65,7 @@ class Root:
         assert not self.books.outputs, "what is let in is written first"
         counters, raised = self.counters, self.alarms.raised
         ahead_s = self.windows.ahead_s
-        self._open(self._make_books(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
+        self._open(self.books.anew(incarnation=incarnation, ahead_s=ahead_s, now_s=now_s))
         self.counters.update(counters)
         self.alarms.raised = raised
         restore(self.books, kept, now_s=now_s)
@@ -225,7 +197,7 @@ class Root:
     def _count_over_limit(self, failed: str) -> None:
         """What fails for another reason is tried for ever: Spark may be away, a disk full."""
         self._over_limit = self._over_limit + 1 if failed.startswith(OVER_LIMIT) else 0
-        if self._over_limit >= self._over_limit_max:
+        if self._over_limit >= self.books.config.over_limit_max:
             self.books.outputs.append(Overdone(self.id, failed))
 
     def _note_left_out(self, window: Window, left_out: LeftOut | None) -> None:

@@ -34,6 +34,7 @@ from headwater.errors import (
     UnreadableRow,
 )
 from headwater.plan.roster import Roster, Site
+from headwater.root.books import Books
 from headwater.root.config import RootConfig
 from headwater.root.outputs import (
     Keep,
@@ -366,12 +367,14 @@ def root_of(ledger: RootLedger) -> Root:
     query = query_of()
     sites = tuple(Site(n, f"s{n}") for n in range(3))
     root = Root(
-        query=query,
-        roster=Roster(1, sites, "s0"),
-        config=RootConfig(),
-        merger=MERGER,
-        incarnation=ledger.incarnation,
-        now_s=0.0,
+        Books(
+            query=query,
+            roster=Roster(1, sites, "s0"),
+            config=RootConfig(),
+            merger=MERGER,
+            incarnation=ledger.incarnation,
+            now_s=0.0,
+        )
     )
     root.restore(ledger.restore(ID), now_s=0.0)
     return root
