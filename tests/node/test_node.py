@@ -19,6 +19,7 @@ from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
+from headwater.edge.record import EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.node import effects as do
@@ -29,6 +30,7 @@ from headwater.plan.command import Count, Install, Remove
 from headwater.plan.duty import Admit, Duty
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import TimeKind
+from headwater.plan.roster import Site
 from headwater.plan.tree import Tree
 from headwater.root.config import RootConfig
 from headwater.root.root import Root
@@ -546,3 +548,14 @@ def test_without_a_liar_there_is_no_alarm(world):
     world.install(QUERY)
     world.run(60.0)
     assert world["s0"].of(do.KeepAlarm) == []
+
+
+def test_a_site_without_data_leaves_alone_what_its_cube_has_of_a_time_with_it():
+    roster = msgspec.structs.replace(ROSTER, sites=(Site(0, "s0", has_data=False),))
+    node = Node(
+        site="s0", roster=roster, trees=(Tree(0, ()),), config=NodeConfig(),
+        merger_of=lambda _: BagMerger(), incarnation=7,
+    )  # fmt: skip
+    kept = QueryKept(ID, EdgeRecord(first_pane=1), ())
+    node.restore(commands=[], counts=[], cube=[kept], now_s=0.0)
+    assert [effect for effect in node.take() if isinstance(effect, do.Forget)] == []

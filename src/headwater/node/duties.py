@@ -8,6 +8,7 @@ from functools import partial
 
 from headwater.algebra.summary import Merger
 from headwater.edge.edge import Edge
+from headwater.edge.record import QueryKept
 from headwater.errors import QueryRefused
 from headwater.node import effects as do
 from headwater.overlay.clocks.root_clock import RootClock
@@ -49,7 +50,7 @@ class Duties:
         self._config = config
         self._merger_of = merger_of
         self._admit = admit
-        self.root_incarnation = root_incarnation
+        self._root_incarnation = root_incarnation
         """Also that which was asked for: a number that is above is asked for once."""
         self._root_start = root_start
         self._has_data = roster.site(site).has_data
@@ -69,14 +70,18 @@ class Duties:
 
     def restore(
         self,
+        cube: Iterable[QueryKept],
         ledgers: Iterable[RootKept],
         unread_records: Mapping[str, str],
         unread_ledgers: Mapping[str, str],
         *,
         now_s: float,
     ) -> None:
-        """When peer and edge are restored: take up what lives, and let go of what was removed in
-        between, but for queries that are set aside and may be installed yet."""
+        """When the peer is restored: take up what lives, and let go of what was removed in between,
+        but for queries that are set aside and may be installed yet. What the cube has from a time
+        when the site had data stays there."""
+        if self._has_data:
+            self._edge.restore(cube)
         self.unread_records, self._unread_ledgers = dict(unread_records), dict(unread_ledgers)
         self._ledgers = {one.query: one for one in ledgers}
         for install in self._peer.live_queries().values():
@@ -95,9 +100,15 @@ class Duties:
         for root in self.roots.values():
             root.set_clock(ahead_s)
 
+    def outdated(self, incarnation: int) -> None:
+        """A site knows the ledger of this agent under such a one."""
+        if incarnation > self._root_incarnation:
+            self._root_incarnation = incarnation
+            self._effects.append(do.RiseAbove(incarnation))
+
     def rise(self, incarnation: int) -> None:
         """Roots speak as this life of the ledger, also those that begin later."""
-        self.root_incarnation = incarnation
+        self._root_incarnation = incarnation
         for root in self.roots.values():
             root.rise(incarnation)
 
@@ -230,7 +241,7 @@ class Duties:
             roster=self._roster,
             config=self._config,
             merger=self._merger_of(query),
-            incarnation=self.root_incarnation,
+            incarnation=self._root_incarnation,
             now_s=now_s,
             start=self._root_start,
             ahead_s=self._ahead_s,

@@ -7,7 +7,7 @@ from headwater.algebra.summary import Rows, Summary
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
 from headwater.node.duties import Duties
-from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Notice, RiseAbove, Withdrawn
+from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Notice, Withdrawn
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Command, Install
@@ -120,9 +120,7 @@ class Exchange:
                 self._peer_is_told = True
                 self._peer.acknowledge(ack, now_s=now_s)
             case root_out.Outdated(incarnation):
-                if incarnation > self._duties.root_incarnation:
-                    self._duties.root_incarnation = incarnation
-                    self._effects.append(RiseAbove(incarnation))
+                self._duties.outdated(incarnation)
             case root_out.Overdone(query_id, message):
                 self._duties.suspend_answers(query_id, message)
             case root_out.Notice(kind, text):

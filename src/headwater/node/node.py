@@ -74,9 +74,7 @@ class Node:
         """``born_s`` is what the wall clock showed when the cube was made, ``made_s`` the steady
         time of that, if this process made it. ``admit`` is asked before anything is
         made of a query, here and at every start."""
-        here = roster.site(site)
         self.site = site
-        self._has_data = here.has_data
         self._clock = WallClock(settle_s=config.edge.clock_settle_s)
         self._effects: list[Effect] = []
         self.peer = Peer(
@@ -88,7 +86,7 @@ class Node:
             signatures=signatures,
         )
         self.edge = Edge(
-            ordinal=here.ordinal,
+            ordinal=roster.site(site).ordinal,
             incarnation=incarnation,
             config=config.edge,
             retention_s=config.retention_s,
@@ -136,9 +134,7 @@ class Node:
         Of ``unread_records`` and ``unread_ledgers`` it is what the cube, or the ledger, has: they
         are not read, or not answered, here, and all else is done for them."""
         self.peer.restore(commands, counts, aside, now_s=now_s)
-        if self._has_data:
-            self.edge.restore(cube)
-        self._duties.restore(ledgers, unread_records, unread_ledgers, now_s=now_s)
+        self._duties.restore(cube, ledgers, unread_records, unread_ledgers, now_s=now_s)
         self._pass_on(now_s)
 
     # What the world tells
