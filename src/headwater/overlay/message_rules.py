@@ -57,7 +57,7 @@ def problem_with_summary(
 ) -> str | None:
     """Anyone of the tree set may carry any site of the node set, once; nobody else's."""
     coverage = summary.coverage
-    problem = _problem_with_panes(summary, query)
+    problem = _problem_with_panes(summary, query) if summary.more else None
     if problem is not None:
         return f"summary of {summary.query[:80]}: {problem}"
     if not 0.0 <= summary.age_s <= AGE_MAX_S:
@@ -99,8 +99,6 @@ def problem_with_update(
 
 def _problem_with_panes(summary: Summary, query: LiveQuery | None) -> str | None:
     """Only a state holds in several panes, and a root must be able to count them one by one."""
-    if not summary.more:
-        return None
     if not 0 < summary.more < STATE_PANES_MAX:
         return f"wanted at most {STATE_PANES_MAX} panes, got {summary.more + 1}"
     if not -FOREVER <= summary.pane <= summary.last <= FOREVER:

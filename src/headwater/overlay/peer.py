@@ -352,14 +352,14 @@ class Peer:
     def handed_to(self, query_id: str) -> list[str]:
         """Those to whom this peer has handed summaries of a query, or would: who may have carried
         what is held of its site."""
-        query, host = self._router.query(query_id), self._paths.host_of(query_id)
+        query, host = self._router.live.get(query_id), self._paths.host_of(query_id)
         parents = [] if query is None else query.parents()
         hosts = [] if host is None else [host]
         return [*parents, *hosts, *self._router.carriers(query_id)]
 
     def above(self, query_id: str, ordinal: int) -> list[str]:
         """The peers between a site and the query's root, on any of its trees."""
-        query = self._router.query(query_id)
+        query = self._router.live.get(query_id)
         if query is None:
             return []
         trees = (tree for one in query.tree_sets for tree in one.trees)
@@ -469,7 +469,7 @@ class Peer:
     def _installed(self, install: Install, sender: str | None, now_s: float) -> None:
         query, problem = open_query(
             install,
-            former=self._router.query(str(install.query.id)),
+            former=self._router.live.get(str(install.query.id)),
             ordinal=self._ordinal,
             roster=self._roster,
             merger_of=self._merger_of,

@@ -3,13 +3,14 @@
 import pytest
 
 from headwater.overlay.carry.net_dist import PANES_REMEMBERED, NetDist
+from headwater.overlay.config import OverlayConfig
 
 CEILING_S = 5.0
 
 
 @pytest.fixture
 def net_dist():
-    return NetDist(alpha=0.1, initial_s=1.0, ceiling_s=CEILING_S)
+    return NetDist(OverlayConfig(net_dist_ceiling_s=CEILING_S))
 
 
 def pane_with_slowest(net_dist, pane, *, slowest_s, at_s):

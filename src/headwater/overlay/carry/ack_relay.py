@@ -71,7 +71,8 @@ class AckRelay:
 
     def give(self, ack: Acknowledgement, *, now_s: float) -> None:
         """From this agent's own root."""
-        if self._router.is_root_of(ack.query):
+        query = self._router.live.get(ack.query)
+        if query is not None and query.is_root:
             self._accept(self._signatures.sign_ack(ack), None, now_s=now_s)
         else:
             text = f"acknowledgement of {ack.query}: its root is not here"
@@ -79,7 +80,7 @@ class AckRelay:
 
     def receive(self, link: Link, message: AckMessage, *, now_s: float) -> None:
         sender, ack = link.site, message.ack
-        query = self._router.query(ack.query)
+        query = self._router.live.get(ack.query)
         if query is None:
             self._reconciliation.ask(sender, ack.query, now_s=now_s)
             return
@@ -114,7 +115,7 @@ class AckRelay:
 
     def link_down(self, child: str) -> None:
         """What was under way may be lost: the newest of every query is owed again."""
-        for query in self._router.queries():
+        for query in self._router.live.values():
             if any(child in place.children for place in query.places if place is not None):
                 self._cast.owe(query.id, child)
         self._bringers.link_down(child)
@@ -140,7 +141,7 @@ class AckRelay:
     def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
         self._cast.accept(ack, now_s=now_s)
         self._tray.put(AckDelivered(ack))
-        query = self._router.query(ack.query)
+        query = self._router.live.get(ack.query)
         if query is not None:
             for child in self._receivers(query, ack, now_s=now_s):
                 if child != sender:
@@ -185,7 +186,7 @@ class AckRelay:
         return [*children, *guests]
 
     def _send_newest(self, query_id: str, child: str, *, now_s: float) -> None:
-        ack, query = self._cast.newest(query_id, now_s=now_s), self._router.query(query_id)
+        ack, query = self._cast.newest(query_id, now_s=now_s), self._router.live.get(query_id)
         if ack is not None and query is not None:
             self._send(self._trimmed(ack, ack.leaves, query, child, now_s=now_s), child)
 

@@ -22,19 +22,14 @@ class _Bringer:
         self._former = 0
         self._since_s = now_s
 
-    def bring(self, sites: int, *, keep_s: float, now_s: float) -> None:
-        self._turn(keep_s, now_s)
-        self._recent |= sites
-
-    def sites(self, *, keep_s: float, now_s: float) -> int:
-        self._turn(keep_s, now_s)
-        return self._recent | self._former
-
-    def _turn(self, keep_s: float, now_s: float) -> None:
+    def sites(self, more: int = 0, *, keep_s: float, now_s: float) -> int:
+        """Those that it brought lately, and ``more``, which it brings now."""
         held_s = abs(now_s - self._since_s)  # a clock that was set back makes nothing last
         if held_s > keep_s:
             self._former = self._recent if held_s <= 2 * keep_s else 0
             self._recent, self._since_s = 0, now_s
+        self._recent |= more
+        return self._recent | self._former
 
 
 class Bringers:
@@ -50,7 +45,7 @@ class Bringers:
         if bringer is None:
             bringer = found[sender] = _Bringer(now_s)
         bringer.tree, bringer.at_s = tree, now_s
-        bringer.bring(sites, keep_s=self._keep_s, now_s=now_s)
+        bringer.sites(sites, keep_s=self._keep_s, now_s=now_s)
 
     def on_tree(self, query_id: str, tree: int, *, now_s: float) -> list[str]:
         """Who has last brought something on this tree, and lately."""

@@ -18,7 +18,6 @@ from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.summary_entry import rows_bytes
 from headwater.overlay.carry.time_space_list import Leaving, TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
-from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.commands.reconciliation import Reconciliation
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
@@ -60,15 +59,16 @@ class Carrier:
     def originate(self, summary: Summary, *, now_s: float) -> None:
         """From this site's own edge: signed, and put on the tree of its pane, under the newest
         plan. To a root that is here nobody has to prove it."""
-        query = self._router.query(summary.query)
+        query = self._router.live.get(summary.query)
         if query is None or not query.is_root:
             summary = self._here.signatures.sign_update(summary)
         if query is not None:
-            summary = msgspec.structs.replace(
-                summary,
-                plan_version=query.tree_set.version,
-                route=Route(query.first_tree(summary.last)),
-            )
+            # Panes are striped over the trees, and all sites put a pane on the same one, where its
+            # summaries meet. A summary of several panes goes by its last one, which is what those
+            # sites send at that time that have nothing to catch up on.
+            route = Route(summary.last % len(query.places))
+            version = query.tree_set.version
+            summary = msgspec.structs.replace(summary, plan_version=version, route=route)
         self._accept(self._site, summary, birth_s=now_s - summary.age_s, now_s=now_s)
 
     def receive(self, link: Link, message: SummaryMessage, *, now_s: float) -> None:
@@ -77,10 +77,11 @@ class Carrier:
 
     def unsent(self, summary: Summary, *, now_s: float) -> None:
         """It comes back from a lost link and was surely not taken: on with it, as it is."""
-        query = self._router.query(summary.query)
+        query = self._router.live.get(summary.query)
         if query is None and self._log.is_removed(summary.query):
             return
-        self._insert(summary, query, birth_s=now_s - summary.age_s, now_s=now_s, trains=False)
+        birth_s = now_s - summary.age_s
+        self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=False))
 
     def tick(self, *, now_s: float) -> None:
         self._send(self.list.tick(now_s=now_s))
@@ -90,16 +91,17 @@ class Carrier:
 
     def room_bytes(self, query_id: str, *, now_s: float) -> int:
         """How much this site may originate now; 0 while there is no way up."""
-        if self._router.query(query_id) is None:
+        query = self._router.live.get(query_id)
+        if query is None:
             return 0
         in_list = max(0, self._config.bytes_max - self.list.size_bytes)
-        if self._router.is_root_of(query_id):
+        if query.is_root:
             return in_list
         hop = self._router.next_hop(query_id, now_s=now_s)
         return 0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes)
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
-        query, roster = self._router.query(summary.query), self._here.roster
+        query, roster = self._router.live.get(summary.query), self._here.roster
         problem = problem_with_summary(summary, query, roster)
         if problem is None and sender != self._site:
             problem = problem_with_update(summary, roster, self._here.signatures)
@@ -116,7 +118,7 @@ class Carrier:
         elif query.is_root:
             self._deliver(sender, summary, birth_s=birth_s, now_s=now_s)
         else:
-            self._insert(summary, query, birth_s=birth_s, now_s=now_s, trains=True)
+            self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s))
 
     def _deliver(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         if isinstance(summary.rows, bytes):
@@ -136,18 +138,7 @@ class Carrier:
         if self._router.federation_parent in (None, sender):
             self._note("no-way", summary, sender, "query unknown", now_s=now_s)
             return
-        self._insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False)
-
-    def _insert(
-        self,
-        summary: Summary,
-        query: LiveQuery | None,
-        *,
-        birth_s: float,
-        now_s: float,
-        trains: bool,
-    ) -> None:
-        self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=trains))
+        self._send(self.list.insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False))
 
     def _note(self, kind: str, summary: Summary, sender: str, why: str, *, now_s: float) -> None:
         self._tray.note(kind, f"summary of {summary.query} from {sender}: {why}", now_s=now_s)
@@ -158,7 +149,7 @@ class Carrier:
             self._router.went(summary.query, hop.site)
             link = self._neighbours.link(hop.site)
             if link.load_is_told:
-                query = self._router.query(summary.query)
+                query = self._router.live.get(summary.query)
                 link.handed_bytes += rows_bytes(summary.rows, query)
             priority = LIVE if summary.lane is Lane.LIVE else LATER
             self._tray.transmit(hop.site, SummaryMessage(summary=summary), priority)

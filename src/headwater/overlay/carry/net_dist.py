@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from headwater.overlay.config import OverlayConfig
+
 PANES_REMEMBERED = 256
 """The panes that came last, learned from or not. With more the oldest is learned from early; a mad
 pane number is forgotten."""
@@ -35,10 +37,10 @@ class _Pane:
 
 
 class NetDist:
-    def __init__(self, *, alpha: float, initial_s: float, ceiling_s: float) -> None:
-        self.estimate_s = min(initial_s, ceiling_s)
-        self._alpha = alpha
-        self._ceiling_s = ceiling_s
+    def __init__(self, config: OverlayConfig) -> None:
+        self.estimate_s = min(config.net_dist_initial_s, config.net_dist_ceiling_s)
+        self._alpha = config.net_dist_alpha
+        self._ceiling_s = config.net_dist_ceiling_s
         self._is_trained = False
         self._panes: dict[int, _Pane] = {}
         self._open: deque[_Pane] = deque()

@@ -47,7 +47,7 @@ class StateRelay:
 
     def _is_sound(self, state: SiteState, route: Route, sender: str, *, now_s: float) -> bool:
         """If not, that has been told."""
-        query = self._router.query(state.query)
+        query = self._router.live.get(state.query)
         if query is None:
             text = f"{sender}: state of {state.query[:80]}: query unknown"
             self._tray.note("no-way", text, now_s=now_s)
@@ -59,7 +59,7 @@ class StateRelay:
         return problem is None
 
     def unsent(self, message: StatesMessage, *, now_s: float) -> None:
-        known = [state for state in message.states if self._router.query(state.query)]
+        known = [state for state in message.states if self._router.live.get(state.query)]
         self._accept(known, message.route, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
@@ -72,7 +72,7 @@ class StateRelay:
         self._flush_s = float("inf")
         for query_id, route in sorted(self.batch.routes().items()):
             hop = self._router.next_hop(query_id, route, now_s=now_s)
-            query = self._router.query(query_id)
+            query = self._router.live.get(query_id)
             if hop is None or query is None:
                 if route.downs >= ASTRAY_MAX:
                     self.batch.take(query_id)  # sites repeat their states until they are greeted
@@ -95,18 +95,20 @@ class StateRelay:
     def _route_of(self, message: StatesMessage) -> Route:
         """A route on another plan than ours says nothing about our trees; that it has gone astray
         before is kept, so that it ends."""
-        query = self._router.query(message.states[0].query) if message.states else None
+        query = self._router.live.get(message.states[0].query) if message.states else None
         if query is None or query.tree_set.version == message.plan_version:
             return message.route
         return msgspec.structs.replace(START, downs=min(message.route.downs, ASTRAY_MAX) + 1)
 
     def _accept(self, states: list[SiteState], route: Route, *, now_s: float) -> None:
-        mine = tuple(state for state in states if self._router.is_root_of(state.query))
-        if mine:
-            self._tray.put(StatesDelivered(mine))
+        mine: list[SiteState] = []
+        others: list[SiteState] = []
         for state in states:
-            if self._router.is_root_of(state.query):
-                continue
+            query = self._router.live.get(state.query)
+            (mine if query is not None and query.is_root else others).append(state)
+        if mine:
+            self._tray.put(StatesDelivered(tuple(mine)))
+        for state in others:
             if not self.batch.add(state, route):
                 text = f"states: more than {self._config.states_max} wait"
                 self._tray.note("full", text, now_s=now_s)

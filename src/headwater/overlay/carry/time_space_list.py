@@ -255,25 +255,16 @@ class TimeSpaceList:
     ) -> float:
         if summary.lane is Lane.BACKLOG:
             return now_s + self._config.backlog_hold_s
-        net_dist = self._net_dist(summary.query, summary.route.tree)
+        of_query, tree = self._net_dists.setdefault(summary.query, {}), summary.route.tree
+        net_dist = of_query.get(tree)
+        if net_dist is None:
+            net_dist = of_query[tree] = NetDist(self._config)
         if trains:
             birth_s = net_dist.observe(summary.pane + summary.more, birth_s=birth_s, now_s=now_s)
         hold_s = self._config.hold_factor * net_dist.estimate_s
         if query is not None:
             hold_s = min(hold_s, query.hold_max_s(summary.plan_version, summary.route.tree))
         return birth_s + hold_s
-
-    def _net_dist(self, query_id: str, tree: int) -> NetDist:
-        of_query = self._net_dists.setdefault(query_id, {})
-        net_dist = of_query.get(tree)
-        if net_dist is None:
-            config = self._config
-            net_dist = of_query[tree] = NetDist(
-                alpha=config.net_dist_alpha,
-                initial_s=config.net_dist_initial_s,
-                ceiling_s=config.net_dist_ceiling_s,
-            )
-        return net_dist
 
     def _let_go(self, entry: SummaryEntry, *, now_s: float) -> Leaving:
         if now_s - entry.birth_s > self._config.summary_life_s:

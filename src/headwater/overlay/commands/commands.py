@@ -115,7 +115,8 @@ class Commands:
 
     def _tell_untold(self) -> None:
         if self._untold:
-            self._tray.put(CountsLearned(self._take_untold()))
+            self._tray.put(CountsLearned(tuple(self._untold.values())))
+            self._untold = {}
 
     def _plan_again(self, install: Install) -> Install:
         """The same trees. Only a root's plan has a later version, which all others take over."""
@@ -378,11 +379,8 @@ class Commands:
             self._forget(str(query_id), now_s)
 
     def _tell_accepted(self, command: Command) -> None:
-        self._tray.put(CommandAccepted(command, self._take_untold()))
-
-    def _take_untold(self) -> tuple[Count, ...]:
         counts, self._untold = tuple(self._untold.values()), {}
-        return counts
+        self._tray.put(CommandAccepted(command, counts))
 
     def _forget(self, query_id: str, now_s: float) -> None:
         self.reconciliation.forget(query_id)

@@ -81,12 +81,6 @@ class LiveQuery(msgspec.Struct, frozen=True):
         """In all trees of all plans."""
         return [place for one in self.tree_sets for place in one.places if place is not None]
 
-    def first_tree(self, pane: int) -> int:
-        """Panes are striped over the trees, and all sites put a pane on the same one, where its
-        summaries meet. A summary of several panes goes by its last one, which is what those sites
-        send at that time that have nothing to catch up on."""
-        return pane % len(self.places)
-
 
 def federation_query(
     trees: Sequence[Tree], *, home: str, ordinal: int, roster: RosterIndex

@@ -85,13 +85,6 @@ class Neighbours:
             del self._backoffs[gone]
         self._find_missing()
 
-    def unreachable(self) -> list[str]:
-        """Neighbours with whom neither side can open a connection: the plan is wrong."""
-        dialable = self._roster.dialable
-        return sorted(
-            name for name in self.names if name not in dialable and self._site not in dialable
-        )
-
     def link(self, site: str) -> Link:
         link = self._links.get(site)
         if link is None:
@@ -134,8 +127,10 @@ class Neighbours:
 
     def takes(self, site: str, root: str, *, is_above: bool, now_s: float) -> bool:
         """Whether a summary for this root may be put on the link now, and gets on from there."""
-        is_open = self.is_open(site)
-        return is_open and self.leads_to(site, root, is_above=is_above, now_s=now_s)
+        link = self._links.get(site)
+        if link is None or not link.is_open:
+            return False
+        return self.way_by(site, root, now_s=now_s, is_above=is_above) is not None
 
     def patience_s(self) -> float:
         """How long news of a root may take to come here, by any of the ways."""

@@ -76,7 +76,8 @@ class LastResort:
 
     def hop(self, query: LiveQuery, route: Route, *, now_s: float) -> Hop | None:
         """To the host, while there is one: no tree leads on, or not for long enough."""
-        host = self.host_of(query.id)
+        search = self._searches.get(query.id)
+        host = None if search is None else search.host
         if host is None or not self._leads(host, query.root, now_s):
             return None
         ordinal = self._roster.ordinal_of[host]

@@ -35,6 +35,7 @@ class Pathfinder:
     def __init__(self, here: Here, *, federation: LiveQuery, neighbours: Neighbours) -> None:
         """The federation's home is a root whether or not a query is answered there: its clock is
         shown, and from where it can be reached, commands come."""
+        self._ordinal = here.ordinal
         self._federation = federation
         self._home = here.roster.ordinal_of[federation.root]
         self._roster = here.roster
@@ -69,7 +70,7 @@ class Pathfinder:
         """Also for a query that has new trees."""
         if len(query.tree_sets) > 1:
             self._drained_s[query.id] = now_s + DRAIN_LIVES * self._config.summary_life_s
-        self.router.add(query)
+        self.router.live[query.id] = query
         self.relate()
         self.tell_unreachable(now_s=now_s)
 
@@ -83,12 +84,13 @@ class Pathfinder:
 
     def relate(self) -> None:
         """Keep links with the parents and children of all trees there are."""
-        parents, children = self.router.neighbours()
-        self._parents = parents
+        places = self.router.places()
+        self._parents = parents = {one.parent for one in places if one.parent is not None}
+        children = {child for one in places for child in one.children}
         self._below = frozenset(self._roster.ordinal_of[child] for child in children)
         self._above = {}
         roots: dict[str, set[int]] = {site: {self._home} for site in parents | children}
-        for query in self.router.queries():
+        for query in self.router.live.values():
             root = self._roster.ordinal_of[query.root]
             above = self._above.setdefault(root, set())
             for place in query.all_places():
@@ -101,7 +103,7 @@ class Pathfinder:
         self._neighbours.set_relations(
             parents=parents,
             children=children,
-            level=self.router.level_max(),
+            level=max((place.level for place in places), default=0),
             roots={site: frozenset(of_site) for site, of_site in roots.items()},
             root_count=len(known),
         )
@@ -109,7 +111,10 @@ class Pathfinder:
         self._proofs.keep_roots({self._roster.name_of[root] for root in self._above})
 
     def tell_unreachable(self, *, now_s: float) -> None:
-        unreachable = self._neighbours.unreachable()
+        """Neighbours with whom neither side can open a connection: the plan is wrong."""
+        dialable = self._roster.dialable
+        is_hidden = self._roster.name_of[self._ordinal] not in dialable
+        unreachable = sorted(self._neighbours.names - dialable) if is_hidden else []
         if unreachable:
             text = f"neither side can dial: {', '.join(unreachable[:8])}"
             self._tray.note("unreachable", text, now_s=now_s)
@@ -212,7 +217,7 @@ class Pathfinder:
         self._retire_plans(now_s=now_s)
         self._tell_aside(now_s)
         self._goes_down = set()
-        for query in self.router.queries():
+        for query in self.router.live.values():
             if not query.is_root and query.is_member:
                 towards = [(parent, True) for parent in query.parents()]
                 self._look_for(query, towards, now_s=now_s)
@@ -240,7 +245,7 @@ class Pathfinder:
 
     def ways(self, query_id: str, *, now_s: float) -> list[Way]:
         """This peer's parents on each tree of a query, and the host of the last resort."""
-        query = self.router.query(query_id)
+        query = self.router.live.get(query_id)
         if query is None or query.is_root:
             return []
         found = [
@@ -278,8 +283,9 @@ class Pathfinder:
         """Former trees cost heartbeats; they go when all that was sent by them has come or died."""
         for query_id in [one for one, at_s in self._drained_s.items() if at_s <= now_s]:
             del self._drained_s[query_id]
-            query = self.router.query(query_id)
+            query = self.router.live.get(query_id)
             if query is not None:
-                self.router.add(msgspec.structs.replace(query, tree_sets=query.tree_sets[:1]))
+                drained = msgspec.structs.replace(query, tree_sets=query.tree_sets[:1])
+                self.router.live[query_id] = drained
                 self.relate()
                 self.tell_unreachable(now_s=now_s)

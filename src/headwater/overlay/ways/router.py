@@ -7,7 +7,7 @@ someone will know it. Everything else in the overlay only ever asks ``next_hop``
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import partial
 
 import msgspec
@@ -41,25 +41,13 @@ class Router:
         self.federation = federation
         self._neighbours = neighbours
         self._resort = resort
-        self._queries: dict[str, LiveQuery] = {}
+        self.live: dict[str, LiveQuery] = {}
+        """The queries that are known here, by id."""
         self._carriers: dict[str, set[str]] = {}
 
-    def add(self, query: LiveQuery) -> None:
-        self._queries[query.id] = query
-
     def discard(self, query_id: str) -> None:
-        self._queries.pop(query_id, None)
+        self.live.pop(query_id, None)
         self._carriers.pop(query_id, None)
-
-    def query(self, query_id: str) -> LiveQuery | None:
-        return self._queries.get(query_id)
-
-    def queries(self) -> Iterator[LiveQuery]:
-        return iter(self._queries.values())
-
-    def is_root_of(self, query_id: str) -> bool:
-        query = self._queries.get(query_id)
-        return query is not None and query.is_root
 
     @property
     def federation_parent(self) -> str | None:
@@ -74,7 +62,7 @@ class Router:
 
         ``version`` is the plan that the route speaks of, by default the newest.
         """
-        query = self._queries.get(query_id)
+        query = self.live.get(query_id)
         if query is None or not query.is_member:
             return self._up_the_federation(route)
         tree_set = query.tree_set if version is None else query.tree_set_of(version)
@@ -102,7 +90,7 @@ class Router:
     def went(self, query_id: str, site: str) -> None:
         """A summary or states of this query were handed to this site. Of queries that are not known
         here nothing is kept, for any name might come."""
-        if query_id in self._queries:
+        if query_id in self.live:
             self._carriers.setdefault(query_id, set()).add(site)
 
     def carriers(self, query_id: str) -> Collection[str]:
@@ -114,21 +102,7 @@ class Router:
         is_open = parent is not None and self._neighbours.is_open(parent)
         return Hop(parent, route, RESORT) if parent is not None and is_open else None
 
-    def neighbours(self) -> tuple[set[str], set[str]]:
-        """(parents, children) over the federation's trees and all trees of all queries."""
-        parents: set[str] = set()
-        children: set[str] = set()
-        for place in self._all_places():
-            children.update(place.children)
-            if place.parent is not None:
-                parents.add(place.parent)
-        return parents, children
-
-    def level_max(self) -> int:
-        """How far from a root this peer is at most."""
-        return max((place.level for place in self._all_places()), default=0)
-
-    def _all_places(self) -> Iterator[TreePlace]:
-        yield from (place for place in self.federation if place is not None)
-        for query in self._queries.values():
-            yield from query.all_places()
+    def places(self) -> list[TreePlace]:
+        """In the federation's trees and all trees of all queries."""
+        own = [place for place in self.federation if place is not None]
+        return own + [place for query in self.live.values() for place in query.all_places()]
