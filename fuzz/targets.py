@@ -20,7 +20,7 @@ from fuzz.mutate import mutated
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.words.acknowledgement import LEAF_SITES, Acknowledgement
-from headwater.edge.outbox.read_ack import AckReader
+from headwater.edge.acks.ack_view import AckView
 from headwater.errors import QueryRefused
 from headwater.net.control.control import REQUEST_BYTES_MAX, REQUESTS, Request, decode_message
 from headwater.net.refusal import Refusal, Refused
@@ -139,7 +139,7 @@ def _run_leaves(data: bytes) -> bool:
     assert isinstance(message, AckMessage)
     for ordinal in (2 * LEAF_SITES, 3 * LEAF_SITES - 1):
         leaf = message.ack.leaf_of(ordinal)
-        reader = AckReader(message.ack, leaf, ordinal=ordinal, incarnation=77)
+        reader = AckView(message.ack, leaf, ordinal=ordinal, incarnation=77)
         reader.split_empty(IntervalSet([(0, 200)]))
     return len(message.ack.panes) <= len(data)
 

@@ -259,7 +259,7 @@ def test_rows_that_were_committed_just_before_a_seal_are_never_cut():
     site.report(BatchReport("hits", (batch,), read_through_s=52.0), now_s=52.0)
     site.work(now_s=60.0)
     assert all(0 not in cut.panes for cut in writes_of(site, Cut))
-    assert site.edge.progress()[0].sealed_through == 2
+    assert site.edge.progress()[0].record.sealed_through == 2
 
 
 def test_a_pane_with_late_rows_is_not_sealed_before_they_are_cut():

@@ -33,9 +33,9 @@ def test_a_pane_closes_by_the_roots_clock():
 
 def test_a_site_that_is_ahead_is_not_late():
     site = desk(offset_s=-HOUR_S, now_s=HOUR_S - 1.0)
-    assert site.edge.progress()[0].first_pane == 0
+    assert site.edge.progress()[0].record.first_pane == 0
     by_timestamps = desk(offset_s=-HOUR_S, now_s=HOUR_S - 1.0, query=make_query())
-    assert by_timestamps.edge.progress()[0].first_pane > 350
+    assert by_timestamps.edge.progress()[0].record.first_pane > 350
 
 
 def test_queries_by_timestamp_know_the_offset_and_do_not_use_it():
@@ -69,13 +69,13 @@ def test_a_site_that_learns_late_how_far_it_is_behind_declines_what_it_did_not_r
     and was at 29 s of the root's: most of pane 2 had passed unread."""
     site = desk(offset_s=None, now_s=9.0)
     site.edge.read_from(ID, at_s=9.0)
-    assert site.edge.progress()[0].first_pane == 2
+    assert site.edge.progress()[0].record.first_pane == 2
     site.edge.root_clock(ID, 20.0, now_s=10.0)
     site.work(now_s=10.0)
-    assert site.edge.progress()[0].first_pane == 3
+    assert site.edge.progress()[0].record.first_pane == 3
     assert [(one.first, one.last) for one in site.told[-1].declined][-1][1] == 2
     site.edge.root_clock(ID, 50.0, now_s=12.0)
-    assert site.edge.progress()[0].first_pane == 3
+    assert site.edge.progress()[0].record.first_pane == 3
 
 
 def test_what_a_former_process_knew_of_the_roots_clock_holds_by_the_wall_clock():

@@ -304,7 +304,7 @@ def test_a_suspended_query_is_withdrawn_and_the_reason_is_shown(world):
     assert world["s1"].of(do.Withdrawn) == [do.Withdrawn(ID)]
     world.run(25.0)
     assert world["s0"].node.progress().roots[0].sites_suspended == ("s1",)
-    assert world["s1"].node.progress().edge[0].message == "divide by zero"
+    assert world["s1"].node.progress().edge[0].record.message == "divide by zero"
 
 
 def test_a_root_part_that_is_suspended_is_shown_and_other_streams_go_on(world):

@@ -109,13 +109,13 @@ def test_a_node_closes_by_the_clock_that_it_believes():
     for second in (1.0, 3.0, 5.0):
         assert not node.wall_clock(90_000.0, now_s=second)
         node.tick(now_s=second)
-    assert node.edge.progress()[0].closed_through == 0
+    assert node.edge.progress()[0].record.closed_through == 0
     assert node.wall_clock(90_000.0, now_s=11.0)
     node.tick(now_s=11.0)
-    assert node.edge.progress()[0].closed_through == 0, "the read was by the former clock"
+    assert node.edge.progress()[0].record.closed_through == 0, "the read was by the former clock"
     node.batch_committed(BatchReport("hits", read_through_s=11.0), now_s=11.0)
     node.tick(now_s=11.0)
-    assert node.edge.progress()[0].closed_through == 9_001
+    assert node.edge.progress()[0].record.closed_through == 9_001
     kinds = [notice.kind for notice in effects_of(node, do.Notice)]
     assert [kind for kind in kinds if "clock" in kind] == ["clock steps", "clock was set"]
 

@@ -231,7 +231,7 @@ class EdgesAndRoot(RuleBasedStateMachine):
     def lose_ledger(self) -> None:
         """The root begins anew; what sites have forgotten since it was done with it is gone."""
         self.root.disk = RootDisk(incarnation=51)
-        done = max(desk.edge.progress()[0].done_through for desk in self.sites)
+        done = max(desk.edge.progress()[0].record.done_through for desk in self.sites)
         self.lossy |= {(s, p) for s in range(SITES) for p in self.admitted if p < done}
         self.root.published.clear()
         self.was_final.clear()

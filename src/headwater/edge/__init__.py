@@ -2,6 +2,7 @@
 
 A machine that one drives: reports and acknowledgements in, outputs out, time as an argument. It
 knows ``plan`` and ``algebra``, not the overlay and not the root. Open ``edge`` first, then
-``query_edge``. ``closing`` says when a pane may close, ``outbox`` what becomes of updates,
-``words`` what a site tells beside them, ``batches`` when Spark should read.
+``query_state`` and ``query_edge``. ``closing`` says when a pane may close, ``outbox`` what becomes
+of updates, ``acks`` what has arrived of them, ``words`` what a site tells beside them, ``batches``
+when Spark should read.
 """

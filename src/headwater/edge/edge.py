@@ -8,26 +8,27 @@ what is asked for again. It is driven by ``tick``; outputs are taken in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
 from headwater.algebra.budget import SLACK, Budget
+from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.remark import Remark
-from headwater.algebra.words.site_state import Reason, SiteState, Tally, Unread
+from headwater.algebra.words.site_state import Reason, SiteState, Unread
+from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
-from headwater.edge.outbox.read_ack import CarriersOf, read_ack
 from headwater.edge.outbox.sending import Room, Sending, join_states, sends_of
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
 from headwater.edge.query_edge import QueryEdge
-from headwater.edge.record import RUNNING, QueryKept
+from headwater.edge.query_state import News, QueryState
+from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_report import suspend, take_report
-from headwater.edge.words.site_word import ALWAYS_S, NEVER_S
 from headwater.plan.query import Query
 
 SEND_EVERY_S = 0.2
@@ -38,20 +39,9 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     """One query at this site, for people."""
 
     query: str
-    status: str
-    message: str
-    first_pane: int | None
-    closed_through: int
-    sealed_through: int
-    done_through: int
-    catching_up: bool
-    open_panes: int
-    unsent_panes: int
+    record: EdgeRecord
     unacked_panes: int
     repairs: int
-    read_through_s: float | None
-    """Of its source; None: behind, or nothing reported yet."""
-    tally: Tally = Tally()
 
 
 class Edge:
@@ -64,7 +54,7 @@ class Edge:
         incarnation: int,
         config: EdgeConfig,
         retention_s: float,
-        born_s: float = NEVER_S,
+        born_s: float = LONG_AGO_S,
         made_s: float | None = None,
         carriers_of: CarriersOf = lambda query_id: (),
     ) -> None:
@@ -83,7 +73,7 @@ class Edge:
         self._kept: dict[str, QueryKept] = {}
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
-        self._sent_s = NEVER_S
+        self._sent_s = LONG_AGO_S
         self._ahead_s = 0.0
         self._others_s: float | None = None
         """How far the others' clocks are ahead of our steady one, as a root last told."""
@@ -120,28 +110,31 @@ class Edge:
         query_id = str(query.id)
         if self._to_change(query_id) is not None:
             return False
-        edge = QueryEdge(
+        state = QueryState(
             query,
             ordinal=self._ordinal,
             incarnation=self._incarnation,
             config=self._config,
-            retention_s=self._retention_s,
             ahead_s=self._ahead_s,
+            others_s=self._others_s,
         )
-        edge.belief.others_s = self._others_s
+        edge = QueryEdge(state, retention_s=self._retention_s)
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
-            edge.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
+            edge.beginning.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
         if kept is not None:
             resume(edge, kept, now_s=now_s)
         elif refused is None and len(self._edges) >= self._config.queries_max:
             refused = f"this site runs {self._config.queries_max} queries already"
         if refused is not None:
-            edge.refuse(refused)
+            edge.beginning.refuse(refused)
         elif kept is None:
-            edge.begin(now_s=now_s, born_s=self._born_s, made_s=self._made_s)
-            clock = self._clocks.get(query.source_name) or SourceClock()
-            edge.loss_heard = clock.loss_through
+            edge.beginning.begin(
+                now_s=now_s,
+                born_s=self._born_s,
+                made_s=self._made_s,
+                loss_through=self._clock_of(query).loss_through,
+            )
         self._edges[query_id] = edge
         return kept is None
 
@@ -158,7 +151,7 @@ class Edge:
         """
         edge = self._to_change(query_id)
         if edge is not None:
-            edge.read_from(at_s)
+            edge.beginning.read_from(at_s)
 
     def begin_late(self, query_id: str, *, at_s: float) -> None:
         """A query that wants the earliest records came to a source that is read already.
@@ -168,7 +161,7 @@ class Edge:
         """
         edge = self._to_change(query_id)
         if edge is not None:
-            edge.begin_late(at_s)
+            edge.beginning.begin_late(at_s)
 
     def root_clock(
         self, query_id: str, offset_s: float, *, is_confirmed: bool = True, now_s: float
@@ -176,13 +169,13 @@ class Edge:
         """The clock of the query's root is ahead of our steady one by this much."""
         edge = self._to_change(query_id)
         if edge is not None:
-            edge.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
+            edge.beginning.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
 
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The site's wall clock is so far ahead of the steady one from now on."""
         self._due_s, self._ahead_s = None, ahead_s
         for edge in self._edges.values():
-            edge.set_clock(ahead_s, now_s=now_s)
+            edge.state.set_clock(ahead_s, now_s=now_s)
 
     def clock_off_s(self) -> float:
         """How far this site's wall clock is ahead of the other sites', as it was last told."""
@@ -191,18 +184,14 @@ class Edge:
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records. Holds for a batch."""
         edge = self._edges.get(query_id)
-        return 0 if edge is None else edge.time.offset_us
+        return 0 if edge is None else edge.state.time.offset_us
 
     def next_wanted_s(self, source: str, *, after_s: float, now_s: float) -> float:
         """From when on somebody gets something by the source's being read, if it was read through
         ``after_s``: a pane of one of its queries closes."""
         return min(
-            (
-                edge.next_close_s(after_s=after_s, now_s=now_s)
-                for edge in self._edges.values()
-                if edge.query.source_name == source
-            ),
-            default=ALWAYS_S,
+            (edge.next_close_s(after_s=after_s, now_s=now_s) for edge in self._of_source(source)),
+            default=NEVER_DUE_S,
         )
 
     def live_anew(self, incarnation: int) -> None:
@@ -210,7 +199,7 @@ class Edge:
         know nothing of it."""
         self._due_s, self._incarnation = None, incarnation
         for edge in self._edges.values():
-            edge.live_anew(incarnation)
+            edge.state.begin_anew(incarnation=incarnation)
 
     def remove(self, query_id: str) -> None:
         self._due_s = None
@@ -230,27 +219,28 @@ class Edge:
         self._due_s = None
         self._clocks.setdefault(report.source, SourceClock()).hear(report, now_s=now_s)
         batches = {batch.query: batch for batch in report.queries}
-        for edge in self._edges.values():
-            if edge.query.source_name == report.source:
-                take_report(edge, batches.get(edge.id), report, now_s=now_s)
+        for edge in self._of_source(report.source):
+            take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
 
     def suspend(self, query_id: str, message: str) -> None:
         """The query takes more than its share of the site: it is run here no more."""
         edge = self._to_change(query_id)
-        if edge is not None and edge.word.status == RUNNING:
-            suspend(edge, message, Reason.LIMIT)
+        if edge is not None and edge.state.record.status == RUNNING:
+            suspend(edge.state, message, Reason.LIMIT)
 
     def input_unread(self, source: str, unread: Unread) -> None:
         """After each poll of the source: what it names and is not read."""
-        for edge in self._edges.values():
-            if edge.query.source_name == source and edge.word.tell_unread(unread):
-                self._due_s, edge.has_work = None, True
+        self._due_s = None
+        for edge in self._of_source(source):
+            if edge.state.telling.tell_unread(unread):
+                edge.state.hear(News.WORK)
 
     def input_remarks(self, source: str, remarks: tuple[Remark, ...]) -> None:
         """What people should know of the source's input; none: nothing any more."""
-        for edge in self._edges.values():
-            if edge.query.source_name == source and edge.word.tell_remarks(remarks):
-                self._due_s, edge.has_work = None, True
+        self._due_s = None
+        for edge in self._of_source(source):
+            if edge.state.telling.tell_remarks(remarks):
+                edge.state.hear(News.WORK)
 
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``: what is marked as sent goes out here and now."""
@@ -260,22 +250,19 @@ class Edge:
             if edge is not None:
                 updates = edge.cut_done(one, now_s=now_s)
                 lane = edge.lane_of(one, now_s=now_s)
-                sends += sends_of(edge, one.pane, updates, lane)
-        self._outputs += join_states(sends, self._edges)
+                sends += sends_of(edge.state, one.pane, updates, lane)
+        self._outputs += self._joined(sends)
 
     def receive_ack(self, ack: Acknowledgement, *, now_s: float) -> None:
         edge = self._to_change(ack.query)
         if edge is not None:
-            life_s = self._config.summary_life_s
-            self._outputs += read_ack(
-                edge, ack, summary_life_s=life_s, carriers_of=self._carriers_of, now_s=now_s
-            )
-            self._watch_clock(edge)
+            self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
+            self._watch_clock(edge.state.belief.others_s)
 
-    def _watch_clock(self, edge: QueryEdge) -> None:
+    def _watch_clock(self, others_s: float | None) -> None:
         """Say it when the wall clock turns out to be off, and when it is right again."""
-        if edge.belief.others_s is not None:
-            self._others_s = edge.belief.others_s
+        if others_s is not None:
+            self._others_s = others_s
         off_s = self.clock_off_s()
         is_off = abs(off_s) > self._config.clock_tolerance_s
         if is_off == self._is_clock_off:
@@ -293,11 +280,8 @@ class Edge:
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
         edge = self._to_change(query_id)
-        flight = edge.book.flights.get(pane, {}) if edge is not None else {}
-        for first, last in updates:
-            for update in range(first, last + 1):
-                if update in flight:
-                    flight[update] = now_s
+        if edge is not None:
+            edge.state.book.sent(pane, updates, now_s=now_s)
 
     def rows_gone(self, query_id: str, pane: int, reason: Reason = Reason.EXPIRED) -> None:
         """The cube will never give the rows of this pane again: it is declined, not promised.
@@ -307,7 +291,7 @@ class Edge:
         """
         edge = self._to_change(query_id)
         if edge is not None:
-            self._outputs += edge.expire([pane], reason)
+            self._outputs += edge.state.expire([pane], reason)
             text = f"{query_id}: the rows of pane {pane} are gone from the cube; it is declined"
             self._outputs.append(Notice(reason.value, text))
 
@@ -320,19 +304,19 @@ class Edge:
         left = Room(room)
         states: list[SiteState] = []
         for edge in self._edges.values():
-            edge.book.age_fresh(now_s - self._config.live_for_s)
-            clock = self._clocks.get(edge.query.source_name) or SourceClock()
+            state = edge.state
+            state.book.age_fresh(now_s - self._config.live_for_s)
+            clock = self._clock_of(state.query)
             self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
-            if edge.word.is_due(now_s=now_s):
-                edge.word.told(now_s=now_s)
-                states.append(edge.snapshot())
+            if state.telling.take_due(state.record, now_s=now_s):
+                states.append(state.snapshot())
         self._send(left, states, awake_share=awake_share, now_s=now_s)
 
     def _send(
         self, left: Room, states: list[SiteState], *, awake_share: float, now_s: float
     ) -> None:
         self._sent_s = now_s
-        waiting = [edge for edge in self._edges.values() if _waits_for_room(edge)]
+        waiting = [edge.state for edge in self._edges.values() if edge.state.book.waits_for_room]
         sending = Sending(waiting, left, now_s=now_s)
         if waiting:  # seldom: what is live is sent as soon as it is cut
             sending.send_live()
@@ -341,16 +325,19 @@ class Edge:
             self._outputs += sending.marks()
         if states:
             self._outputs.append(Report(tuple(states)))
-        self._outputs += join_states(sending.sends, self._edges)
+        self._outputs += self._joined(sending.sends)
+
+    def _joined(self, sends: Sequence[Send]) -> list[Send]:
+        return join_states(sends, lambda query_id: self._edges[query_id].state)
 
     def _send_repairs(
-        self, sending: Sending, waiting: Sequence[QueryEdge], *, awake_share: float, now_s: float
+        self, sending: Sending, waiting: Sequence[QueryState], *, awake_share: float, now_s: float
     ) -> None:
         budget = self._repair_budget.at(now_s, share=awake_share)
         allowed = int(budget.left + SLACK) if budget.allows() else 0
         count = sending.send_repairs(min(allowed, self._config.spares_per_tick_max))
         self._repair_budget = budget.spend(count)
-        left = sum(len(edge.book.repairs) for edge in waiting)
+        left = sum(len(state.book.repairs) for state in waiting)
         is_held_back = bool(left) and not self._repair_budget.allows()
         if is_held_back and not self._repairs_wait:
             text = f"{left} panes are asked for again, and wait for the budget of repairs"
@@ -364,10 +351,10 @@ class Edge:
         return self._due_s
 
     def _find_deadline_s(self) -> float:
-        due_s = ALWAYS_S
+        due_s = NEVER_DUE_S
         for edge in self._edges.values():
             due_s = min(due_s, edge.next_deadline_s())
-            if _waits_for_room(edge):
+            if edge.state.book.waits_for_room:
                 due_s = min(due_s, self._sent_s + SEND_EVERY_S)
         return due_s
 
@@ -375,6 +362,12 @@ class Edge:
         """The edge of a query, for whoever is about to change it."""
         self._due_s = None
         return self._edges.get(query_id)
+
+    def _of_source(self, name: str) -> Iterator[QueryEdge]:
+        return (edge for edge in self._edges.values() if edge.state.query.source_name == name)
+
+    def _clock_of(self, query: Query) -> SourceClock:
+        return self._clocks.get(query.source_name) or SourceClock()
 
     def take(self) -> list[Output]:
         outputs, self._outputs = self._outputs, []
@@ -385,39 +378,23 @@ class Edge:
     def is_running(self, query_id: str) -> bool:
         """Whether its site part belongs in batches: it is known, admitted and not suspended."""
         edge = self._edges.get(query_id)
-        return edge is not None and edge.word.status == RUNNING and not edge.word.ended
+        return edge is not None and _is_running(edge)
 
     def in_the_way_of(self, query: Query) -> Query | None:
         """One that runs here over a source of the same name and of other records. A source is read
         once for all its queries, by its name, so the first one speaks for all of that name."""
-        for query_id, edge in self._edges.items():
-            if edge.query.source_name == query.source_name and self.is_running(query_id):
-                return None if edge.query.reads_as(query) else edge.query
+        for edge in filter(_is_running, self._of_source(query.source_name)):
+            other = edge.state.query
+            return None if other.reads_as(query) else other
         return None
 
     def progress(self) -> tuple[EdgeProgress, ...]:
-        return tuple(self._progress_of(edge) for edge in self._edges.values())
-
-    def _progress_of(self, edge: QueryEdge) -> EdgeProgress:
-        clock = self._clocks.get(edge.query.source_name) or SourceClock()
-        return EdgeProgress(
-            query=edge.id,
-            status=edge.word.status,
-            message=edge.word.message,
-            first_pane=edge.word.first_pane,
-            closed_through=edge.closed_through,
-            sealed_through=edge.word.sealed_through,
-            done_through=edge.word.done_through,
-            catching_up=edge.word.catching_up,
-            open_panes=edge.book.open_count,
-            unsent_panes=len(edge.book.fresh) + edge.book.backlog_count,
-            unacked_panes=len(edge.book.flights),
-            repairs=len(edge.book.repairs),
-            read_through_s=edge.time.of_source(clock).read_through_s,
-            tally=edge.word.tally,
+        states = (edge.state for edge in self._edges.values())
+        return tuple(
+            EdgeProgress(one.id, one.record, len(one.book.flights), len(one.book.repairs))
+            for one in states
         )
 
 
-def _waits_for_room(edge: QueryEdge) -> bool:
-    book = edge.book
-    return bool(book.fresh or book.backlog_count or book.repairs)
+def _is_running(edge: QueryEdge) -> bool:
+    return edge.state.record.status == RUNNING and not edge.state.record.ended

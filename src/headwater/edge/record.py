@@ -1,8 +1,9 @@
-"""What a site must remember of a query across a restart.
+"""What a site knows of a query: the one state, as it is held, written and told.
 
-The cube writes an ``EdgeRecord`` in the same transaction as the updates it belongs to, as one
-msgpack blob: it never looks inside. Rows, updates and their marks are the cube's own tables; a
-restart brings both back together as ``QueryKept``.
+It is a value: whoever changes something makes a new one (``QueryState.change``). The cube writes it
+in the same transaction as the updates it belongs to, as one msgpack blob: it never looks inside.
+Rows, updates and their marks are the cube's own tables; a restart brings both back together as
+``QueryKept``. What of it the root is told has the same names in ``SiteState``.
 
 A pane at or above ``first_pane`` and below ``closed_through`` is closed. If it has no update and
 is not declined, it is closed empty: an empty close leaves no other trace.
@@ -10,11 +11,16 @@ is not declined, it is closed empty: an empty close leaves no other trace.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
 import msgspec
 
-from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.sets import ranges
+from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import Alarm
-from headwater.algebra.words.site_state import FOREVER, Declined, Tally
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.edge.report import QueryBatch
 
 RUNNING = "running"
@@ -66,6 +72,73 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
     alarms: tuple[Alarm, ...] = ()
     """Those that the root has not greeted yet."""
+
+    def lowest(self) -> int:
+        """The lowest pane that this site still answers for."""
+        return max(FOREVER if self.first_pane is None else self.first_pane, self.done_through)
+
+    def lowest_unclosed(self) -> int:
+        return max(self.closed_through, self.lowest())
+
+    @property
+    def surely_through(self) -> int:
+        """``sure_through``; where it isn't known, what was closed counts as surely read."""
+        return self.closed_through if self.sure_through is None else self.sure_through
+
+    def told(self) -> dict[str, Any]:
+        """What of it the root is told."""
+        return {name: getattr(self, name) for name in TOLD}
+
+    def decline(self, first: int, last: int, reason: Reason, *, ranges_max: int) -> EdgeRecord:
+        """Never taken back. Of more ranges than that the two nearest are joined: what lies between
+        them is given up. The same record where nothing is new."""
+        known = ranges.normal(
+            (one.first, one.last) for one in self.declined if one.reason is reason
+        )
+        if ranges.covers(known, first, last):
+            return self
+        gone = [(first, last)]
+        known = ranges.union(known, ((first, last),))
+        if len(known) > ranges_max:
+            before, after = min(pairwise(known), key=lambda two: two[1][0] - two[0][1])
+            gone.append((before[1] + 1, after[0] - 1))
+        declined = (*self.declined, *(Declined(*panes, reason) for panes in gone))
+        return msgspec.structs.replace(self, declined=joined(declined))
+
+    def damage(self, first: int, last: int) -> EdgeRecord:
+        """The same record where nothing is new."""
+        if ranges.covers(self.damaged, first, last):
+            return self
+        damaged = ranges.union(self.damaged, ((first, last),))
+        return msgspec.structs.replace(self, damaged=damaged)
+
+    def drop_below(self, done_through: int) -> EdgeRecord:
+        """Without what it says of panes that the root no longer wants."""
+        gone: Ranges = ((-FOREVER, done_through - 1),)
+        return msgspec.structs.replace(
+            self,
+            done_through=done_through,
+            empty=ranges.difference(self.empty, gone),
+            damaged=ranges.difference(self.damaged, gone),
+            reopened=ranges.difference(self.reopened, gone),
+            declined=joined(
+                Declined(max(one.first, done_through), one.last, one.reason)
+                for one in self.declined
+            ),
+        )
+
+
+TOLD = tuple(name for name in EdgeRecord.__struct_fields__ if name in SiteState.__struct_fields__)
+"""Of a record, the facts that a ``SiteState`` has under the same name."""
+
+
+def joined(declined: Iterable[Declined]) -> tuple[Declined, ...]:
+    """The same panes, with those that touch as one, each reason for itself."""
+    panes: dict[Reason, list[Range]] = {}
+    for one in declined:
+        panes.setdefault(one.reason, []).append((one.first, one.last))
+    found = (Declined(*two, why) for why, those in panes.items() for two in ranges.normal(those))
+    return tuple(sorted(found, key=lambda one: (one.first, one.reason)))
 
 
 class PaneKept(msgspec.Struct, frozen=True):

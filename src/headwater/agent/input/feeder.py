@@ -30,12 +30,12 @@ from headwater.agent.input.repeated_hour import RepeatedHour
 from headwater.agent.input.site_sources import SiteSources
 from headwater.agent.input.source_inputs import SourceInput, SourceInputs
 from headwater.agent.patience import Patience
+from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
 from headwater.algebra.words.malformed import Malformed, added, without_values
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Unread
 from headwater.edge.batches.batch_times import Waiting
 from headwater.edge.report import BatchReport
-from headwater.edge.words.site_word import ALWAYS_S, NEVER_S
 from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
@@ -96,7 +96,7 @@ class Followed:
     epoch: Epoch | None = None
     patience: Patience = field(default_factory=Patience)
     poll: Poll | None = None
-    due_s: float = ALWAYS_S
+    due_s: float = NEVER_DUE_S
     """When it is to be read for somebody's sake, as told after the newest poll or commit."""
     new_queries: set[str] = field(default_factory=set)
     """Queries that no committed batch had."""
@@ -118,7 +118,7 @@ class Followed:
     def next_poll_s(self, every_s: float) -> float:
         """Not before the newest one has passed the moment at which it is to be read."""
         if self.poll is None:
-            return NEVER_S
+            return DUE_NOW_S
         started_s = self.poll.started_s
         regular_s = started_s + every_s
         return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
@@ -453,7 +453,7 @@ class Feeder:
         state = self._state(followed)
         read_s = None if state is None else state.read_through_s
         name = followed.source.name
-        followed.due_s = ALWAYS_S if read_s is None else self._next_wanted_s(name, read_s)
+        followed.due_s = NEVER_DUE_S if read_s is None else self._next_wanted_s(name, read_s)
 
     def _is_current(self, followed: Followed) -> bool:
         return self.followed.get(followed.source.name) is followed

@@ -137,8 +137,8 @@ def site_troubles(runtime: SiteRuntime, query: Query) -> list[str]:
     if waits is not None:
         return [f"not read here: waits at {site}: {waits}"]
     for one in runtime.node.edge.progress():
-        if one.query == query_id and one.status != RUNNING:
-            return [f"not read here: {one.status} at {site}: {one.message}"]
+        if one.query == query_id and one.record.status != RUNNING:
+            return [f"not read here: {one.record.status} at {site}: {one.record.message}"]
     return [] if aside is None else [f"not read here: set aside at {site}: {aside}"]
 
 

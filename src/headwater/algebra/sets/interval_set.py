@@ -74,6 +74,10 @@ class IntervalSet:
             yield max(first, self._firsts[at]), min(last, self._lasts[at])
             at += 1
 
+    def numbers(self, first: int, last: int) -> Iterator[int]:
+        """Each member that lies in the closed range, rising."""
+        return (n for a, b in self.within(first, last) for n in range(a, b + 1))
+
     def gaps(self, first: int, last: int) -> Iterator[Range]:
         """The parts of the closed range that are not in the set, rising."""
         for start, end in self.within(first, last):

@@ -4,6 +4,7 @@ Laws: union is associative, commutative and idempotent; ``()`` is neutral; a nor
 two ranges that touch, so equal sets are equal tuples.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 Range = tuple[int, int]
@@ -38,12 +39,17 @@ def intersects(left: Ranges, right: Ranges) -> bool:
 
 
 def contains(ranges: Ranges, number: int) -> bool:
-    return any(first <= number <= last for first, last in ranges)
+    return covers(ranges, number, number)
 
 
 def covers(ranges: Ranges, first: int, last: int) -> bool:
     """True when every number of the closed range is in; an empty range always is."""
-    return last < first or any(a <= first and last <= b for a, b in ranges)
+    at = bisect_right(ranges, first, key=_first_of) - 1
+    return last < first or (at >= 0 and last <= ranges[at][1])
+
+
+def _first_of(one: Range) -> int:
+    return one[0]
 
 
 def difference(left: Ranges, right: Ranges) -> Ranges:

@@ -23,10 +23,10 @@ for the others', as if we had not been away at all: after a short absence nobody
 
 from __future__ import annotations
 
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.closing.root_time import RootTime
 from headwater.edge.config import EdgeConfig
 
-NEVER_S = -1e18
 DOUBT_SETTLES = 3.0
 """Settling times after which a clock is believed of which nobody has told anything."""
 
@@ -34,12 +34,14 @@ DOUBT_SETTLES = 3.0
 class Belief:
     """Of one query, whose root tells the sites' clocks. By age all clocks are the root's."""
 
-    def __init__(self, time: RootTime, config: EdgeConfig) -> None:
+    def __init__(
+        self, time: RootTime, config: EdgeConfig, *, others_s: float | None = None
+    ) -> None:
         self._time = time
         self._config = config
-        self.others_s: float | None = None
+        self.others_s = others_s
         """How far the others' clocks are ahead of our steady one; None: not told."""
-        self.doubt_until_s = NEVER_S
+        self.doubt_until_s = LONG_AGO_S
         self._left_s: float | None = None
         """The same of the clock by which the former process closed, had it gone on without a
         pause; None: the root has not been heard since the start, or nothing was closed before."""
@@ -55,7 +57,7 @@ class Belief:
         if others_s is not None:
             self.others_s = others_s - now_s
         if others_s is not None or self._time.is_used:
-            self.doubt_until_s = NEVER_S
+            self.doubt_until_s = LONG_AGO_S
         elif self._left_s is None and left_s is not None:
             self._left_s = left_s - now_s
 

@@ -28,6 +28,8 @@ STEP_S = 0.25
 """A difference beyond this is taken at once."""
 SLEW_MAX = 0.005
 """Below, the offset moves by at most this much in a second."""
+NEWS_S = 1.0
+"""The root is told of an offset to its clock that differs by more than this from the one told."""
 
 
 class RootTime:
@@ -39,7 +41,11 @@ class RootTime:
         self._heard_s: float | None = None
         """How far the root's clock is ahead of the steady one, as last told; None: never."""
         self._offset_s = 0.0
-        self._told_s = 0.0
+        self._heard_at_s = 0.0
+        self._told_s: float | None = None
+        """``known_s`` as the root was last told."""
+        self.is_unconfirmed = False
+        """By age: fewer than three neighbours agree on the clock that records are placed by."""
 
     @property
     def ahead_s(self) -> float:
@@ -60,15 +66,21 @@ class RootTime:
         """What is added to the times of records; 0 where they go by their timestamps."""
         return round((self._offset_s - self.ahead_s) * MICROS) if self.is_used else 0
 
-    def hear(self, offset_s: float, *, now_s: float) -> None:
-        """The root's clock is ahead of the steady one by this much."""
+    def hear(self, offset_s: float, *, is_confirmed: bool = True, now_s: float) -> bool:
+        """The root's clock is ahead of the steady one by this much; whether the root must be told
+        what is made of it. ``is_confirmed``: enough neighbours say so."""
         apart_s = offset_s - self._offset_s
         if self._heard_s is None or abs(apart_s) > STEP_S:
             self._offset_s = offset_s
         else:
-            most_s = self._slew_max * max(0.0, now_s - self._told_s)
+            most_s = self._slew_max * max(0.0, now_s - self._heard_at_s)
             self._offset_s += max(-most_s, min(most_s, apart_s))
-        self._heard_s, self._told_s = offset_s, now_s
+        self._heard_s, self._heard_at_s = offset_s, now_s
+        former, self.is_unconfirmed = self.is_unconfirmed, self.is_used and not is_confirmed
+        is_far = self._told_s is None or abs(offset_s - self.ahead_s - self._told_s) > NEWS_S
+        if is_far:
+            self._told_s = self.known_s
+        return is_far or self.is_unconfirmed != former
 
     def resume(self, known_s: float | None) -> None:
         """What a former process knew, until something newer is told."""

@@ -1,4 +1,4 @@
-"""Updates on their way to the root: which are cut, sent, acknowledged, asked for again.
+"""Updates on their way to the root: where each of them stands, and which leave next.
 
-Open ``pane_book`` first, then ``sending`` and ``read_ack``.
+Open ``pane_book`` first, then ``sending``.
 """

@@ -17,11 +17,14 @@ ones that retention takes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import Any
 
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.site_state import FOREVER
 
 EMPTY_CLOSE = 0
@@ -44,6 +47,8 @@ class PaneBook:
     def __init__(self) -> None:
         self.late: dict[int, float] = {}
         """Closed panes with rows that are in no update -> since when; oldest first."""
+        self.cutting: dict[int, float] = {}
+        """Panes of the cut that is under way -> when they were closed."""
         self.filled = IntervalSet()
         """Panes with at least one update."""
         self.same = IntervalSet()
@@ -54,10 +59,15 @@ class PaneBook:
         """Pane -> update -> when it was sent; acknowledged ones are gone."""
         self.repairs: dict[int, set[int]] = {}
         """Pane -> updates that the root has asked for again."""
+        self.doubtful = IntervalSet()
+        """Empty closes of which it isn't known whether the root has them: see ``apply_ack``."""
+        self.doubtful_s = LONG_AGO_S
+        """When they count as sent."""
         self.typical_bytes = 1_024.0
         """What an update of this query takes, on average; for panes whose size was not kept."""
-        self._open: set[int] = set()
-        self._open_order: list[int] = []
+        self._wanted_s: dict[int, float] = {}
+        """Panes that the root wanted from this site alone -> when it was last heard."""
+        self._open = IntervalSet()
         self._backlog: dict[int, Unsent] = {}
         self._backlog_order: list[int] = []
         self._counts: dict[int, int] = {}
@@ -69,24 +79,21 @@ class PaneBook:
 
     def add_open(self, pane: int) -> None:
         """The pane is not closed yet and has rows."""
-        if pane not in self._open:
-            self._open.add(pane)
-            heappush(self._open_order, pane)
+        self._open.add(pane, pane)
 
     def take_open(self, below: int, count_max: int) -> list[int]:
         """The lowest open panes with rows, rising; they are closed from now on."""
-        found: list[int] = []
-        while self._open_order and self._open_order[0] < below and len(found) < count_max:
-            found.append(heappop(self._open_order))
-        self._open.difference_update(found)
+        found = list(islice(self._open.numbers(-FOREVER, below - 1), count_max))
+        if found:
+            self._open.remove(found[0], found[-1])
         return found
 
     def lowest_open(self) -> int | None:
-        return self._open_order[0] if self._open_order else None
+        return next(self._open.numbers(-FOREVER, FOREVER), None)
 
-    @property
-    def open_count(self) -> int:
-        return len(self._open)
+    def cut(self, panes: Iterable[int], *, now_s: float) -> None:
+        """They were closed now and are being cut."""
+        self.cutting = dict.fromkeys(panes, now_s)
 
     # Counting
 
@@ -121,6 +128,9 @@ class PaneBook:
             if not live:
                 heappush(self._backlog_order, pane)
         entry.updates = [u for u in entry.updates if u != EMPTY_CLOSE] + updates
+
+    def add_empty(self, pane: int, *, closed_s: float, live: bool) -> None:
+        self.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=live)
 
     def age_fresh(self, before_s: float) -> None:
         """What was closed before this time is backlog from now on."""
@@ -157,6 +167,10 @@ class PaneBook:
     def backlog_count(self) -> int:
         return len(self._backlog)
 
+    @property
+    def waits_for_room(self) -> bool:
+        return bool(self.fresh or self._backlog or self.repairs)
+
     # Flights and repairs
 
     def fly(self, pane: int, updates: Iterable[int], *, now_s: float) -> None:
@@ -168,8 +182,24 @@ class PaneBook:
         if not flight:
             del self.flights[pane]
 
+    def sent(self, pane: int, updates: Ranges, *, now_s: float) -> None:
+        """They left at this moment, after loading."""
+        flight = self.flights.get(pane, {})
+        for first, last in updates:
+            flight.update((n, now_s) for n in range(first, last + 1) if n in flight)
+
     def ask(self, pane: int, update: int) -> None:
         self.repairs.setdefault(pane, set()).add(update)
+
+    def is_wanted_anew(self, pane: int, *, again_s: float, count_max: int, now_s: float) -> bool:
+        """The root wants it from this site alone; False: it was heard less than that ago."""
+        if now_s - self._wanted_s.get(pane, LONG_AGO_S) <= again_s:
+            return False
+        while len(self._wanted_s) >= count_max:
+            del self._wanted_s[next(iter(self._wanted_s))]
+        self._wanted_s.pop(pane, None)
+        self._wanted_s[pane] = now_s
+        return True
 
     def take_repair(self, pane: int, *, now_s: float) -> list[int]:
         updates = sorted(self.repairs.pop(pane, ()))
@@ -196,17 +226,21 @@ class PaneBook:
         self._written.pop(pane, None)
         self._bytes.pop(pane, None)
 
-    def fly_again(self, done_through: int, *, sent_s: float) -> None:
-        """All that was ever sent is in question, as sent at ``sent_s`` if it isn't under way."""
-        for first, last in self.filled.within(done_through, FOREVER):
-            for pane in range(first, last + 1):
-                unsent = set(self.unsent_of(pane))
-                flight = self.flights.setdefault(pane, {})
-                for update in range(1, self.updates_of(pane) + 1):
-                    if update not in unsent:
-                        flight.setdefault(update, sent_s)
-                if not flight:
-                    del self.flights[pane]
+    def fly_again(self, done_through: int) -> None:
+        """All that was ever sent is in question, as sent long ago if it isn't under way."""
+        self._wanted_s.clear()
+        for pane in self.filled.numbers(done_through, FOREVER):
+            known = {*self.unsent_of(pane), *self.flights.get(pane, ())}
+            sent = [n for n in range(1, self.updates_of(pane) + 1) if n not in known]
+            self.fly(pane, sent, now_s=LONG_AGO_S)
+        for pane in [pane for pane, flight in self.flights.items() if EMPTY_CLOSE in flight]:
+            self.land(pane, EMPTY_CLOSE)
+
+    def doubt(self, empty: Iterable[Range], *, told: Ranges, now_s: float) -> None:
+        """Of these empty closes those that no state tells count as sent then."""
+        self.doubtful, self.doubtful_s = IntervalSet(empty), now_s
+        for first, last in told:
+            self.doubtful.remove(first, last)
 
     # Retention
 
@@ -237,31 +271,21 @@ class PaneBook:
 
     def drop(self, pane: int) -> None:
         """Nothing of this pane is left."""
-        books: tuple[dict[int, Any], ...] = (
-            self.flights,
-            self.fresh,
-            self._backlog,
-            self.repairs,
-            self.late,
-            self._counts,
-            self._bytes,
-            self._written,
-        )
-        for book in books:
+        for book in self._books():
             book.pop(pane, None)
-        self.filled.remove(pane, pane)
+        for panes in (self.filled, self.doubtful):
+            panes.remove(pane, pane)
 
     def drop_below(self, done_through: int) -> None:
-        for pane in list(self._below(done_through)):
-            self.drop(pane)
-        self.filled.remove(-FOREVER, done_through - 1)
-        self.same.remove(-FOREVER, done_through - 1)
-        self._counts = {p: n for p, n in self._counts.items() if p >= done_through}
+        for book in self._books():
+            for pane in [pane for pane in book if pane < done_through]:
+                del book[pane]
+        for panes in (self.filled, self.same, self.doubtful):
+            panes.remove(-FOREVER, done_through - 1)
         if len(self._expiry) > 2 * len(self._written) + 64:
             self._expiry = [(s, pane) for pane, s in self._written.items()]
             heapify(self._expiry)
 
-    def _below(self, done_through: int) -> Iterator[int]:
-        known = self.flights.keys() | self.fresh.keys() | self._backlog.keys()
-        known |= self.late.keys() | self._written.keys() | self._bytes.keys()
-        return (pane for pane in known if pane < done_through)
+    def _books(self) -> tuple[dict[int, Any], ...]:
+        known = (self.late, self.fresh, self._backlog, self.flights, self.repairs)
+        return (*known, self._counts, self._bytes, self._written)

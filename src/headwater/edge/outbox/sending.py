@@ -10,7 +10,7 @@ that was quiet, or is back after an outage, says what it has to say of many pane
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heapreplace
 
 import msgspec
@@ -20,7 +20,7 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import MarkSent, Send
-from headwater.edge.query_edge import QueryEdge
+from headwater.edge.query_state import QueryState
 
 
 class Room:
@@ -49,8 +49,8 @@ class Room:
 class Sending:
     """The sends of one tick and the marks that must be durable before them."""
 
-    def __init__(self, edges: Sequence[QueryEdge], room: Room, *, now_s: float) -> None:
-        self._edges = edges
+    def __init__(self, states: Sequence[QueryState], room: Room, *, now_s: float) -> None:
+        self._states = states
         self._room = room
         self._now_s = now_s
         self._marks: dict[str, list[tuple[int, int, int]]] = {}
@@ -60,96 +60,96 @@ class Sending:
         return [MarkSent(query, tuple(updates)) for query, updates in self._marks.items()]
 
     def send_live(self) -> None:
-        for edge in self._edges:
-            for pane in list(edge.book.fresh):
-                if not self._room.is_left(edge.id):
+        for state in self._states:
+            for pane in list(state.book.fresh):
+                if not self._room.is_left(state.id):
                     break
-                self._send_first(edge, pane, Lane.LIVE)
+                self._send_first(state, pane, Lane.LIVE)
 
     def send_repairs(self, count_max: int) -> int:
         """How many there were: a pane that was cut in several updates comes whole, so there may be
         a few more than ``count_max``."""
         count = 0
-        for edge in self._edges:
-            for pane in sorted(edge.book.repairs):
-                if count >= count_max or not self._room.is_left(edge.id):
+        for state in self._states:
+            for pane in sorted(state.book.repairs):
+                if count >= count_max or not self._room.is_left(state.id):
                     break
-                updates = edge.book.take_repair(pane, now_s=self._now_s)
-                self._say(edge, pane, updates, Lane.SPARE)
+                updates = state.book.take_repair(pane, now_s=self._now_s)
+                self._say(state, pane, updates, Lane.SPARE)
                 count += len(updates)
         return count
 
     def send_backlog(self, count_max: int) -> None:
-        heads = [head for edge in self._edges if (head := self._head(edge)) is not None]
+        heads = [head for state in self._states if (head := self._head(state)) is not None]
         heapify(heads)
         while heads and count_max > 0:
             _, _, at, pane = heads[0]
-            edge = self._edges[at]
-            if not self._room.is_left(edge.id):
+            state = self._states[at]
+            if not self._room.is_left(state.id):
                 heappop(heads)
                 continue
-            self._send_first(edge, pane, Lane.BACKLOG)
+            self._send_first(state, pane, Lane.BACKLOG)
             count_max -= 1
-            head = self._head(edge)
+            head = self._head(state)
             if head is None:
                 heappop(heads)
             else:
                 heapreplace(heads, head)
 
-    def _head(self, edge: QueryEdge) -> tuple[int, str, int, int] | None:
-        pane = edge.book.oldest_backlog()
+    def _head(self, state: QueryState) -> tuple[int, str, int, int] | None:
+        pane = state.book.oldest_backlog()
         if pane is None:
             return None
-        return edge.query.window.pane_end_us(pane), edge.id, self._edges.index(edge), pane
+        return state.query.window.pane_end_us(pane), state.id, self._states.index(state), pane
 
-    def _send_first(self, edge: QueryEdge, pane: int, lane: Lane) -> None:
+    def _send_first(self, state: QueryState, pane: int, lane: Lane) -> None:
         """As many of its updates as there is room for: the rows of a large pane are never in
         memory all at once. The others follow when there is room again."""
-        first = next(iter(edge.book.unsent_of(pane)), EMPTY_CLOSE)
-        count = self._room.count(edge.id, edge.book.bytes_of(pane, first))
-        updates = edge.book.take_unsent(pane, now_s=self._now_s, count_max=count)
+        first = next(iter(state.book.unsent_of(pane)), EMPTY_CLOSE)
+        count = self._room.count(state.id, state.book.bytes_of(pane, first))
+        updates = state.book.take_unsent(pane, now_s=self._now_s, count_max=count)
         rows = [update for update in updates if update != EMPTY_CLOSE]
         if rows:
-            self._marks.setdefault(edge.id, []).append((pane, min(rows), max(rows)))
-        self._say(edge, pane, updates, lane)
+            self._marks.setdefault(state.id, []).append((pane, min(rows), max(rows)))
+        self._say(state, pane, updates, lane)
 
-    def _say(self, edge: QueryEdge, pane: int, updates: list[int], lane: Lane) -> None:
-        if EMPTY_CLOSE in updates and edge.word.is_doubted(pane):
-            edge.book.land(pane, EMPTY_CLOSE)
-            edge.word.close_empty(pane, pane)
+    def _say(self, state: QueryState, pane: int, updates: list[int], lane: Lane) -> None:
+        if EMPTY_CLOSE in updates and state.is_doubted(pane):
+            state.book.land(pane, EMPTY_CLOSE)
+            state.close_empty((pane, pane))
             return
-        sends = sends_of(edge, pane, updates, lane)
+        sends = sends_of(state, pane, updates, lane)
         self._room.spend(sends)
         self.sends += sends
 
 
-def sends_of(edge: QueryEdge, pane: int, updates: Iterable[int], lane: Lane) -> list[Send]:
+def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -> list[Send]:
     """One send for each update, so that none is larger than an update may be."""
     return [
         Send(
-            query=edge.id,
+            query=state.id,
             pane=pane,
             updates=_rows_of(update),
-            coverage=_coverage(edge, pane, update, lane),
+            coverage=_coverage(state, pane, update, lane),
             lane=lane,
-            row_bytes=edge.book.bytes_of(pane, update),
+            row_bytes=state.book.bytes_of(pane, update),
         )
         for update in updates
     ]
 
 
-def join_states(sends: Sequence[Send], edges: Mapping[str, QueryEdge]) -> list[Send]:
+def join_states(sends: Sequence[Send], state_of: Callable[[str], QueryState]) -> list[Send]:
     """The same sends, with neighbouring panes of the same state joined; spares stay alone."""
     joined: list[Send] = []
     open_: dict[tuple[str, Lane, Ranges], int] = {}
     for send in sends:
-        edge = edges[send.query]
-        if send.lane is Lane.SPARE or not edge.query.holds_states:
+        state = state_of(send.query)
+        if send.lane is Lane.SPARE or not state.query.holds_states:
             joined.append(send)
             continue
         key = (send.query, send.lane, send.updates)
         at = open_.get(key)
-        if at is not None and _continues(joined[at], send, edge):
+        if at is not None and _continues(joined[at], send, state):
             joined[at] = msgspec.structs.replace(joined[at], more=joined[at].more + 1)
         else:
             open_[key] = len(joined)
@@ -157,10 +157,10 @@ def join_states(sends: Sequence[Send], edges: Mapping[str, QueryEdge]) -> list[S
     return joined
 
 
-def _continues(before: Send, send: Send, edge: QueryEdge) -> bool:
+def _continues(before: Send, send: Send, state: QueryState) -> bool:
     return (
         send.pane == before.panes.stop
-        and send.pane in edge.book.same
+        and send.pane in state.book.same
         and send.coverage == before.coverage
         and len(before.panes) < STATE_PANES_MAX
     )
@@ -170,15 +170,15 @@ def _rows_of(update: int) -> Ranges:
     return () if update == EMPTY_CLOSE else ((update, update),)
 
 
-def _coverage(edge: QueryEdge, pane: int, update: int, lane: Lane) -> Coverage:
+def _coverage(state: QueryState, pane: int, update: int, lane: Lane) -> Coverage:
     """The short form only where the root knows this incarnation, and never in a spare.
 
-    Of a pane that can't be exact the state tells the close; see ``QueryEdge.count``.
+    Of a pane that can't be exact the state tells the close; see ``QueryState.count``.
     """
-    ordinal, incarnation = edge.word.ordinal, edge.word.incarnation
-    count = edge.book.updates_of(pane)
-    is_doubted = update != EMPTY_CLOSE and edge.word.is_doubted(pane)
-    if edge.word.is_greeted and lane is not Lane.SPARE and not is_doubted:
+    ordinal, incarnation = state.telling.ordinal, state.telling.incarnation
+    count = state.book.updates_of(pane)
+    is_doubted = update != EMPTY_CLOSE and state.is_doubted(pane)
+    if state.telling.is_greeted and lane is not Lane.SPARE and not is_doubted:
         if update == EMPTY_CLOSE:
             return Coverage.of_empty(ordinal, incarnation)
         if count == 1:

@@ -1,5 +1,5 @@
 """What a site says about a query beside its summaries: its state, and digests of what it has
 closed.
 
-Open ``site_word`` first.
+Open ``telling`` first.
 """

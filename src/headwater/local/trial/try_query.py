@@ -492,9 +492,9 @@ def _failed(federation: Federation, query: Query) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, runtime in federation.runtimes.items():
         refused = [
-            one.message
+            one.record.message
             for one in runtime.node.progress().edge
-            if one.query == str(query.id) and one.message
+            if one.query == str(query.id) and one.record.message
         ]
         words = [*refused, *runtime.feeder.broken(query.source_name)]
         if words:
@@ -505,7 +505,7 @@ def _failed(federation: Federation, query: Query) -> dict[str, str]:
 def _unparsed(federation: Federation, query: Query) -> int:
     """What sites counted is asked of themselves: where there is no answer, no envelope has it."""
     return sum(
-        one.tally.unparsed
+        one.record.tally.unparsed
         for runtime in federation.runtimes.values()
         for one in runtime.node.progress().edge
         if one.query == str(query.id)

@@ -1,0 +1,243 @@
+"""One query at one site: its state, what surrounds it, and the one door by which it changes.
+
+The state is a value (``EdgeRecord``). The parts (beginning, closing, reports, acknowledgements,
+sending) read it and hand a new one to ``put`` or ``change``, with what must follow of that
+(``News``); so one tick writes at most one record, whatever came in between. Beside it stand where
+each update is (``book``), what the root has heard (``telling``, ``closes``) and by which clock the
+query goes; of these nothing is written, but for what the cube's own tables tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+from headwater.algebra.far_times import LONG_AGO_S
+from headwater.algebra.panes import MICROS
+from headwater.algebra.sets import ranges
+from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.sets.ranges import Range
+from headwater.algebra.words.close_digest import Close
+from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.edge.closing.belief import Belief
+from headwater.edge.closing.root_time import RootTime
+from headwater.edge.config import EdgeConfig
+from headwater.edge.outbox.pane_book import PaneBook
+from headwater.edge.outputs import Expire
+from headwater.edge.record import EdgeRecord
+from headwater.edge.words.close_words import CloseWords
+from headwater.edge.words.telling import Telling
+from headwater.plan.query import Query, TimeKind
+
+NOTHING = Tally()
+
+
+class News(IntEnum):
+    """What has happened since the last tick, by what must follow of it; the most of it counts."""
+
+    NONE = 0
+    WORK = 1
+    """There may be something to close, to cut, to seal or to tell."""
+    RECORD = 2
+    """The record must be written."""
+    WORD = 3
+    """The root must hear of it: the state gets a new number, is written and told."""
+
+
+class QueryState:
+    def __init__(
+        self,
+        query: Query,
+        *,
+        ordinal: int,
+        incarnation: int,
+        config: EdgeConfig,
+        ahead_s: float = 0.0,
+        others_s: float | None = None,
+    ) -> None:
+        """``ahead_s``: how far the wall clock is ahead of the steady one; ``others_s``: how far the
+        other sites' are, if that is known."""
+        self.query = query
+        self.id = str(query.id)
+        self.config = config
+        self.record = EdgeRecord(source=query.source_name, sure_through=-FOREVER)
+        self.news = News.WORK
+        self.book = PaneBook()
+        self.telling = Telling(ordinal, incarnation, config)
+        self.closes = CloseWords(config, is_finite=query.ends)
+        is_by_age = query.time is TimeKind.AGE
+        self.time = RootTime(is_used=is_by_age, ahead_s=ahead_s, slew_max=config.slew_max)
+        self.belief = Belief(self.time, config, others_s=others_s)
+        self._declined = IntervalSet()
+        """The panes that the record declines, for whatever reason."""
+
+    # The door
+
+    def put(self, record: EdgeRecord, news: News) -> None:
+        """Nothing happens where it is the same record."""
+        former, self.record = self.record, record
+        if record.declined is not former.declined:
+            self._declined = IntervalSet((one.first, one.last) for one in record.declined)
+        if record is not former:
+            self.hear(news)
+
+    def change(self, news: News, **facts: Any) -> None:
+        self.put(msgspec.structs.replace(self.record, **facts), news)
+
+    def hear(self, news: News) -> None:
+        self.news = max(self.news, news)
+
+    def take_news(self) -> News:
+        news, self.news = self.news, News.NONE
+        return news
+
+    # What is said of panes
+
+    def decline(self, first: int, last: int, reason: Reason) -> None:
+        limit = self.config.declined_ranges_max
+        self.put(self.record.decline(first, last, reason, ranges_max=limit), News.WORD)
+
+    def damage(self, first: int, last: int) -> None:
+        """These panes can't be exact; the state says so and, from now on, tells their closes."""
+        self.put(self.record.damage(first, last), News.WORD)
+        self.count_filled(first, last)
+
+    def close_empty(self, *runs: Range) -> None:
+        self.change(News.WORD, empty=ranges.union(self.record.empty, ranges.normal(runs)))
+
+    def reopen(self, panes: Iterable[int]) -> None:
+        """They were closed empty and have rows now; their first update is still to be cut."""
+        found = ranges.normal((pane, pane) for pane in panes if not self.is_declined(pane))
+        if found:
+            self.change(News.NONE, reopened=ranges.union(self.record.reopened, found))
+
+    def is_reopened(self, pane: int) -> bool:
+        return ranges.contains(self.record.reopened, pane)
+
+    def count_filled(self, first: int, last: int) -> None:
+        """The state says of these panes that they can't be exact; now it tells their closes too."""
+        for pane in self.book.filled.numbers(first, last):
+            self.count(pane, self.book.updates_of(pane))
+
+    def count(self, pane: int, updates: int) -> None:
+        """Tell how many updates the pane has, where that isn't one and nothing else was said.
+
+        Of a pane that can't be exact only the state tells the close. Were it sent with the rows,
+        it could overtake the state, and the root would call the answer exact for a while.
+        """
+        record = self.record
+        after_word = self.is_reopened(pane) or self.is_declined(pane)
+        if updates > 1 or after_word or self.is_doubted(pane):
+            self.telling.count(record, pane, updates, after_word=after_word)
+            self.hear(News.WORD)
+            if ranges.contains(record.empty, pane):
+                self.change(News.WORD, empty=ranges.difference(record.empty, ((pane, pane),)))
+
+    def add_tally(self, more: Tally) -> None:
+        """News in its own time: see ``Telling``."""
+        if more != NOTHING:
+            both = zip(*map(msgspec.structs.astuple, (self.record.tally, more)), strict=True)
+            self.change(News.NONE, tally=Tally(*map(sum, both)))
+
+    def is_declined(self, pane: int) -> bool:
+        return pane in self._declined
+
+    def is_doubted(self, pane: int) -> bool:
+        """Whether the state says of this pane that it can't be exact."""
+        return pane in self._declined or ranges.contains(self.record.damaged, pane)
+
+    def undeclined(self, first: int, last: int) -> Iterator[Range]:
+        return self._declined.gaps(first, last)
+
+    @property
+    def is_live(self) -> bool:
+        """While a site catches up, and at the end of a finite input, all it sends is backlog."""
+        return not (self.record.catching_up or self.query.ends)
+
+    # Clocks
+
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
+        """The wall clock is so far ahead of the steady one from now on."""
+        self.time.set_wall(ahead_s, now_s=now_s)
+        self.change(News.NONE, offset_s=self.time.known_s)
+
+    def hear_others(self, clock_s: float | None, *, now_s: float) -> None:
+        """An acknowledgement tells what the sites' clocks show now, in the middle."""
+        if self.belief.closing_s(now_s) is None:
+            self.hear(News.WORK)
+        self.belief.hear(clock_s, left_s=self._closed_s(), now_s=now_s)
+
+    def _closed_s(self) -> float | None:
+        """The time by which the newest pane was closed, at least; None: none was, or the last."""
+        closed_through = self.record.closed_through
+        if closed_through in (-FOREVER, FOREVER):
+            return None
+        end_us = self.query.window.pane_end_us(closed_through - 1)
+        return end_us / MICROS + self.query.timing.disorder_s
+
+    # What is over, and what begins anew
+
+    def expire(self, panes: Iterable[int], reason: Reason = Reason.EXPIRED) -> list[Expire]:
+        gone = tuple(sorted(set(panes)))
+        if not gone:
+            return []
+        for pane in gone:
+            self.decline(pane, pane, reason)
+            self.book.drop(pane)
+        return [Expire(self.id, gone, self.record)]
+
+    def drop_below(self, done_through: int) -> None:
+        """Not news: the root said so itself, and its acknowledgement is written with the record."""
+        self.put(self.record.drop_below(done_through), News.NONE)
+        self.book.drop_below(done_through)
+        self.telling.drop_below(done_through)
+
+    def begin_anew(self, *, incarnation: int | None = None) -> None:
+        """The root may lack all that was ever sent: it began anew, or the site lives anew, and
+        what was sent was sent by another."""
+        self.telling.forget_greeting(self.record, incarnation=incarnation)
+        self.closes.forget_agreement()
+        self.book.fly_again(self.record.done_through)
+        self.doubt_empty()
+        self.hear(News.WORD)
+
+    def doubt_empty(self, *, now_s: float = LONG_AGO_S) -> None:
+        """Count all empty closes that no state tells as sent then."""
+        closed = self.undeclined(self.record.lowest(), self.record.closed_through - 1)
+        empty = (gap for first, last in closed for gap in self.book.filled.gaps(first, last))
+        self.book.doubt(empty, told=self.record.empty, now_s=now_s)
+
+    # What is told
+
+    def number(self, *, now_s: float) -> None:
+        """Give the state a new number if it says something new."""
+        record = self.telling.number(self.record, is_news=self.news is News.WORD, now_s=now_s)
+        if record is not self.record:
+            self.put(record, News.RECORD)
+            self.closes.numbered(record.state_number)
+
+    def snapshot(self) -> SiteState:
+        record, telling, closes = self.record, self.telling, self.closes
+        lowest, open_from = record.lowest(), record.closed_through
+        return SiteState(
+            query=self.id,
+            ordinal=telling.ordinal,
+            incarnation=telling.incarnation,
+            number=record.state_number,
+            **record.told(),
+            counts=telling.counts(),
+            unread=telling.unread,
+            remarks=telling.remarks,
+            is_clock_unconfirmed=self.time.is_unconfirmed,
+            digests=closes.digests(lowest, telling.incarnation, self._closes_of),
+            closes=closes.answers(lowest, self._closes_of, open_from=open_from),
+        )
+
+    def _closes_of(self, first: int, last: int) -> Iterator[Close]:
+        """Panes that were closed with updates, and how many; what is declined is left out."""
+        for a, b in self.undeclined(first, last):
+            for pane in self.book.filled.numbers(a, b):
+                yield pane, self.book.updates_of(pane)
