@@ -362,7 +362,9 @@ def _check_untouched(world: Federation) -> None:
         assert live[QUERY_ID].plan_version == 0, "somebody has planned for the root"
         if agent.name == HONEST:
             (edge,) = agent.node.progress().edge
-            assert edge.record.done_through <= root.windows.done_through, "it believes what is not so"
+            assert edge.record.done_through <= root.windows.done_through, (
+                "it believes what is not so"
+            )
     assert world.agents[ROOT].node.peer.next_counter() == 2, "the installer's numbers are used up"
     for ordinal, name in ((0, ROOT), (1, HONEST)):
         view = root.table.views[ordinal]

@@ -396,7 +396,7 @@ def test_progress_shows_every_part(world):
     progress = world["s0"].node.progress()
     assert progress.queries == (ID,)
     assert progress.neighbours == ("s1", "s2")
-    assert progress.edge[0].closed_through == 2
+    assert progress.edge[0].record.closed_through == 2
     assert progress.roots[0].newest_answered == 1
     assert progress.loading_bytes == 0
 

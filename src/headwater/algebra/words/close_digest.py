@@ -15,13 +15,19 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
+
+from headwater.algebra.bounds import Number, Pane
 
 CLOSE_DIGEST_BYTES = 16
 """Nobody finds another set of closes with the same ones."""
+CLOSES_MAX = 1 << 14
+"""Closes that a state tells one by one, of one range."""
 
-Close = tuple[int, int]
+Close = tuple[Pane, Number]
 """(pane, updates)"""
 
 _close = struct.Struct("<qq")
@@ -30,21 +36,21 @@ _close = struct.Struct("<qq")
 class BlockDigest(msgspec.Struct, frozen=True, array_like=True):
     """Of the closes of panes first … last, all of which are closed or declined."""
 
-    first: int
-    last: int
-    digest: bytes
+    first: Pane
+    last: Pane
+    digest: Annotated[bytes, Meta(max_length=CLOSE_DIGEST_BYTES)]
 
 
 class Closes(msgspec.Struct, frozen=True, array_like=True):
     """The answer to a root that asks: every close with updates in panes first … last. Where
     ``last`` is below ``first``: pane ``first`` is not closed yet, so nothing of it has been cut."""
 
-    first: int
-    last: int
-    asked: int
+    first: Pane
+    last: Pane
+    asked: Number
     """The number of the acknowledgement that asked. All that the root held when it cut that one
     was cut by the site, if it ever was, before this was said."""
-    closes: tuple[Close, ...] = ()
+    closes: Annotated[tuple[Close, ...], Meta(max_length=CLOSES_MAX)] = ()
 
     @classmethod
     def not_yet(cls, pane: int, asked: int) -> Closes:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
+
+from headwater.algebra.bounds import Name
 
 REMARKS_MAX = 4
 """Of one site about one query."""
@@ -22,9 +26,9 @@ class RemarkKind(StrEnum):
 class Remark(msgspec.Struct, frozen=True, array_like=True):
     """Without values of records: it travels."""
 
-    kind: str
+    kind: Name
     """A ``RemarkKind``, or one of a later version."""
-    text: str
+    text: Annotated[str, Meta(max_length=REMARK_CHARACTERS_MAX)]
 
     @classmethod
     def of(cls, kind: RemarkKind, text: str) -> Remark:

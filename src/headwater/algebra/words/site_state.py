@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import islice
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
+from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.close_digest import BlockDigest, Closes
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import Remark
 
-FOREVER = 1 << 62
+FOREVER = PANE_MAX
 """A pane number beyond all panes: what an input that has ended is sealed through."""
 
 
@@ -38,6 +41,11 @@ class Reason(StrEnum):
     REFUSED = "refused"
     BACKLOG = "backlog"
 
+    @classmethod
+    def _missing_(cls, _: object) -> Reason:
+        """One that only a newer version knows is shown as the most general one."""
+        return cls.FAILED
+
 
 class PaneState(StrEnum):
     """What the root knows of one pane of one site: nothing, not now, never, or all."""
@@ -52,8 +60,8 @@ class PaneState(StrEnum):
 class Declined(msgspec.Struct, frozen=True, array_like=True):
     """Panes first … last (closed range) never come, or not beyond what was sent of them."""
 
-    first: int
-    last: int
+    first: Pane
+    last: Pane
     reason: Reason
 
 
@@ -64,18 +72,18 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     records are summed up.
     """
 
-    unparsed: int = 0
+    unparsed: Number = 0
     """Lines that are no record."""
-    too_late: int = 0
+    too_late: Number = 0
     """Partial rows for panes that were sealed or given up."""
-    fenced: int = 0
+    fenced: Number = 0
     """Records from the future: kept, and counted when their window comes."""
-    lost_bytes: int = 0
-    before_begin: int = 0
+    lost_bytes: Number = 0
+    before_begin: Number = 0
     """Partial rows for panes before this site's first: they are none of the query's."""
-    refused: int = 0
+    refused: Number = 0
     """Records from so far in the future that they were dropped."""
-    twice_bytes: int = 0
+    twice_bytes: Number = 0
     """That may have been read twice, at most; the panes of their records are damaged."""
 
 
@@ -88,8 +96,8 @@ UNREAD_CHARACTERS_MAX = 200
 class Unread(msgspec.Struct, frozen=True, array_like=True):
     """Input that the source's path names and the site leaves alone, or can't read, at present."""
 
-    count: int = 0
-    named: tuple[tuple[str, str], ...] = ()
+    count: Number = 0
+    named: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=UNREAD_NAMED_MAX)] = ()
     """(name, reason) of the first ones."""
 
     @classmethod

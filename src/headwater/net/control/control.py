@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.bounds import Name, Number
 from headwater.errors import HeadwaterError
 from headwater.net.identity.identity import Identity
 from headwater.net.network import MEBIBYTE, Notify
@@ -25,7 +26,6 @@ from headwater.net.refusal import Refusal, Refused
 from headwater.net.transport.connection import Connection
 from headwater.net.transport.frames import Frame, Kind, MessageAssembler, Stream
 from headwater.net.transport.send_queue import SendQueue
-from headwater.net.values.wire import Name, Number
 
 REQUEST_BYTES_MAX = 4 * MEBIBYTE
 ANSWER_BYTES_MAX = 32 * MEBIBYTE

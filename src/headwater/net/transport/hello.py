@@ -23,9 +23,10 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.bounds import Name, Number
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.transport.frames import Frame, Kind
-from headwater.net.values.wire import Name, Number, Text
+from headwater.net.values.wire import Text
 
 PROTOCOL = 2
 PROTOCOL_OLDEST = 2

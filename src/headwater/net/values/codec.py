@@ -20,6 +20,7 @@ import msgspec
 import zstandard
 from msgspec import Meta
 
+from headwater.algebra.bounds import Name, Number
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
@@ -35,8 +36,6 @@ from headwater.net.values.rows import (
 )
 from headwater.net.values.wire import (
     ORDINALS_MAX,
-    Name,
-    Number,
     WireAckOnItsWay,
     WireCommand,
     WireRoute,

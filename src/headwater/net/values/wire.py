@@ -20,6 +20,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.bounds import Name, Number, Pane
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.route import START, TREES_MAX, Route
 from headwater.algebra.sets import bitset, ranges
@@ -40,18 +41,10 @@ from headwater.algebra.words.alarm import (
     Alarm,
     AlarmKind,
 )
-from headwater.algebra.words.close_digest import CLOSE_DIGEST_BYTES, Asked, BlockDigest, Closes
+from headwater.algebra.words.close_digest import Asked, BlockDigest, Close, Closes
 from headwater.algebra.words.proof import Proof
-from headwater.algebra.words.remark import REMARK_CHARACTERS_MAX, REMARKS_MAX, Remark
-from headwater.algebra.words.site_state import (
-    FOREVER,
-    UNREAD_NAMED_MAX,
-    Declined,
-    Reason,
-    SiteState,
-    Tally,
-    Unread,
-)
+from headwater.algebra.words.remark import REMARKS_MAX, Remark
+from headwater.algebra.words.site_state import FOREVER, Declined, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
 from headwater.plan.flat_query import FlatQuery
@@ -69,8 +62,6 @@ AGE_S_MAX = 1e9
 CERTIFICATE_BYTES_MAX = 4_096
 DIGESTS_MAX = 1_024
 """Ranges of closes in a state, and questions in an acknowledgement."""
-CLOSES_MAX = 1 << 14
-"""Closes that a state tells one by one, of one range."""
 
 Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
 NOBODY = -1
@@ -79,15 +70,13 @@ Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
 LeafNumber = Annotated[int, Meta(ge=0, lt=LEAVES_MAX)]
 Place = Annotated[int, Meta(ge=0, lt=LEAF_SITES)]
 """Of a site in its leaf."""
-Pane = Annotated[int, Meta(ge=-FOREVER, le=FOREVER)]
 MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
 """Before anything is made of it: a root that believed a message would count up to it."""
-Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Word = Annotated[int, Meta(ge=0)]
 """64 bits without a meaning as a quantity: incarnations, tags."""
 Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
-Name = Annotated[str, Meta(max_length=512)]
-Text = Annotated[str, Meta(max_length=4096)]
+TEXT_CHARACTERS_MAX = 4_096
+Text = Annotated[str, Meta(max_length=TEXT_CHARACTERS_MAX)]
 WireRanges = Annotated[tuple[tuple[Pane, Pane], ...], Meta(max_length=RANGES_MAX)]
 
 
@@ -152,14 +141,6 @@ class WireUpdate(msgspec.Struct, frozen=True, array_like=True):
     """A digest of them; empty: there are none."""
 
 
-RemarkText = Annotated[str, Meta(max_length=REMARK_CHARACTERS_MAX)]
-
-
-class WireUnread(msgspec.Struct, frozen=True, array_like=True):
-    count: Number
-    named: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=UNREAD_NAMED_MAX)]
-
-
 class WireAlarm(msgspec.Struct, frozen=True, array_like=True):
     """Its query and its site are those of the state."""
 
@@ -171,6 +152,8 @@ class WireAlarm(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WireState(msgspec.Struct, frozen=True, array_like=True):
+    """What has the name that it has in ``SiteState`` travels as it is."""
+
     query: Name
     ordinal: Ordinal
     incarnation: Word
@@ -182,35 +165,29 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     ended: bool
     sealed_through: Pane
     empty: WireRanges
-    declined: Annotated[tuple[tuple[Pane, Pane, Name], ...], Meta(max_length=RANGES_MAX)]
+    declined: Annotated[tuple[Declined, ...], Meta(max_length=RANGES_MAX)]
     damaged: WireRanges
-    counts: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
+    counts: Annotated[tuple[Close, ...], Meta(max_length=RANGES_MAX)]
     tally: tuple[Number, Number, Number, Number, Number, Number]
     offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
     root_incarnation: Word = 0
-    unread: WireUnread | None = None
+    unread: Unread | None = None
     """None: nothing, as nearly always."""
     twice_bytes: Number = 0
     """The last of the tally."""
     alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
     is_clock_unconfirmed: bool = False
-    digests: Annotated[
-        tuple[tuple[Pane, Pane, Annotated[bytes, Meta(max_length=CLOSE_DIGEST_BYTES)]], ...],
-        Meta(max_length=DIGESTS_MAX),
-    ] = ()
-    closes: Annotated[
-        tuple[
-            tuple[
-                Pane,
-                Pane,
-                Number,
-                Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=CLOSES_MAX)],
-            ],
-            ...,
-        ],
-        Meta(max_length=DIGESTS_MAX),
-    ] = ()
-    remarks: Annotated[tuple[tuple[Name, RemarkText], ...], Meta(max_length=REMARKS_MAX)] = ()
+    digests: Annotated[tuple[BlockDigest, ...], Meta(max_length=DIGESTS_MAX)] = ()
+    closes: Annotated[tuple[Closes, ...], Meta(max_length=DIGESTS_MAX)] = ()
+    remarks: Annotated[tuple[Remark, ...], Meta(max_length=REMARKS_MAX)] = ()
+
+
+_ALIKE = tuple(
+    name
+    for name in WireState.__struct_fields__
+    if name in SiteState.__struct_fields__ and name not in ("tally", "unread", "alarms")
+)
+"""What a state and its form on the wire have under one name, and in one form."""
 
 
 class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
@@ -394,76 +371,28 @@ def _checked_coverage(wire: WireCoverage) -> Coverage:
 
 
 def wire_state(state: SiteState) -> WireState:
+    *tally, twice_bytes = msgspec.structs.astuple(state.tally)
+    alike = {name: getattr(state, name) for name in _ALIKE}
     return WireState(
-        query=state.query,
-        ordinal=state.ordinal,
-        incarnation=state.incarnation,
-        number=state.number,
-        first_pane=state.first_pane,
-        status=state.status,
-        message=state.message[:4096],
-        catching_up=state.catching_up,
-        ended=state.ended,
-        sealed_through=state.sealed_through,
-        empty=state.empty,
-        declined=tuple((gone.first, gone.last, gone.reason.value) for gone in state.declined),
-        damaged=state.damaged,
-        counts=state.counts,
-        tally=(
-            state.tally.unparsed,
-            state.tally.too_late,
-            state.tally.fenced,
-            state.tally.lost_bytes,
-            state.tally.before_begin,
-            state.tally.refused,
-        ),
-        offset_s=state.offset_s,
-        root_incarnation=state.root_incarnation,
-        unread=WireUnread(count=state.unread.count, named=state.unread.named)
-        if state.unread
-        else None,
-        twice_bytes=state.tally.twice_bytes,
+        **alike | {"message": state.message[:TEXT_CHARACTERS_MAX]},
+        tally=tuple(tally),
+        unread=state.unread or None,
+        twice_bytes=twice_bytes,
         alarms=tuple(
             WireAlarm(kind=a.kind, first=a.first, last=a.last, text=a.text, carriers=a.carriers)
             for a in state.alarms
         ),
-        is_clock_unconfirmed=state.is_clock_unconfirmed,
-        digests=tuple((one.first, one.last, one.digest) for one in state.digests),
-        closes=tuple((one.first, one.last, one.asked, one.closes) for one in state.closes),
-        remarks=tuple((one.kind, one.text) for one in state.remarks),
     )
 
 
 def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
+    for panes in (wire.empty, wire.damaged):
+        _normal(panes)
     return SiteState(
-        query=wire.query,
-        ordinal=wire.ordinal,
-        incarnation=wire.incarnation,
-        number=wire.number,
-        first_pane=wire.first_pane,
-        status=wire.status,
-        message=wire.message,
-        catching_up=wire.catching_up,
-        ended=wire.ended,
-        sealed_through=wire.sealed_through,
-        empty=_normal(wire.empty),
-        declined=tuple(
-            Declined(first=first, last=last, reason=_reason(why))
-            for first, last, why in wire.declined
-        ),
-        damaged=_normal(wire.damaged),
-        counts=wire.counts,
+        **{name: getattr(wire, name) for name in _ALIKE},
         tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes),
-        offset_s=wire.offset_s,
-        root_incarnation=wire.root_incarnation,
-        unread=Unread()
-        if wire.unread is None
-        else Unread(count=wire.unread.count, named=wire.unread.named),
+        unread=wire.unread or Unread(),
         alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
-        is_clock_unconfirmed=wire.is_clock_unconfirmed,
-        digests=tuple(BlockDigest(*one) for one in wire.digests),
-        closes=tuple(Closes(*one) for one in wire.closes),
-        remarks=tuple(Remark(*one) for one in wire.remarks),
         proof=proof_of(signed),
     )
 
@@ -620,16 +549,8 @@ def _normal(found: Ranges) -> Ranges:
     return found
 
 
-def _reason(text: str) -> Reason:
-    """A reason that only a newer version knows is shown as the most general one."""
-    try:
-        return Reason(text)
-    except ValueError:
-        return Reason.FAILED
-
-
 def _alarm_kind(text: str) -> AlarmKind:
-    """As with reasons: one that only a newer version knows is no reason not to hear the alarm."""
+    """One that only a newer version knows is no reason not to hear the alarm."""
     try:
         return AlarmKind(text)
     except ValueError:

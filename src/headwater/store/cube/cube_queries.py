@@ -82,7 +82,7 @@ class CubeQueries:
         names = {number: name for name, number in known.numbers.items()}
         for number, pane, reason in self._manifest.all("SELECT query, pane, reason FROM expired"):
             if number in names:
-                known.over[names[number]][pane] = _reason(reason)
+                known.over[names[number]][pane] = Reason(reason)
         return known
 
     @property
@@ -245,11 +245,3 @@ class CubeQueries:
         known.forgotten[query] = None
         if len(known.forgotten) > FORGOTTEN_MAX:
             del known.forgotten[next(iter(known.forgotten))]
-
-
-def _reason(text: str) -> Reason:
-    """One that only a newer version knows is the most general one; the pane is over in any case."""
-    try:
-        return Reason(text)
-    except ValueError:
-        return Reason.FAILED

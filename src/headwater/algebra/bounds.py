@@ -1,0 +1,13 @@
+"""What a number or a name in a value may be, whoever has written it.
+
+They are checked when a value is read, from a link or a disk, before a machine sees it.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+PANE_MAX = 1 << 62
+Pane = Annotated[int, Meta(ge=-PANE_MAX, le=PANE_MAX)]
+Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Name = Annotated[str, Meta(max_length=512)]
