@@ -118,7 +118,7 @@ class Edge:
             ahead_s=self._ahead_s,
             others_s=self._others_s,
         )
-        edge = QueryEdge(state, retention_s=self._retention_s)
+        edge = QueryEdge(state, retention_s=self._retention_s, made_s=self._made_s)
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
             edge.beginning.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
@@ -129,12 +129,8 @@ class Edge:
         if refused is not None:
             edge.beginning.refuse(refused)
         elif kept is None:
-            edge.beginning.begin(
-                now_s=now_s,
-                born_s=self._born_s,
-                made_s=self._made_s,
-                loss_through=self._clock_of(query).loss_through,
-            )
+            loss_through = self._clock_of(query).loss_through
+            edge.beginning.begin(now_s=now_s, born_s=self._born_s, loss_through=loss_through)
         self._edges[query_id] = edge
         return kept is None
 
@@ -376,25 +372,19 @@ class Edge:
     # For views
 
     def is_running(self, query_id: str) -> bool:
-        """Whether its site part belongs in batches: it is known, admitted and not suspended."""
-        edge = self._edges.get(query_id)
-        return edge is not None and _is_running(edge)
+        """It is known, admitted, neither suspended nor at its end."""
+        return query_id in self._edges and self._edges[query_id].state.record.is_running
 
     def in_the_way_of(self, query: Query) -> Query | None:
         """One that runs here over a source of the same name and of other records. A source is read
         once for all its queries, by its name, so the first one speaks for all of that name."""
-        for edge in filter(_is_running, self._of_source(query.source_name)):
-            other = edge.state.query
-            return None if other.reads_as(query) else other
-        return None
+        others = (edge.state for edge in self._of_source(query.source_name))
+        other = next((one.query for one in others if one.record.is_running), query)
+        return None if other.reads_as(query) else other
 
     def progress(self) -> tuple[EdgeProgress, ...]:
-        states = (edge.state for edge in self._edges.values())
+        found = ((edge.state, edge.state.book) for edge in self._edges.values())
         return tuple(
-            EdgeProgress(one.id, one.record, len(one.book.flights), len(one.book.repairs))
-            for one in states
+            EdgeProgress(state.id, state.record, len(book.flights), len(book.repairs))
+            for state, book in found
         )
-
-
-def _is_running(edge: QueryEdge) -> bool:
-    return edge.state.record.status == RUNNING and not edge.state.record.ended

@@ -37,9 +37,9 @@ Write = Cut | Remember | Expire | Suspended
 class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
-    def __init__(self, state: QueryState, *, retention_s: float) -> None:
+    def __init__(self, state: QueryState, *, retention_s: float, made_s: float | None) -> None:
         self.state = state
-        self.beginning = Beginning(state)
+        self.beginning = Beginning(state, made_s=made_s)
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -66,7 +66,7 @@ class QueryEdge:
         elif pane >= record.closed_through:
             state.book.add_open(pane)
         else:
-            state.book.late.setdefault(pane, now_s)
+            state.book.add_late(pane, now_s=now_s)
 
     def settle(
         self, clock: SourceClock, *, now_s: float, has_room: Callable[[str], bool]
@@ -100,11 +100,10 @@ class QueryEdge:
         if state.news > News.NONE:
             return DUE_NOW_S
         late_s = next(iter(book.late.values()), NEVER_DUE_S) + state.config.late_coalesce_s
-        expiry_s = book.next_expiry_s()
         return min(
             state.telling.next_deadline_s(state.record),
             NEVER_DUE_S if book.cutting else late_s,
-            NEVER_DUE_S if expiry_s is None else expiry_s + self._retention_s,
+            book.next_expiry_s() + self._retention_s,
         )
 
     # Closing
@@ -180,16 +179,10 @@ class QueryEdge:
 
     def _take_late(self, count_max: int, *, now_s: float) -> list[int]:
         state, book = self.state, self.state.book
-        if not book.late:
-            return []
-        wait_s = state.config.late_coalesce_s
-        due = [pane for pane, since_s in book.late.items() if since_s + wait_s <= now_s]
+        due = book.late_for(state.config.late_coalesce_s, now_s=now_s)
         self._has_more |= len(due) > count_max
-        taken = due[:count_max]
-        for pane in taken:
-            del book.late[pane]
-        state.reopen(pane for pane in taken if not book.updates_of(pane))
-        return taken
+        state.reopen(pane for pane in due[:count_max] if not book.updates_of(pane))
+        return due[:count_max]
 
     def next_close_s(self, *, after_s: float, now_s: float) -> float:
         """From when on (steady time) a read closes a pane that one at ``after_s`` could not.
@@ -198,7 +191,7 @@ class QueryEdge:
         ahead now it will be then. One that is in doubt closes nothing before that is over.
         """
         state, record = self.state, self.state.record
-        if record.status != RUNNING or record.ended:
+        if not record.is_running:
             return NEVER_DUE_S
         closing_s = state.belief.closing_s(now_s)
         if closing_s is None:
@@ -217,20 +210,15 @@ class QueryEdge:
         state, book, pane = self.state, self.state.book, done.pane
         if self._awaits_cut or not self._is_cut_sent:
             state.hear(News.WORK)
-        closed_s = book.cutting.pop(pane, now_s)
+        closed_s = book.was_cut(done, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
-        if done.is_same:
-            book.same.add(pane, pane)
         if not done.is_whole:
             self._not_whole(pane)
         if not updates:
             state.hear(News.WORK)
             self._nothing_cut(pane, closed_s=closed_s)
             return []
-        book.set_updates(pane, done.last_update, row_bytes=done.row_bytes)
-        book.doubtful.remove(pane, pane)
         state.count(pane, done.last_update)
-        book.written(pane, now_s=now_s)
         if self._is_cut_sent:
             book.fly(pane, updates, now_s=now_s)
             if book.beyond(state.config.panes_waiting_max):

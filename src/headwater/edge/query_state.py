@@ -27,7 +27,7 @@ from headwater.edge.closing.root_time import RootTime
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outputs import Expire
-from headwater.edge.record import EdgeRecord
+from headwater.edge.record import TOLD, EdgeRecord
 from headwater.edge.words.close_words import CloseWords
 from headwater.edge.words.telling import Telling
 from headwater.plan.query import Query, TimeKind
@@ -184,8 +184,9 @@ class QueryState:
         gone = tuple(sorted(set(panes)))
         if not gone:
             return []
+        for first, last in ranges.normal((pane, pane) for pane in gone):
+            self.decline(first, last, reason)
         for pane in gone:
-            self.decline(pane, pane, reason)
             self.book.drop(pane)
         return [Expire(self.id, gone, self.record)]
 
@@ -227,7 +228,7 @@ class QueryState:
             ordinal=telling.ordinal,
             incarnation=telling.incarnation,
             number=record.state_number,
-            **record.told(),
+            **{name: getattr(record, name) for name in TOLD},
             counts=telling.counts(),
             unread=telling.unread,
             remarks=telling.remarks,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 
@@ -29,15 +28,14 @@ SUSPENDED = "suspended"
 
 
 class EdgeRecord(msgspec.Struct, frozen=True):
-    """One query at one site. Replaced as a whole; the newest one written counts."""
+    """One query at one site. Replaced as a whole; the newest one written counts. What is told
+    (``TOLD``) means what it does in ``SiteState``."""
 
     first_pane: int | None = None
-    """The first pane that this site answers for (``-FOREVER``: from the earliest record on).
-    None: it answers for none (refused)."""
+    """``-FOREVER``: from the earliest record on."""
     closed_through: int = -FOREVER
     """Panes below this number are closed; ``FOREVER`` when the input has ended."""
     sealed_through: int = -FOREVER
-    """Panes below this number are sealed: records for them are too late and not stored."""
     ended: bool = False
     catching_up: bool = False
     status: str = RUNNING
@@ -49,9 +47,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     done_through: int = -FOREVER
     """What the root no longer wants, as far as it has said so."""
     root_incarnation: int = 0
-    """Whose acknowledgements these are; 0: none heard yet."""
     empty: Ranges = ()
-    """Panes closed empty in bulk, which the state tells."""
     reopened: Ranges = ()
     """Panes that were closed empty before their first update came."""
     declined: tuple[Declined, ...] = ()
@@ -61,7 +57,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """The newest failed batch that this record knows of, by its number in the cube."""
     source: str = ""
     offset_s: float | None = None
-    """How far the root's clock is ahead of the site's wall clock, as last known."""
     awaits_greeting: bool = False
     """The cube was new when the query began here, and the root has not said yet whether the site
     had another one before: nothing is closed."""
@@ -71,7 +66,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
     alarms: tuple[Alarm, ...] = ()
-    """Those that the root has not greeted yet."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its site part belongs in batches."""
+        return self.status == RUNNING and not self.ended
 
     def lowest(self) -> int:
         """The lowest pane that this site still answers for."""
@@ -84,10 +83,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     def surely_through(self) -> int:
         """``sure_through``; where it isn't known, what was closed counts as surely read."""
         return self.closed_through if self.sure_through is None else self.sure_through
-
-    def told(self) -> dict[str, Any]:
-        """What of it the root is told."""
-        return {name: getattr(self, name) for name in TOLD}
 
     def decline(self, first: int, last: int, reason: Reason, *, ranges_max: int) -> EdgeRecord:
         """Never taken back. Of more ranges than that the two nearest are joined: what lies between

@@ -12,7 +12,7 @@ import msgspec
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.edge.query_edge import QueryEdge
-from headwater.edge.query_state import News, QueryState
+from headwater.edge.query_state import News
 from headwater.edge.record import PaneKept, QueryKept, joined
 from headwater.edge.take_report import take_batch
 
@@ -41,9 +41,7 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
 
 def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     state, book, pane = edge.state, edge.state.book, kept.pane
-    book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes)
-    if kept.is_same:
-        book.same.add(pane, pane)
+    book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes, is_same=kept.is_same)
     if not kept.is_whole:
         state.damage(pane, pane)
     if kept.updates:
@@ -51,14 +49,9 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     if kept.waiting_rows:
         edge.rows_in(pane, kept.waiting_rows, now_s=now_s)
     if not kept.is_acked and kept.updates:
-        _resume_sending(state, kept, now_s=now_s)
-
-
-def _resume_sending(state: QueryState, kept: PaneKept, *, now_s: float) -> None:
-    book, sent = state.book, IntervalSet(kept.sent)
-    numbers = range(1, kept.updates + 1)
-    book.fly(kept.pane, [n for n in numbers if n in sent], now_s=now_s)
-    unsent = [n for n in numbers if n not in sent]
-    if unsent:
-        book.add_unsent(kept.pane, unsent, closed_s=LONG_AGO_S, live=False)
-    book.written(kept.pane, now_s=now_s)
+        sent = IntervalSet(kept.sent)
+        book.fly(pane, sent.numbers(1, kept.updates), now_s=now_s)
+        unsent = [n for n in range(1, kept.updates + 1) if n not in sent]
+        if unsent:
+            book.add_unsent(pane, unsent, closed_s=LONG_AGO_S, live=False)
+        book.written(pane, now_s=now_s)

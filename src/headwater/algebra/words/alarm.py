@@ -35,7 +35,12 @@ class AlarmKind(StrEnum):
     DISPUTED = "disputed"
     """What was carried differs from what the site says that it has closed."""
     UNNAMED = "unnamed"
-    """Further alarms, for which the root's book had no room."""
+    """Further alarms, for which the root's book had no room; or of a kind that only a newer
+    version knows, which is no reason not to hear them."""
+
+    @classmethod
+    def _missing_(cls, _: object) -> AlarmKind:
+        return cls.UNNAMED
 
 
 class Alarm(msgspec.Struct, frozen=True):

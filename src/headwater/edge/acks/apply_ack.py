@@ -97,27 +97,22 @@ def _hear_greetings(
     edge: QueryEdge, leaf: AckLeaf, *, age_s: float, now_s: float
 ) -> list[Outlived | Notice]:
     """What follows where the root knows more of this site than it does itself; then nothing else
-    of the acknowledgement is heard."""
+    of the acknowledgement is heard. An incarnation above which there is none is somebody's
+    invention."""
     state, telling = edge.state, edge.state.telling
     for greeting in leaf.greetings:
         if greeting.ordinal != telling.ordinal:
             continue
+        if telling.incarnation < greeting.incarnation <= INCARNATION_MAX:
+            return [Outlived(greeting.incarnation)]
         if greeting.incarnation != telling.incarnation:
-            if _is_higher(greeting, telling.incarnation):
-                return [Outlived(greeting.incarnation)]
             continue
         if greeting.number > state.record.state_number:
             return _went_back(state, greeting)
-        state.put(telling.greet(state.record, greeting.number), News.RECORD)
-        telling.hear_former(greeting.former_through)
+        state.put(telling.hear_greeting(state.record, greeting), News.RECORD)
         state.closes.greeted(greeting.number)
         edge.beginning.hear_former(_later(greeting.former_clock_s, age_s), now_s=now_s)
     return []
-
-
-def _is_higher(greeting: Greeting, incarnation: int) -> bool:
-    """A number above which there is none is somebody's invention."""
-    return incarnation < greeting.incarnation <= INCARNATION_MAX
 
 
 def _went_back(state: QueryState, greeting: Greeting) -> list[Outlived | Notice]:
@@ -201,11 +196,10 @@ def _land_empty(state: QueryState, view: AckView, *, before_s: float) -> None:
     book = state.book
     if not book.doubtful:
         return
-    held, lacking = (panes.ranges() for panes in view.split_empty(book.doubtful))
+    held, lacking = view.split_empty(book.doubtful)
     if book.doubtful_s >= before_s:
         lacking = ()
-    for first, last in held + lacking:
-        book.doubtful.remove(first, last)
+    book.trust(held + lacking)
     if lacking:
         state.close_empty(*lacking)
 
@@ -252,9 +246,11 @@ def _alarms(state: QueryState, view: AckView, carriers_of: CarriersOf) -> list[H
     )
     heard: list[Heard] = []
     for panes in claims:
+        first, last = panes
+        named = f"pane {first}" if first == last else f"panes {first} to {last}"
         text = (
-            f"the root holds an update of {_panes_text(panes)} that this site never cut; a relay "
-            "on the way is wrong or hostile"
+            f"the root holds an update of {named} that this site never cut; a relay on the way is "
+            "wrong or hostile"
         )
         carriers = carriers_of(state.id)
         alarm = Alarm.of(AlarmKind.NEVER_CUT, state.id, telling.ordinal, panes, text, carriers)
@@ -274,15 +270,10 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
     """
     book, record, former_through = state.book, state.record, state.telling.former_through
     for pane, updates in view.extras.items():
-        is_above = any(last > book.updates_of(pane) for _, last in updates.ranges())
+        is_above = any(last > book.updates_of(pane) for _, last in updates)
         if pane >= record.done_through and is_above and pane not in book.cutting:
             yield pane, pane
     if record.first_pane not in (None, -FOREVER) and former_through is not None:
         open_from = max(record.closed_through, former_through)
         yield from ((pane, pane) for pane in view.panes if pane >= open_from)
         yield from ((max(first, open_from), last) for first, last in view.held)
-
-
-def _panes_text(panes: Range) -> str:
-    first, last = panes
-    return f"pane {first}" if first == last else f"panes {first} to {last}"

@@ -17,7 +17,7 @@ otherwise.
 from __future__ import annotations
 
 from headwater.algebra.panes import MICROS
-from headwater.algebra.words.site_state import FOREVER, Declined, Reason
+from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import REFUSED
 from headwater.plan.query import Query
@@ -27,33 +27,31 @@ class Beginning:
     """Of one query in this process. What was said of a pane is never taken back, so a beginning
     only moves forward: each time what is left out is declined."""
 
-    def __init__(self, state: QueryState) -> None:
+    def __init__(self, state: QueryState, *, made_s: float | None) -> None:
+        """``made_s``: when the cube was made; None: in a former process."""
         self._state = state
-        self._cube_made_s: float | None = None
-        """When the cube was made; None: in a former process."""
+        self._cube_made_s = made_s
         self._reading_s: float | None = None
         """When reading for this query began, in this process."""
 
-    def begin(
-        self, *, now_s: float, born_s: float, made_s: float | None, loss_through: int
-    ) -> None:
-        """``made_s``: when the cube was made, if this process did; ``loss_through``: the newest
-        loss of the source that came before this query."""
+    def begin(self, *, now_s: float, born_s: float, loss_through: int) -> None:
+        """``born_s``: when the cube was made, by the wall clock; ``loss_through``: the newest loss
+        of the source that came before this query."""
         state, query = self._state, self._state.query
-        self._cube_made_s = made_s
-        first = first_pane_of(
-            query, now_s=state.time.of(now_s), future_tolerance_s=self._tolerance_s()
-        )
+        begun_s, born_s = state.time.of(now_s), state.time.of_wall(born_s)
+        first = first_pane_of(query, now_s=begun_s, future_tolerance_s=self._tolerance_s())
         state.change(
             News.WORD,
             first_pane=first,
             closed_through=first,
             catching_up=query.begin_pane is None or query.ends,
-            awaits_greeting=made_s is not None and query.begin_pane is not None,
+            awaits_greeting=self._cube_made_s is not None and query.begin_pane is not None,
             loss_heard=loss_through,
         )
-        for gone in missed(query, first_pane=first, born_s=state.time.of_wall(born_s)):
-            state.decline(gone.first, gone.last, gone.reason)
+        if query.begin_pane is not None:
+            born_pane = min(first, max(query.begin_pane, pane_from(query, born_s)))
+            state.decline(query.begin_pane, born_pane - 1, Reason.LOST)
+            state.decline(born_pane, first - 1, Reason.NOT_INSTALLED)
 
     def refuse(self, reason: str) -> None:
         """This site's policy does not admit the query: all of it is declined for ever."""
@@ -124,16 +122,6 @@ def first_pane_of(query: Query, *, now_s: float, future_tolerance_s: float) -> i
     if query.window.pane_start_us(query.begin_pane) >= round(now_s * MICROS):
         return query.begin_pane
     return max(query.begin_pane, pane_from(query, now_s + future_tolerance_s))
-
-
-def missed(query: Query, *, first_pane: int, born_s: float) -> tuple[Declined, ...]:
-    """What a site that begins at ``first_pane`` declines; ``born_s`` is when its cube was made."""
-    if query.begin_pane is None or first_pane <= query.begin_pane:
-        return ()
-    born_pane = min(first_pane, max(query.begin_pane, pane_from(query, born_s)))
-    lost = Declined(query.begin_pane, born_pane - 1, Reason.LOST)
-    not_installed = Declined(born_pane, first_pane - 1, Reason.NOT_INSTALLED)
-    return tuple(part for part in (lost, not_installed) if part.first <= part.last)
 
 
 def pane_from(query: Query, time_s: float) -> int:

@@ -33,7 +33,6 @@ class SourceClock(msgspec.Struct):
     unread_since_s: float | None = None
     """Some input can't be read since then (steady time); None: all can."""
     ended: bool = False
-    reports: int = 0
     loss_through: int = 0
     """The number of the newest loss that was told."""
 
@@ -46,7 +45,6 @@ class SourceClock(msgspec.Struct):
         elif self.unread_since_s is None:
             self.unread_since_s = now_s
         self.ended = self.ended or report.ended
-        self.reports += 1
         self.loss_through = max(self.loss_through, report.loss_through)
 
 

@@ -22,10 +22,11 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
 
-from headwater.algebra.far_times import LONG_AGO_S
+from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.site_state import FOREVER
+from headwater.edge.outputs import CutDone
 
 EMPTY_CLOSE = 0
 """Stands for "closed with no update" where update numbers stand."""
@@ -91,9 +92,28 @@ class PaneBook:
     def lowest_open(self) -> int | None:
         return next(self._open.numbers(-FOREVER, FOREVER), None)
 
+    def add_late(self, pane: int, *, now_s: float) -> None:
+        """The pane is closed and has rows."""
+        self.late.setdefault(pane, now_s)
+
+    def late_for(self, wait_s: float, *, now_s: float) -> list[int]:
+        """Closed panes whose rows have waited so long."""
+        return [pane for pane, since_s in self.late.items() if since_s + wait_s <= now_s]
+
     def cut(self, panes: Iterable[int], *, now_s: float) -> None:
-        """They were closed now and are being cut."""
+        """All that they have is being cut."""
         self.cutting = dict.fromkeys(panes, now_s)
+        for pane in self.cutting.keys() & self.late.keys():
+            del self.late[pane]
+
+    def was_cut(self, done: CutDone, *, now_s: float) -> float:
+        """When it was closed."""
+        pane, updates = done.pane, done.last_update
+        self.set_updates(pane, updates, row_bytes=done.row_bytes, is_same=done.is_same)
+        if updates >= done.first_update:
+            self.doubtful.remove(pane, pane)
+            self.written(pane, now_s=now_s)
+        return self.cutting.pop(pane, now_s)
 
     # Counting
 
@@ -102,7 +122,11 @@ class PaneBook:
             return self._counts[pane]
         return 1 if pane in self.filled else 0
 
-    def set_updates(self, pane: int, updates: int, *, row_bytes: int) -> None:
+    def set_updates(
+        self, pane: int, updates: int, *, row_bytes: int, is_same: bool = False
+    ) -> None:
+        if is_same:
+            self.same.add(pane, pane)
         if updates > 0:
             self.filled.add(pane, pane)
         if updates > 1:
@@ -162,10 +186,6 @@ class PaneBook:
     def unsent_of(self, pane: int) -> list[int]:
         entry = self.fresh.get(pane) or self._backlog.get(pane)
         return entry.updates if entry else []
-
-    @property
-    def backlog_count(self) -> int:
-        return len(self._backlog)
 
     @property
     def waits_for_room(self) -> bool:
@@ -239,7 +259,11 @@ class PaneBook:
     def doubt(self, empty: Iterable[Range], *, told: Ranges, now_s: float) -> None:
         """Of these empty closes those that no state tells count as sent then."""
         self.doubtful, self.doubtful_s = IntervalSet(empty), now_s
-        for first, last in told:
+        self.trust(told)
+
+    def trust(self, empty: Ranges) -> None:
+        """It is known of these empty closes whether the root has them."""
+        for first, last in empty:
             self.doubtful.remove(first, last)
 
     # Retention
@@ -258,8 +282,8 @@ class PaneBook:
                 found.append(pane)
         return found
 
-    def next_expiry_s(self) -> float | None:
-        return self._expiry[0][0] if self._expiry else None
+    def next_expiry_s(self) -> float:
+        return self._expiry[0][0] if self._expiry else NEVER_DUE_S
 
     def beyond(self, unacked_max: int) -> list[int]:
         """The oldest unacknowledged panes beyond this number."""

@@ -15,7 +15,7 @@ import msgspec
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
-from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm
 from headwater.algebra.words.remark import REMARKS_MAX, Remark
 from headwater.algebra.words.site_state import FOREVER, Tally, Unread
@@ -116,6 +116,10 @@ class Telling:
         was heard before; or a leaf is wanted, and the state shows the relays where."""
         self._must_speak = True
 
+    def hear_greeting(self, record: EdgeRecord, greeting: Greeting) -> EdgeRecord:
+        self.former_through = greeting.former_through
+        return self.greet(record, greeting.number)
+
     def greet(self, record: EdgeRecord, number: int) -> EdgeRecord:
         """The root has the state of this number, and the alarms that it tells."""
         self.is_greeted = True
@@ -124,10 +128,6 @@ class Telling:
         for alarm in told:
             del self._alarms[alarm]
         return self._with_alarms(record) if told else record
-
-    def hear_former(self, through: int) -> None:
-        """The root has greeted this life, and has said what it may hold of former ones."""
-        self.former_through = through
 
     def forget_greeting(self, record: EdgeRecord, *, incarnation: int | None) -> None:
         """Another root, or another life of the site: it is heard anew."""

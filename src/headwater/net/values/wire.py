@@ -144,7 +144,7 @@ class WireUpdate(msgspec.Struct, frozen=True, array_like=True):
 class WireAlarm(msgspec.Struct, frozen=True, array_like=True):
     """Its query and its site are those of the state."""
 
-    kind: Name
+    kind: AlarmKind
     first: Pane
     last: Pane
     text: Annotated[str, Meta(max_length=ALARM_CHARACTERS_MAX)]
@@ -403,7 +403,7 @@ def _checked_alarm(wire: WireState, alarm: WireAlarm) -> Alarm:
             Refusal.MALFORMED, f"alarm: panes {alarm.first} to {alarm.last}, wanted a range"
         )
     return Alarm(
-        kind=_alarm_kind(alarm.kind),
+        kind=alarm.kind,
         query=wire.query,
         ordinal=wire.ordinal,
         first=alarm.first,
@@ -547,11 +547,3 @@ def _normal(found: Ranges) -> Ranges:
     if found and ranges.normal(found) != found:
         raise Refused(Refusal.MALFORMED, f"ranges: wanted them joined and rising, got {found[:4]}")
     return found
-
-
-def _alarm_kind(text: str) -> AlarmKind:
-    """One that only a newer version knows is no reason not to hear the alarm."""
-    try:
-        return AlarmKind(text)
-    except ValueError:
-        return AlarmKind.UNNAMED

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headwater.algebra.sets import ranges
-from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
 from headwater.edge.report import QueryBatch
@@ -168,9 +167,8 @@ class CubeQueries:
         former = self._known.records.get(query)
         if former is None or former.damaged == record.damaged:
             return record
-        damaged = IntervalSet(ranges.union(former.damaged, record.damaged))
-        damaged.remove(-FOREVER, record.done_through - 1)
-        return msgspec.structs.replace(record, damaged=damaged.ranges())
+        damaged = former.drop_below(record.done_through).damaged
+        return msgspec.structs.replace(record, damaged=ranges.union(damaged, record.damaged))
 
     def damage(self, query: str, panes: Iterable[int]) -> None:
         """Inside a transaction: these panes can't be exact, and its record says so."""
