@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.rows.columns import Column
 from headwater.algebra.sets import ranges
@@ -108,7 +109,9 @@ class PaneDisk:
 class SiteDisk:
     """A cube that outlives its edge."""
 
-    def __init__(self, incarnation: int, *, born_s: float = -1e18, records_max: int = 100) -> None:
+    def __init__(
+        self, incarnation: int, *, born_s: float = LONG_AGO_S, records_max: int = 100
+    ) -> None:
         self.incarnation = incarnation
         self.born_s = born_s
         self.records_max = records_max

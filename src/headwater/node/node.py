@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.summary import Merger, Rows
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Reason, Unread
@@ -66,7 +67,7 @@ class Node:
         incarnation: int,
         root_incarnation: int | None = None,
         root_start: int = 0,
-        born_s: float = -1e18,
+        born_s: float = LONG_AGO_S,
         made_s: float | None = None,
         admit: Admit = lambda query, duty, operator: None,
         signatures: Signatures = UNSIGNED,

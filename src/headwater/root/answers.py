@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 
+from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
 from headwater.algebra.sets import bitset
 from headwater.plan.query import Query
 from headwater.root.carriers.alarm_book import AlarmBook
@@ -28,7 +29,7 @@ from headwater.root.said.envelope import (
     Trigger,
 )
 from headwater.root.scoreboard import Scoreboard
-from headwater.root.windows import ALWAYS_S, NEVER_S, Window, WindowBook
+from headwater.root.windows import Window, WindowBook
 
 RESERVED_ONE_IN = 4
 """One place in so many belongs to the oldest of the windows that are due."""
@@ -58,7 +59,7 @@ class Answers:
         self.failure: str | None = None
         self._jobs = 0
         self._pause_s = 0.0
-        self._retry_s = NEVER_S
+        self._retry_s = DUE_NOW_S
         self.newest: int | None = None
         self._mending: dict[int, int] = {}
         """By pane: sites of which the ledger lost something that was in answers already."""
@@ -198,7 +199,7 @@ class Answers:
         """The answer under way is out, without these groups; the windows it was for."""
         answer, self.under_way = self.under_way, None
         assert answer is not None, "only an answer that was asked for is published"
-        self.failure, self._pause_s, self._retry_s = None, 0.0, NEVER_S
+        self.failure, self._pause_s, self._retry_s = None, 0.0, DUE_NOW_S
         found = []
         for request in answer.requests:
             window = self._book.windows.get(request.window)
@@ -243,12 +244,12 @@ class Answers:
 
     def next_deadline_s(self) -> float:
         if self.under_way is not None or not self._dirty:
-            return ALWAYS_S
+            return NEVER_DUE_S
         times = (self._due_s(window) for window in self._dirty)
-        return max(self._retry_s, min(times, default=ALWAYS_S))
+        return max(self._retry_s, min(times, default=NEVER_DUE_S))
 
     def _due_s(self, number: int) -> float:
         window = self._book.windows.get(number)
         if window is None or not window.revision:
-            return NEVER_S
+            return DUE_NOW_S
         return self._revise_s(window)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from headwater.algebra.far_times import DUE_NOW_S
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.site_state import FOREVER, SiteState
@@ -22,7 +23,7 @@ from headwater.root.restore import await_again, restore
 from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.said.explain import Explanation, RootProgress
 from headwater.root.said.view import explain, progress_of
-from headwater.root.windows import NEVER_S, Window
+from headwater.root.windows import Window
 
 
 class Root:
@@ -214,7 +215,7 @@ class Root:
 
     def next_deadline_s(self) -> float:
         if self.books.agreements.is_due:
-            return NEVER_S
+            return DUE_NOW_S
         parked_s = self.parking.next_deadline_s()
         due_s = [
             self.windows.next_deadline_s(caught_up_s=self.books.caught_up_s),

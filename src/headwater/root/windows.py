@@ -23,6 +23,7 @@ from bisect import insort
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
+from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.words.site_state import FOREVER
@@ -30,8 +31,6 @@ from headwater.plan.query import Query
 from headwater.root.config import RootConfig
 from headwater.root.said.envelope import LeftOut
 
-NEVER_S = -1e18
-ALWAYS_S = 1e18
 LAG_STEP_S = 0.01
 """Deadlines follow the sites' clocks when these have moved by more than this."""
 
@@ -56,7 +55,7 @@ class Window:
         """The ledger lost something that is in its newest published revision."""
         self.is_final = False
         """Its newest published revision is final."""
-        self.published_s = NEVER_S
+        self.published_s = LONG_AGO_S
         self.kept_through = 0
         """Summaries up to this number are in the newest published revision."""
         self.signature = 0
@@ -79,11 +78,11 @@ class WindowBook:
         self._timing = query.timing
         self._config = config
         self._begun_s = now_s
-        self._by_clock_from_s = NEVER_S
+        self._by_clock_from_s = LONG_AGO_S
         """Before, the clocks open no windows."""
         self._begun_until_s = now_s + config.clock_settle_s
         """Before, they are not believed to be further than they can be since the begin."""
-        self._begin_s = ALWAYS_S
+        self._begin_s = NEVER_DUE_S
         if query.begin_pane is not None:
             self._begin_s = self.spec.pane_start_us(query.begin_pane) / MICROS
         self.lag_s = 0.0
@@ -210,7 +209,7 @@ class WindowBook:
     def last_due(self, *, now_s: float) -> int | None:
         """The last window whose deadline has passed; None: no window's has."""
         if not self.has_begin or self._ends:
-            due = [one for one in self._order if (self.answered_by_s(one) or ALWAYS_S) <= now_s]
+            due = [one for one in self._order if (self.answered_by_s(one) or NEVER_DUE_S) <= now_s]
             return due[-1] if due else None
         shown_us = round((now_s - self.lag_s - self._timing.deadline_s) * MICROS)
         last = self.spec.windows_of(self.spec.pane_at(shown_us)).start - 1
@@ -251,7 +250,7 @@ class WindowBook:
         return [window for window in found if not window.revision]
 
     def next_deadline_s(self, *, caught_up_s: float | None) -> float:
-        due_s = self._deadlines[0][0] if self._deadlines else ALWAYS_S
+        due_s = self._deadlines[0][0] if self._deadlines else NEVER_DUE_S
         if self._history and caught_up_s is not None:
             history_s = max(self._history[0][0], caught_up_s + self._timing.deadline_s)
             due_s = min(due_s, history_s)

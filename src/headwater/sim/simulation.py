@@ -13,6 +13,7 @@ from random import Random
 import msgspec
 
 from headwater.algebra.coordinate import Coordinate
+from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.errors import ConfigurationError
 from headwater.node.config import NodeConfig
@@ -36,7 +37,6 @@ from headwater.sim.world.log import Workload
 from headwater.sim.world.world import World
 
 SITES_USUAL = 100
-NEVER_S = float("inf")
 VIVALDI_ROUNDS = 6
 VIVALDI_NEIGHBOURS = 16
 """Enough for coordinates that trees can be planned by."""
@@ -283,7 +283,7 @@ def _make_config(file: SimulationFile) -> NodeConfig:
         for name, value in known.items()
     }
     if not file.routing.last_resort:
-        whole["resort_after_s"] = NEVER_S
+        whole["resort_after_s"] = NEVER_DUE_S
     return NodeConfig(overlay=msgspec.convert(whole, OverlayConfig))
 
 

@@ -30,9 +30,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.edge.batches.reading_pace import ReadingPace
 
-FAR_S = 1e9
 TOGETHER_S = 0.05
 """A batch that is wanted at one site waits for a site that will want one as soon as this."""
 OVERDUE_S_MAX = 0.25
@@ -58,7 +58,7 @@ class Waiting(msgspec.Struct, frozen=True):
     """Reading it now gives somebody what was waited for."""
     is_urgent: bool = False
     """There is no steady state, in which a batch could wait for its time."""
-    due_in_s: float = FAR_S
+    due_in_s: float = NEVER_DUE_S
     """Until somebody waits for it; below 0 when the poll for that has not come yet."""
 
 

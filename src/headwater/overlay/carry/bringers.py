@@ -8,7 +8,7 @@ costs the link of whoever makes it, and nothing else.
 
 from __future__ import annotations
 
-NEVER_S = float("-inf")
+from headwater.algebra.far_times import LONG_AGO_S
 
 
 class _Bringer:
@@ -16,7 +16,7 @@ class _Bringer:
 
     def __init__(self, now_s: float) -> None:
         self.tree = 0
-        self.at_s = NEVER_S
+        self.at_s = LONG_AGO_S
         """When it last brought something, on that tree; never, since its link was lost."""
         self._recent = 0
         self._former = 0
@@ -64,7 +64,7 @@ class Bringers:
         """It is no guest any more until it comes again. What it carried it will carry again."""
         for found in self._found.values():
             if sender in found:
-                found[sender].at_s = NEVER_S
+                found[sender].at_s = LONG_AGO_S
 
     def discard_query(self, query_id: str) -> None:
         self._found.pop(query_id, None)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from heapq import nlargest
 from itertools import chain, zip_longest
 
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import (
@@ -30,8 +31,6 @@ from headwater.algebra.words.site_state import FOREVER
 from headwater.root.config import RootConfig
 from headwater.root.pane_board import PaneBoard
 from headwater.root.scoreboard import Scoreboard
-
-NEVER_S = -1e18
 
 
 class SpellingList:
@@ -114,7 +113,7 @@ class AckCutter:
         self._spelling = SpellingList()
         self._number = start << LIFE_BITS
         self._has_news = False
-        self._cut_s = NEVER_S
+        self._cut_s = LONG_AGO_S
 
     def rise(self, incarnation: int) -> None:
         """Under a life that sites hear, who have heard a higher one than ours was."""

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, SourceForgotten, StoreError, UnreadableRow
 from headwater.reading.columnar import SCHEMA_MARK
@@ -35,7 +36,6 @@ PENDING_COUNT_MAX = 1_000
 HEADERS_MAX = 16
 """Headers of files in one batch of a site: Spark plans a layout for each; further ones come with
 the next batch."""
-NEVER_S = -1e18
 REMOVE = "; remove the streams of this source, and run them again"
 
 
@@ -87,7 +87,7 @@ class CutLog:
             "WHERE chunk IS NOT NULL AND cut > committed_cut GROUP BY source"
         )
         for source, last_cut, byte_count in self._manifest.all(waiting):
-            by_id[source].wait(last_cut, byte_count, NEVER_S)
+            by_id[source].wait(last_cut, byte_count, LONG_AGO_S)
 
     def open_source(self, name: str, *, ends: bool = False) -> SourceState:
         """The source, made if it is new. Whether its input ends can't be changed later."""
