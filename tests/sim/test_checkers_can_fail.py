@@ -18,9 +18,10 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge import query_edge
 from headwater.edge.closing.closing import SourceClock
-from headwater.edge.edge import Edge
+from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outbox.sending import Sending
+from headwater.edge.outputs import Notice
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
@@ -301,11 +302,12 @@ def late_peers_accuse_others(patch: Patch) -> None:
 def nothing_has_a_budget(patch: Patch) -> None:
     patch.setattr(Budget, "allows", lambda self: True)
     patch.setattr(Budget, "allows_at_s", lambda self, *, share=1.0: self.at_s)
-    patch.setattr(Edge, "_send_repairs", _without_budget)
+    patch.setattr(Outbox, "_send_repairs", _without_budget)
 
 
-def _without_budget(self: Edge, sending: Sending, waiting: object, **_: object) -> None:
+def _without_budget(self: Outbox, sending: Sending, *_: object, **__: object) -> list[Notice]:
     sending.send_repairs(self._config.spares_per_tick_max)
+    return []
 
 
 LIED = {"*"}

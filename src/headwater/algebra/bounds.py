@@ -11,3 +11,7 @@ PANE_MAX = 1 << 62
 Pane = Annotated[int, Meta(ge=-PANE_MAX, le=PANE_MAX)]
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Name = Annotated[str, Meta(max_length=512)]
+
+
+def beginning_of(text: str, characters_max: int) -> str:
+    return text if len(text) <= characters_max else f"{text[: characters_max - 1]}…"

@@ -12,7 +12,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
-from headwater.algebra.budget import SLACK, Budget
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -21,7 +20,8 @@ from headwater.algebra.words.site_state import Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
-from headwater.edge.outbox.sending import Room, Sending, join_states, sends_of
+from headwater.edge.outbox.outbox import Outbox
+from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
@@ -30,9 +30,6 @@ from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_report import suspend, take_report
 from headwater.plan.query import Query
-
-SEND_EVERY_S = 0.2
-"""While something waits for room, room is asked for this often."""
 
 
 class EdgeProgress(msgspec.Struct, frozen=True):
@@ -73,16 +70,11 @@ class Edge:
         self._kept: dict[str, QueryKept] = {}
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
-        self._sent_s = LONG_AGO_S
+        self._outbox = Outbox(config)
         self._ahead_s = 0.0
         self._others_s: float | None = None
         """How far the others' clocks are ahead of our steady one, as a root last told."""
         self._is_clock_off = False
-        self._repair_budget = Budget.full(
-            per_s=config.repairs_per_s_max, burst=config.repairs_burst_max
-        )
-        self._repairs_wait = False
-        """The budget holds some back; said once."""
         self._due_s: float | None = None
         """The next deadline, until something changes."""
 
@@ -241,13 +233,12 @@ class Edge:
     def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
         """The answer to ``Cut``: what is marked as sent goes out here and now."""
         sends: list[Send] = []
-        for one in done:
-            edge = self._to_change(one.query)
-            if edge is not None:
-                updates = edge.cut_done(one, now_s=now_s)
-                lane = edge.lane_of(one, now_s=now_s)
-                sends += sends_of(edge.state, one.pane, updates, lane)
-        self._outputs += self._joined(sends)
+        cut = [(edge, one) for one in done if (edge := self._to_change(one.query)) is not None]
+        for edge, one in cut:
+            updates = edge.cut_done(one, now_s=now_s)
+            lane = edge.lane_of(one, now_s=now_s)
+            sends += sends_of(edge.state, one.pane, updates, lane)
+        self._outputs += join_states(sends, (edge.state for edge, _ in cut))
 
     def receive_ack(self, ack: Acknowledgement, *, now_s: float) -> None:
         edge = self._to_change(ack.query)
@@ -294,51 +285,19 @@ class Edge:
     # Driving
 
     def tick(self, *, now_s: float, room: Callable[[str], int], awake_share: float = 1.0) -> None:
-        """Writes first, so that all of a tick can be one transaction; then what is said. Repairs
-        have a budget, which falls with the share of the time that this agent was awake."""
+        """Writes first, so that all of a tick can be one transaction; then what is said.
+        ``awake_share``: of the time, for which this agent was awake."""
         self._due_s = None
-        left = Room(room)
-        states: list[SiteState] = []
-        for edge in self._edges.values():
-            state = edge.state
+        left, states = Room(room), [edge.state for edge in self._edges.values()]
+        told: list[SiteState] = []
+        for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - self._config.live_for_s)
             clock = self._clock_of(state.query)
             self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
-                states.append(state.snapshot())
-        self._send(left, states, awake_share=awake_share, now_s=now_s)
-
-    def _send(
-        self, left: Room, states: list[SiteState], *, awake_share: float, now_s: float
-    ) -> None:
-        self._sent_s = now_s
-        waiting = [edge.state for edge in self._edges.values() if edge.state.book.waits_for_room]
-        sending = Sending(waiting, left, now_s=now_s)
-        if waiting:  # seldom: what is live is sent as soon as it is cut
-            sending.send_live()
-            self._send_repairs(sending, waiting, awake_share=awake_share, now_s=now_s)
-            sending.send_backlog(self._config.sends_per_tick_max)
-            self._outputs += sending.marks()
-        if states:
-            self._outputs.append(Report(tuple(states)))
-        self._outputs += self._joined(sending.sends)
-
-    def _joined(self, sends: Sequence[Send]) -> list[Send]:
-        return join_states(sends, lambda query_id: self._edges[query_id].state)
-
-    def _send_repairs(
-        self, sending: Sending, waiting: Sequence[QueryState], *, awake_share: float, now_s: float
-    ) -> None:
-        budget = self._repair_budget.at(now_s, share=awake_share)
-        allowed = int(budget.left + SLACK) if budget.allows() else 0
-        count = sending.send_repairs(min(allowed, self._config.spares_per_tick_max))
-        self._repair_budget = budget.spend(count)
-        left = sum(len(state.book.repairs) for state in waiting)
-        is_held_back = bool(left) and not self._repair_budget.allows()
-        if is_held_back and not self._repairs_wait:
-            text = f"{left} panes are asked for again, and wait for the budget of repairs"
-            self._outputs.append(Notice("repairs wait", text))
-        self._repairs_wait = is_held_back or (self._repairs_wait and bool(left))
+                told.append(state.snapshot())
+        marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)
+        self._outputs += [*marks, *([Report(tuple(told))] if told else ()), *sends]
 
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""
@@ -349,9 +308,7 @@ class Edge:
     def _find_deadline_s(self) -> float:
         due_s = NEVER_DUE_S
         for edge in self._edges.values():
-            due_s = min(due_s, edge.next_deadline_s())
-            if edge.state.book.waits_for_room:
-                due_s = min(due_s, self._sent_s + SEND_EVERY_S)
+            due_s = min(due_s, edge.next_deadline_s(), self._outbox.next_deadline_s(edge.state))
         return due_s
 
     def _to_change(self, query_id: str) -> QueryEdge | None:

@@ -17,6 +17,7 @@ from enum import StrEnum
 
 import msgspec
 
+from headwater.algebra.bounds import beginning_of
 from headwater.algebra.sets.ranges import Range
 
 ALARMS_TOLD_MAX = 8
@@ -68,7 +69,7 @@ class Alarm(msgspec.Struct, frozen=True):
         carriers: Iterable[str] = (),
     ) -> Alarm:
         named = tuple(dict.fromkeys(carriers))[:CARRIERS_NAMED_MAX]
-        return cls(kind, query, ordinal, *panes, _beginning_of(text), named)
+        return cls(kind, query, ordinal, *panes, beginning_of(text, ALARM_CHARACTERS_MAX), named)
 
     def concerns(self, first: int, last: int) -> bool:
         """Whether it is about any of these panes."""
@@ -99,8 +100,3 @@ class Alarm(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self, first=max(self.first, first), last=min(self.last, last)
         )
-
-
-def _beginning_of(text: str) -> str:
-    most = ALARM_CHARACTERS_MAX
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.bounds import Name
+from headwater.algebra.bounds import Name, beginning_of
 
 REMARKS_MAX = 4
 """Of one site about one query."""
@@ -32,8 +32,7 @@ class Remark(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, kind: RemarkKind, text: str) -> Remark:
-        most = REMARK_CHARACTERS_MAX
-        return cls(kind, text if len(text) <= most else f"{text[: most - 1]}…")
+        return cls(kind, beginning_of(text, REMARK_CHARACTERS_MAX))
 
 
 class SiteRemark(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane
+from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane, beginning_of
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.close_digest import BlockDigest, Closes
@@ -104,8 +104,8 @@ class Unread(msgspec.Struct, frozen=True, array_like=True):
     def of(cls, count: int, found: Iterable[tuple[str, str]]) -> Unread:
         """Of as many; the first of those that were found are named, within bounds. Of a long name
         the end is kept, which tells it from others."""
-        first = islice(found, UNREAD_NAMED_MAX)
-        return cls(count, tuple((_end_of(name), _beginning_of(why)) for name, why in first))
+        first, most = islice(found, UNREAD_NAMED_MAX), UNREAD_CHARACTERS_MAX
+        return cls(count, tuple((_end_of(name), beginning_of(why, most)) for name, why in first))
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -120,11 +120,6 @@ class Unread(msgspec.Struct, frozen=True, array_like=True):
         rest = self.count - len(self.named)
         more = f"; and {rest} more" if rest > 0 else ""
         return f"{files} not read: {named}{more}"
-
-
-def _beginning_of(text: str) -> str:
-    most = UNREAD_CHARACTERS_MAX
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _end_of(text: str) -> str:

@@ -1,4 +1,4 @@
 """Updates on their way to the root: where each of them stands, and which leave next.
 
-Open ``pane_book`` first, then ``sending``.
+Open ``pane_book`` first, then ``outbox`` and ``sending``.
 """

@@ -1,8 +1,7 @@
-"""Handing cut updates to the overlay: in which order, in which form, and only into room.
+"""Handing cut updates to the overlay: in which form, and only into room.
 
-Live first, in the order of their closes; then repairs, which fill the gaps of old answers; then
-backlog, the oldest pane of all queries first. Room is what the overlay can still take on the way
-to a query's root; queries share links, so what one has used is gone for all of them.
+Room is what the overlay can still take on the way to a query's root; queries share links, so what
+one has used is gone for all of them.
 
 Panes of a state query whose state is the same leave as one send where they leave together: a site
 that was quiet, or is back after an outage, says what it has to say of many panes once.
@@ -54,10 +53,13 @@ class Sending:
         self._room = room
         self._now_s = now_s
         self._marks: dict[str, list[tuple[int, int, int]]] = {}
-        self.sends: list[Send] = []
+        self._sends: list[Send] = []
 
     def marks(self) -> list[MarkSent]:
         return [MarkSent(query, tuple(updates)) for query, updates in self._marks.items()]
+
+    def joined(self) -> list[Send]:
+        return join_states(self._sends, self._states)
 
     def send_live(self) -> None:
         for state in self._states:
@@ -120,7 +122,7 @@ class Sending:
             return
         sends = sends_of(state, pane, updates, lane)
         self._room.spend(sends)
-        self.sends += sends
+        self._sends += sends
 
 
 def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -> list[Send]:
@@ -138,13 +140,14 @@ def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -
     ]
 
 
-def join_states(sends: Sequence[Send], state_of: Callable[[str], QueryState]) -> list[Send]:
+def join_states(sends: Sequence[Send], states: Iterable[QueryState]) -> list[Send]:
     """The same sends, with neighbouring panes of the same state joined; spares stay alone."""
+    holding = {state.id: state for state in states if state.query.holds_states}
     joined: list[Send] = []
     open_: dict[tuple[str, Lane, Ranges], int] = {}
     for send in sends:
-        state = state_of(send.query)
-        if send.lane is Lane.SPARE or not state.query.holds_states:
+        state = holding.get(send.query)
+        if send.lane is Lane.SPARE or state is None:
             joined.append(send)
             continue
         key = (send.query, send.lane, send.updates)
