@@ -1,6 +1,8 @@
 """Plans as text: a statement, and what becomes of it at the site, at the root, and in one Spark.
 
-``HEADWATER_REWRITE=1 pytest tests/plan`` writes the files anew; the difference is for review.
+Beside the statements that were written for this, every file of the gallery and of the conformance
+tests has its plans in ``golden/of_files``. ``HEADWATER_REWRITE=1 pytest tests/sql`` writes them all
+anew; the difference is for review.
 """
 
 import os
@@ -9,10 +11,14 @@ from pathlib import Path
 import pytest
 
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
+from headwater.sql.compile import compile_statements, question_of
 from headwater.sql.read.sql_text import pretty
+from headwater.sql.rules.judge_groups import write_left_out_sql, write_tolerant_sql
 
 GOLDEN = Path(__file__).parent / "golden"
+OF_FILES = GOLDEN / "of_files"
+HOUSE = Path(__file__).resolve().parents[2]
+FILES = sorted([*HOUSE.glob("examples/*/*.sql"), *HOUSE.glob("tests/conformance/*.sql")])
 SECTIONS = ("statement", "site", "root", "central")
 SOURCE = """
 CREATE SOURCE access (
@@ -58,3 +64,34 @@ def test_a_statement_is_split_as_the_file_says(path: Path) -> None:
 
 def test_there_are_golden_plans() -> None:
     assert len(list(GOLDEN.glob("*.sql"))) >= 10
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}_{path.stem}")
+def test_the_streams_of_a_file_are_split_as_they_were(path: Path) -> None:
+    queries = compile_statements(
+        path.read_text("utf-8"), root="hub", installer="hub", next_counter=1, begin="earliest"
+    )
+    found = "\n\n".join(map(plans_of, queries)) + "\n"
+    golden = OF_FILES / f"{path.parent.name}_{path.stem}.sql"
+    if os.environ.get("HEADWATER_REWRITE"):
+        golden.write_text(found, encoding="utf-8")
+    assert found == golden.read_text("utf-8")
+
+
+def plans_of(query: Query) -> str:
+    program, question = query.program, question_of(query.program)
+    texts = {
+        "site": program.site_sql,
+        "root": program.root_sql,
+        "central": program.central_sql,
+        "central, without groups that fail": write_tolerant_sql(question, query.part),
+        "central, how many groups fail": write_left_out_sql(question, query.part),
+    }
+    partials = ", ".join(f"{one.name} {one.type} {one.merge}" for one in program.partials)
+    sections = [f"-- {query.id.name}: {partials}"]
+    return "\n".join(sections + [f"-- {name}\n{text}" for name, text in texts.items()])
+
+
+def test_every_file_has_its_plans_and_no_plan_is_left_of_a_file_that_is_gone() -> None:
+    wanted = {f"{path.parent.name}_{path.stem}.sql" for path in FILES}
+    assert wanted == {path.name for path in OF_FILES.iterdir()}
