@@ -17,7 +17,7 @@ from benchmarks.wire import KEYS, a_table
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.arrow_rows import ArrowMerger
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Summary
 from headwater.net.values.codec import Codec
@@ -42,7 +42,7 @@ PROGRAM = Program(
     text="",
     source=Source("web", _COLUMNS, SourceFormat.CSV, "*.csv", "at"),
     keys=(Column("domain", "string"),),
-    partials=(Partial("hits", "bigint", MergeRule.SUM), Partial("ms", "double", MergeRule.SUM)),
+    partials=(Partial("hits", "bigint", "sum"), Partial("ms", "double", "sum")),
     site_sql="",
     root_sql="",
     central_sql="",

@@ -9,7 +9,7 @@ import pyarrow as pa
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import (
@@ -50,12 +50,12 @@ def a_query() -> Query:
     columns = (Column("at", "timestamp"), Column("domain", "string"), Column("seen", "boolean"))
     source = Source("web", columns, SourceFormat.REGEX, "*.log", "at", (("pattern", "(.*)"),))
     partials = (
-        Partial("hits", "bigint", MergeRule.SUM),
-        Partial("total", "double", MergeRule.SUM),
-        Partial("money", "decimal(30,2)", MergeRule.SUM),
-        Partial("slowest", "double", MergeRule.MAX),
-        Partial("first", "timestamp", MergeRule.MIN),
-        Partial("name", "string", MergeRule.MAX),
+        Partial("hits", "bigint", "sum"),
+        Partial("total", "double", "sum"),
+        Partial("money", "decimal(30,2)", "sum"),
+        Partial("slowest", "double", "max"),
+        Partial("first", "timestamp", "min"),
+        Partial("name", "string", "max"),
     )
     rows, texts = (columns[1:], partials), ("SELECT 1", "SELECT 2", "SELECT 3")
     program = Program("SELECT …", source, *rows, *texts, ("at",), (Column("n", "bigint"),))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.arrow_rows import ArrowMerger
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.edge.outputs import Cut, CutDone, Remember
 from headwater.edge.record import EdgeRecord
 from headwater.plan.program import Program
@@ -33,7 +33,7 @@ SOURCE = "weblog"
 
 class Layout(msgspec.Struct, frozen=True):
     keys: tuple[Column, ...] = (Column("page", "string"),)
-    partials: tuple[Partial, ...] = (Partial("n", "bigint", MergeRule.SUM),)
+    partials: tuple[Partial, ...] = (Partial("n", "bigint", "sum"),)
 
 
 MERGER = ArrowMerger(Layout())

@@ -168,7 +168,7 @@ def _query(resolved: Resolved, id_: QueryId, text: str, part: Part | None) -> Qu
         text=text,
         source=question.source,
         keys=tuple(Column(key.name, key.type) for key in question.keys),
-        partials=split.partials,
+        partials=tuple(split.partials),
         site_sql=write_site_sql(split, part),
         root_sql=write_root_sql(split),
         central_sql=write_central_sql(

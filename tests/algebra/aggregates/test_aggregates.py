@@ -2,9 +2,8 @@
 
 import pytest
 
-from headwater.algebra.aggregates import AGGREGATES, ALL
+from headwater.algebra.aggregates import AGGREGATES, ALL, RULES
 from headwater.algebra.aggregates.aggregate import UnfitArguments
-from headwater.algebra.rows.columns import MergeRule
 from headwater.algebra.rows.types import arrow_type
 
 
@@ -69,5 +68,8 @@ def test_an_average_beside_a_sum_costs_only_a_count() -> None:
 
 
 def test_truth_merges_by_the_least_and_the_greatest() -> None:
-    rules = [AGGREGATES[name].split(("boolean",)).partials[0].merge for name in ("every", "some")]
-    assert rules == [MergeRule.MIN, MergeRule.MAX]
+    assert [AGGREGATES[name].merge.name for name in ("every", "some")] == ["min", "max"]
+
+
+def test_a_rule_has_one_meaning_whichever_aggregate_has_it() -> None:
+    assert all(RULES[aggregate.merge.name] is aggregate.merge for aggregate in ALL)

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.algebra.aggregates import RULES
+from headwater.algebra.aggregates.merge_rule import Columns, MergeRule, Types
 from headwater.algebra.rows.arrow_rows import ArrowMerger, check_rows, in_schema
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.errors import WireError
 
 
@@ -47,8 +49,8 @@ SUMS = {
 }
 
 
-def rule_of(index: int) -> MergeRule:
-    return (MergeRule.MIN, MergeRule.MAX)[index % 2]
+def rule_of(index: int) -> str:
+    return ("min", "max")[index % 2]
 
 
 ORDERED = Layout(
@@ -56,13 +58,13 @@ ORDERED = Layout(
     [Partial(f"p{i}", name, rule_of(i)) for i, name in enumerate([*TYPES, *TYPES, "double"])],
 )
 SUMMED = Layout(
-    [Column("k", "bigint")], [Partial(f"p{i}", name, MergeRule.SUM) for i, name in enumerate(SUMS)]
+    [Column("k", "bigint")], [Partial(f"p{i}", name, "sum") for i, name in enumerate(SUMS)]
 )
-KEYLESS = Layout([], [Partial("n", "bigint", MergeRule.SUM), Partial("m", "float", MergeRule.MAX)])
+KEYLESS = Layout([], [Partial("n", "bigint", "sum"), Partial("m", "float", "max")])
 
 
 def tables(layout: Layout, keys: Sequence[st.SearchStrategy[Any]]) -> st.SearchStrategy[pa.Table]:
-    values = [SUMS[p.type] if p.merge is MergeRule.SUM else TYPES[p.type] for p in layout.partials]
+    values = [SUMS[p.type] if p.merge == "sum" else TYPES[p.type] for p in layout.partials]
     row = st.tuples(*keys, *(st.none() | value for value in values))
     rows = st.lists(row, max_size=6 if keys else 1, unique_by=lambda row: repr(row[: len(keys)]))
     schema = ArrowMerger(layout).schema
@@ -110,11 +112,11 @@ def merged_by_hand(layout: Layout, parts: Sequence[pa.Table]) -> list[str]:
     return sorted(merged)
 
 
-def reduced(known: list[Any], rule: MergeRule) -> Any:
-    if rule is MergeRule.SUM:
+def reduced(known: list[Any], rule: str) -> Any:
+    if rule == "sum":
         with localcontext(prec=80):
             return sum(known[1:], known[0])
-    return (min if rule is MergeRule.MIN else max)(known, key=order)
+    return (min if rule == "min" else max)(known, key=order)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_merge_is_associative_and_commutative_and_no_rows_are_neutral(
 
 
 def test_zeros_and_nans_of_every_kind_are_one_key_each() -> None:
-    merger = ArrowMerger(Layout([Column("k", "double")], [Partial("n", "bigint", MergeRule.SUM)]))
+    merger = ArrowMerger(Layout([Column("k", "double")], [Partial("n", "bigint", "sum")]))
     other_nan = pa.array([0x7FF8000000000001], pa.int64()).view(pa.float64())
     left = pa.table([pa.array([0.0, math.nan]), pa.array([1, 2])], schema=merger.schema)
     right = pa.table(
@@ -164,7 +166,7 @@ def test_zeros_and_nans_of_every_kind_are_one_key_each() -> None:
 
 
 def test_a_group_that_overflows_stays_apart_and_the_others_are_merged() -> None:
-    merger = ArrowMerger(Layout([Column("k", "string")], [Partial("n", "bigint", MergeRule.SUM)]))
+    merger = ArrowMerger(Layout([Column("k", "string")], [Partial("n", "bigint", "sum")]))
     parts = [
         table_of([("good", 1), ("bad", 2**63 - 1), (None, 5)], merger.schema),
         table_of([("bad", 1), ("good", 2)], merger.schema),
@@ -182,7 +184,7 @@ def test_a_group_that_overflows_stays_apart_and_the_others_are_merged() -> None:
 
 def test_rows_that_stayed_apart_become_one_when_their_sum_fits_again() -> None:
     """So it does not matter in which order relays meet the parts of a group."""
-    merger = ArrowMerger(Layout([Column("k", "string")], [Partial("n", "bigint", MergeRule.SUM)]))
+    merger = ArrowMerger(Layout([Column("k", "string")], [Partial("n", "bigint", "sum")]))
     big, more, less = (table_of([("a", n)], merger.schema) for n in (2**63 - 1, 7, -7))
     on_the_way = merger.merge([big, more])
     assert on_the_way.num_rows == 2
@@ -215,8 +217,7 @@ def test_groups_are_told_apart_also_within_one_part() -> None:
 def test_merging_is_lawful_also_where_groups_overflow() -> None:
     """Rows that stay apart are all that the group has: its total is the same in every order."""
     layout = Layout(
-        [Column("k", "int")],
-        [Partial("n", "bigint", MergeRule.SUM), Partial("d", "decimal(38,2)", MergeRule.SUM)],
+        [Column("k", "int")], [Partial("n", "bigint", "sum"), Partial("d", "decimal(38,2)", "sum")]
     )
     merger = ArrowMerger(layout)
     bigs = st.sampled_from([0, 1, -1, 2**62, 2**63 - 1, -(2**63)])
@@ -263,7 +264,7 @@ def test_a_sum_of_bigints_that_fits_in_the_end_is_exact() -> None:
 
 @pytest.mark.parametrize("type_name", ["decimal(38,0)", "decimal(38,10)", "decimal(4,2)"])
 def test_a_sum_of_decimals_at_their_precision_is_exact_or_stays_apart(type_name: str) -> None:
-    merger = ArrowMerger(Layout([], [Partial("d", type_name, MergeRule.SUM)]))
+    merger = ArrowMerger(Layout([], [Partial("d", type_name, "sum")]))
     digits = merger.schema.field("d").type
     largest = Decimal((0, (9,) * digits.precision, -digits.scale))
     up, down = (table_of([(value,)], merger.schema) for value in (largest, largest.copy_negate()))
@@ -296,7 +297,39 @@ def test_keys_without_partials_are_each_kept_once() -> None:
 
 def test_a_sum_over_a_type_that_can_t_be_summed_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="wanted bigint, double or decimal to sum, got string"):
-        ArrowMerger(Layout([], [Partial("p", "string", MergeRule.SUM)]))
+        ArrowMerger(Layout([], [Partial("p", "string", "sum")]))
+
+
+def test_a_rule_that_nobody_has_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match=r"one rule merges \(sum of 1, .*got 'median'"):
+        ArrowMerger(Layout([], [Partial("p", "string", "median")]))
+
+
+def lower_pairs(grouped: Columns, types: Types) -> Columns:
+    """Of each group the pair with the greatest first."""
+    pairs = zip(*(column.to_pylist() for column in grouped), strict=True)
+    best = [max(zip(*pair, strict=True)) for pair in pairs]
+    columns = zip(*best, strict=True)
+    return [pa.chunked_array([pa.array(c, t)]) for c, t in zip(columns, types, strict=True)]
+
+
+LAST = MergeRule("last", "list", "", lambda types: None, lambda c: c, lower_pairs, width=2)
+
+
+def test_columns_that_belong_together_are_merged_together() -> None:
+    """Beside a column that is merged by itself, in whichever order the parts are."""
+    partials = [Partial("n", "bigint", "sum")]
+    partials += [Partial("at", "int", "last"), Partial("what", "string", "last")]
+    rules = {**RULES, "last": LAST}
+    merger = ArrowMerger(Layout([Column("k", "string")], partials), rules)
+    early, late = (
+        table_of([("a", 1, 5, "x"), ("b", 1, 6, "z")], merger.schema),
+        table_of([("a", 2, 7, "w")], merger.schema),
+    )
+    for parts in ([early, late], [late, early]):
+        assert bag(merger.merge(parts)) == ["['a', 3, 7, 'w']", "['b', 1, 6, 'z']"]
+    with pytest.raises(ValueError, match="partial 'at': wanted columns side by side"):
+        ArrowMerger(Layout([], [partials[1], partials[0], partials[2]]), rules)
 
 
 def test_rows_of_another_query_are_refused_at_the_wire() -> None:

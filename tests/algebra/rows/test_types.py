@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import (
     WINDOW_TYPE,
     arrow_type,
@@ -21,7 +21,7 @@ SIMPLE = "boolean tinyint smallint int bigint float double string binary date ti
 
 class Layout:
     keys = (Column("domain", "string"), Column("price", "decimal(10,2)"))
-    partials = (Partial("count_1", "bigint", MergeRule.SUM),)
+    partials = (Partial("count_1", "bigint", "sum"),)
 
 
 @pytest.mark.parametrize("name", [*SIMPLE.split(), WINDOW_TYPE])

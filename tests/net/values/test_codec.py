@@ -13,7 +13,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.sets import ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.algebra.words.acknowledgement import (
@@ -165,7 +165,7 @@ def a_query(text: str = "SELECT …") -> Query:
     id_ = QueryId("hits", "alpha", 1)
     columns = (Column("at", "timestamp"), Column("domain", "string"))
     source = Source("web", columns, SourceFormat.JSON, "*.json", "at")
-    partials = (Partial("p0", "bigint", MergeRule.SUM),)
+    partials = (Partial("p0", "bigint", "sum"),)
     texts, output = (text, source, (columns[1],), partials), (Column("n", "bigint"),)
     program = Program(*texts, "site", "root", "central", ("at",), output, (("zone", "UTC"),))
     return Query(id_, WindowSpec(10, 5), "alpha", program)

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.rows.arrow_rows import ArrowMerger
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.overlay.carry.time_space_list import TIMERS_SPARE, TimeSpaceList
@@ -192,7 +192,7 @@ class Hits(NamedTuple):
     """How the rows of a query look."""
 
     keys: tuple[Column, ...] = (Column("k", "string"),)
-    partials: tuple[Partial, ...] = (Partial("n", "bigint", MergeRule.SUM),)
+    partials: tuple[Partial, ...] = (Partial("n", "bigint", "sum"),)
 
 
 def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_bench):

@@ -9,7 +9,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.route import Route
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.close_digest import BlockDigest
@@ -70,7 +70,7 @@ def install() -> Message:
         trees.append(Tree(0, tuple(sorted(pairs))))
     columns = (Column("at", "timestamp"), Column("domain", "string"))
     source = Source("web", columns, SourceFormat.JSON, "*.json", "at")
-    partials = (Partial("p0", "bigint", MergeRule.SUM),)
+    partials = (Partial("p0", "bigint", "sum"),)
     program = Program("", source, (columns[1],), partials, "", "", "", ("at",), ())
     query = Query(QueryId("simulated", "s0", 1), WindowSpec(1, 1), "s0", program)
     return CommandMessage(Install(query, tuple(trees), 1))

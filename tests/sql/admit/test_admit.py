@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.rows.columns import Column, MergeRule, Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query, Timing
 from headwater.sql.admit.admit import Policy, check_query
@@ -150,7 +150,7 @@ def source(**changes: Any) -> Query:
         (changed(keys=(Column("pane", "string"),)), "'pane' is not a name, or is taken"),
         (changed(keys=(Column("x\ny", "string"),)), "y' is not a name"),
         (changed(keys=(Column("__site", "string"),)), "'__site' is not a name"),
-        (changed(partials=(Partial("p", "array<int>", MergeRule.SUM),)), "no column has type"),
+        (changed(partials=(Partial("p", "array<int>", "sum"),)), "no column has type"),
         (changed(keys=(), partials=()), "wanted 1 to 1000 columns, got 0"),
         (changed(output=(Column("window", "string"),)), "'window' is not a name, or is taken"),
         (changed(text="x" * 200_001), "a text is longer than 200000 characters"),

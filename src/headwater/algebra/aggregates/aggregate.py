@@ -10,29 +10,28 @@ partials merge associatively and commutatively, no rows are neutral, and however
 divided among sites and panes, finish(merge(site(part) for each part)) is what Spark's own function
 gives for all records at once, in the same type.
 
-Nothing is computed here. Spark computes partials and finishes, from the SQL that a ``Split``
-spells out; ``arrow_rows`` merges by the rule of each partial.
+Who compiles, admits, merges, compares or explains reads it here; there is no second list. Spark
+computes partials and finishes, from the SQL that a ``Split`` spells out, in which ``{x}`` takes the
+arguments and ``{filter}`` the FILTER clause or nothing; ``arrow_rows`` merges by the rule.
 """
 
 from collections.abc import Callable
 
 import msgspec
 
-from headwater.algebra.rows.columns import MergeRule
+from headwater.algebra.aggregates.merge_rule import MergeRule
 
 
 class PartialColumn(msgspec.Struct, frozen=True):
     """One column that a site computes for an aggregate.
 
-    ``site`` is SQL with two holes: ``{x}`` takes the arguments, ``{filter}`` the FILTER clause or
-    nothing. Two aggregates whose filled text is the same share the column, so that ``avg(x)``
-    beside ``sum(x)`` costs only a count.
+    Two aggregates that merge by the same rule over single columns share a column whose filled text
+    is the same, so that ``avg(x)`` beside ``sum(x)`` costs only a count.
     """
 
     stem: str
     """What its name begins with: sum, count, …"""
     type: str
-    merge: MergeRule
     site: str
 
 
@@ -42,16 +41,28 @@ class Split(msgspec.Struct, frozen=True):
     type: str
     """What Spark's own function yields."""
     partials: tuple[PartialColumn, ...]
-    finish: str
+    finish: str = "{0}"
     """SQL over the merged partials: ``{0}`` is the first of them, and so on."""
+    tried: str = ""
+    """SQL over all records at once, NULL where the value leaves its type; empty: it can't."""
+    central: str = ""
+    """SQL over all records at once that never fails, or only where it is caught; empty: the site's
+    own, which is then all there is to compute."""
 
 
 class Aggregate(msgspec.Struct, frozen=True):
     name: str
+    merge: MergeRule
+    """Over all of its partial columns; a rule over single columns merges each by itself."""
     split: Callable[[tuple[str, ...]], Split]
     """From the types of the arguments. Raises ``UnfitArguments`` with a sentence for people."""
+    functions: tuple[str, ...]
+    """What makes its partial columns: the functions that a site admits to be merged by the rule."""
     synonyms: tuple[str, ...] = ()
     takes_star: bool = False
+    makes_one_of_many: bool = False
+    """Its partials are numbers that many records have in common, and no value as it is: a site lets
+    it have columns of which no value may leave."""
 
 
 class UnfitArguments(ValueError):

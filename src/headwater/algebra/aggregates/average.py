@@ -17,6 +17,7 @@ s ≤ ``SCALE_MAX``. Wider decimals are refused with the CAST to write, never ro
 
 from headwater.algebra.aggregates.aggregate import Aggregate, Split, UnfitArguments, one_argument
 from headwater.algebra.aggregates.count import COUNTED
+from headwater.algebra.aggregates.merge_sums import SUMS
 from headwater.algebra.aggregates.sum import SUM_EXTRA_DIGITS, summed
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type
 
@@ -34,7 +35,8 @@ def split_average(types: tuple[str, ...]) -> Split:
     partials = (summed("avg", argument), COUNTED)
     digits = decimal_digits(argument)
     if digits is None:
-        return Split("double", partials, "CAST({0} AS DOUBLE) / NULLIF({1}, 0)")
+        finish = "CAST({0} AS DOUBLE) / NULLIF({1}, 0)"
+        return Split("double", partials, finish, central="AVG({x}){filter}")
     precision, scale = digits
     if precision > PRECISION_MAX or scale > SCALE_MAX:
         raise UnfitArguments(
@@ -42,7 +44,8 @@ def split_average(types: tuple[str, ...]) -> Split:
             f"point, got {argument}; write avg(CAST(… AS DECIMAL(28, 8)))"
         )
     result = (precision + AVERAGE_EXTRA_DIGITS, scale + AVERAGE_EXTRA_DIGITS)
-    return Split(decimal_type(*result), partials, _finish_decimal(precision, scale))
+    finish, tried = _finish_decimal(precision, scale), "TRY_AVG({x}){filter}"
+    return Split(decimal_type(*result), partials, finish, tried, central=tried)
 
 
 def _finish_decimal(precision: int, scale: int) -> str:
@@ -56,4 +59,6 @@ def _finish_decimal(precision: int, scale: int) -> str:
     return f"CAST({whole} + {fraction} AS DECIMAL({precision + AVERAGE_EXTRA_DIGITS}, {places}))"
 
 
-AVERAGE = Aggregate("avg", split_average, synonyms=("mean",))
+AVERAGE = Aggregate(
+    "avg", SUMS, split_average, ("sum", "count"), synonyms=("mean",), makes_one_of_many=True
+)

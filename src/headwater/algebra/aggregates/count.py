@@ -7,22 +7,22 @@ from headwater.algebra.aggregates.aggregate import (
     UnfitArguments,
     one_argument,
 )
-from headwater.algebra.rows.columns import MergeRule
+from headwater.algebra.aggregates.merge_sums import SUMS
 
-COUNTED = PartialColumn("count", "bigint", MergeRule.SUM, "COUNT({x}){filter}")
+COUNTED = PartialColumn("count", "bigint", "COUNT({x}){filter}")
 
 
 def split_count(types: tuple[str, ...]) -> Split:
     """Rows in which no argument is null; all rows for a star, which comes as no arguments."""
-    return Split("bigint", (COUNTED,), "{0}")
+    return Split("bigint", (COUNTED,))
 
 
 def split_count_if(types: tuple[str, ...]) -> Split:
     if one_argument("count_if", types) != "boolean":
         raise UnfitArguments(f"count_if takes a condition (boolean), got {types[0]}")
-    counted = PartialColumn("count", "bigint", MergeRule.SUM, "COUNT_IF({x}){filter}")
-    return Split("bigint", (counted,), "{0}")
+    counted = PartialColumn("count", "bigint", "COUNT_IF({x}){filter}")
+    return Split("bigint", (counted,))
 
 
-COUNT = Aggregate("count", split_count, takes_star=True)
-COUNT_IF = Aggregate("count_if", split_count_if)
+COUNT = Aggregate("count", SUMS, split_count, ("count",), takes_star=True, makes_one_of_many=True)
+COUNT_IF = Aggregate("count_if", SUMS, split_count_if, ("count_if",), makes_one_of_many=True)

@@ -13,7 +13,7 @@ from headwater.algebra.aggregates.aggregate import (
     UnfitArguments,
     one_argument,
 )
-from headwater.algebra.rows.columns import MergeRule
+from headwater.algebra.aggregates.merge_sums import SUMS
 from headwater.algebra.rows.types import (
     DECIMAL_DIGITS_MAX,
     FLOATS,
@@ -28,22 +28,22 @@ SUM_EXTRA_DIGITS = 10
 
 def split_sum(types: tuple[str, ...]) -> Split:
     argument = one_argument("sum", types)
-    partial = summed("sum", argument)
+    partials = (summed("sum", argument),)
     if argument in FLOATS:
-        return Split("double", (partial,), "{0}")
-    if argument in INTEGERS:
-        return Split("bigint", (partial,), "CAST({0} AS BIGINT)")
-    digits = decimal_digits(argument)
-    assert digits is not None, "summed() admits only numbers"
-    precision, scale = min(DECIMAL_DIGITS_MAX, digits[0] + SUM_EXTRA_DIGITS), digits[1]
-    finish = f"CAST({{0}} AS DECIMAL({precision}, {scale}))"
-    return Split(decimal_type(precision, scale), (partial,), finish)
+        return Split("double", partials)
+    precision, scale = decimal_digits(argument) or (0, 0)
+    precision = min(DECIMAL_DIGITS_MAX, precision + SUM_EXTRA_DIGITS)
+    type_name = "bigint" if argument in INTEGERS else decimal_type(precision, scale)
+    cast = "BIGINT" if argument in INTEGERS else f"DECIMAL({precision}, {scale})"
+    tried = f"TRY_SUM(CAST({{x}} AS DECIMAL({DECIMAL_DIGITS_MAX}, {scale}))){{filter}}"
+    central = f"CAST({tried} AS {type_name.upper()})"
+    return Split(type_name, partials, f"CAST({{0}} AS {cast})", tried, central)
 
 
 def summed(name: str, argument: str) -> PartialColumn:
     """The partial sum of a number of this type, wide enough not to overflow on the way."""
     if argument in FLOATS:
-        return PartialColumn("sum", "double", MergeRule.SUM, "SUM({x}){filter}")
+        return PartialColumn("sum", "double", "SUM({x}){filter}")
     digits = (DECIMAL_DIGITS_MAX, 0) if argument in INTEGERS else decimal_digits(argument)
     if digits is None:
         raise UnfitArguments(
@@ -55,7 +55,7 @@ def summed(name: str, argument: str) -> PartialColumn:
     if argument == "bigint":
         # A sum of bigints can overflow within one pane; a sum of ints would need 2³² records.
         site = f"SUM(CAST({{x}} AS {wide})){{filter}}"
-    return PartialColumn("sum", decimal_type(DECIMAL_DIGITS_MAX, digits[1]), MergeRule.SUM, site)
+    return PartialColumn("sum", decimal_type(DECIMAL_DIGITS_MAX, digits[1]), site)
 
 
-SUM = Aggregate("sum", split_sum)
+SUM = Aggregate("sum", SUMS, split_sum, ("sum",), makes_one_of_many=True)

@@ -4,7 +4,6 @@ Everything that merges rows needs only this much of a query, so it stands below 
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
@@ -16,24 +15,13 @@ class Column(msgspec.Struct, frozen=True, array_like=True):
     """A Spark SQL type as ``simpleString`` writes it: bigint, string, decimal(10,2), …"""
 
 
-class MergeRule(StrEnum):
-    """How one partial column combines, in Spark's semantics; see ``algebra.arrow_rows``.
-
-    Nulls are skipped, and all of nothing is null. SUM is exact for integers and decimals and an
-    error where it leaves its type; MIN and MAX order NaN above everything and strings by bytes.
-    """
-
-    SUM = "sum"
-    MIN = "min"
-    MAX = "max"
-
-
 class Partial(msgspec.Struct, frozen=True, array_like=True):
     """One column of partial aggregates in a summary."""
 
     name: str
     type: str
-    merge: MergeRule
+    merge: str
+    """The rule by its name; every aggregate says which is its own (``algebra.aggregates``)."""
 
 
 class RowLayout(Protocol):

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from headwater.algebra.aggregates import AGGREGATES
+from headwater.algebra.aggregates import AGGREGATES, RULES, SITE_FUNCTIONS
 from headwater.algebra.aggregates.aggregate import UnfitArguments
-from headwater.algebra.rows.columns import MergeRule, Partial
+from headwater.algebra.rows.columns import Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
 from headwater.errors import QueryRefused
 from headwater.plan.program import Program
@@ -33,16 +33,9 @@ from headwater.sql.write.write_site_sql import RECORDS, pane_sql
 Relation = Mapping[str, str]
 """The columns of a view or subquery, with their types."""
 
-MERGES = {
-    "count": MergeRule.SUM,
-    "count_if": MergeRule.SUM,
-    "sum": MergeRule.SUM,
-    "min": MergeRule.MIN,
-    "max": MergeRule.MAX,
-    "bool_and": MergeRule.MIN,
-    "bool_or": MergeRule.MAX,
-}
-"""What a site may compute, and how it then merges."""
+COMPUTED = {function for function, _ in SITE_FUNCTIONS}
+MERGED = {rule.sql for rule in RULES.values()}
+"""Aggregates of a site part, and of a root part."""
 
 
 def check_site_sql(query: Query) -> None:
@@ -158,7 +151,7 @@ def _check_partial(partial: Partial, expression: exp.Expr, records: Relation) ->
     if not _is_call(call):
         raise QueryRefused(f"partial {partial.name}: wanted an aggregate, got {sql_of(call)[:100]}")
     name, found = _aggregated(call, records)
-    if MERGES.get(name) != partial.merge:
+    if (name, partial.merge) not in SITE_FUNCTIONS:
         raise QueryRefused(f"partial {partial.name}: {name} does not merge by {partial.merge}")
     if is_cast:
         found = named_type(sql_of(expression.args["to"])) or ""
@@ -167,7 +160,7 @@ def _check_partial(partial: Partial, expression: exp.Expr, records: Relation) ->
 
 def _is_call(node: exp.Expr) -> bool:
     call = node.this if isinstance(node, exp.Filter) else node
-    return isinstance(call, exp.Anonymous) and name_of(call) in MERGES
+    return isinstance(call, exp.Anonymous) and name_of(call) in COMPUTED
 
 
 def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, str]:
@@ -179,7 +172,8 @@ def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, str]:
     assert isinstance(call, exp.Anonymous)
     arguments = call.expressions
     name = name_of(call)
-    is_star = name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star)
+    is_star = len(arguments) == 1 and isinstance(arguments[0], exp.Star)
+    is_star = is_star and AGGREGATES[name].takes_star
     types = () if is_star else tuple(_type(argument, relation) for argument in arguments)
     try:
         return name, AGGREGATES[name].split(types).type
@@ -268,7 +262,7 @@ def _grouping(select: exp.Select, panes: Relation) -> dict[str, str]:
         if not _is_call(node):
             return node
         name, found = _aggregated(node, panes)
-        if name not in ("sum", "min", "max") or not isinstance(node, exp.Anonymous):
+        if name.upper() not in MERGED or not isinstance(node, exp.Anonymous):
             raise QueryRefused(f"root part: {sql_of(node)[:100]} does not merge partials")
         merged[sql_of(node)] = found
         return exp.Column(this=exp.Identifier(this=sql_of(node), quoted=True))

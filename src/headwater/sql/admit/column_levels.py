@@ -10,26 +10,30 @@ and max.) The one use that every query makes of the time column, to place a reco
 open to *aggregated*.
 
 What is not here: a level does not ask how many records a group has, so the sum over a group of one
-is that record's value. Aggregates that let values leave in part (histograms, registers of distinct
-counts) find their place in ``MANY_TO_ONE`` when they come.
+is that record's value. Which aggregates make one number of many records each says of itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from sqlglot import exp
 
+from headwater.algebra.aggregates import ALL
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
 from headwater.sql.read.sql_text import parse, sql_of
 from headwater.sql.read.time_of import time_inputs
 from headwater.sql.types.call_types import name_of
 
-MANY_TO_ONE = ("count", "count_if", "sum")
-"""Aggregates of a site part that make one number of many records. The average is a sum and a count
-there."""
+_OF_MANY = [aggregate for aggregate in ALL if aggregate.makes_one_of_many]
+MANY_TO_ONE = {function for aggregate in _OF_MANY for function in aggregate.functions}
+"""What they are in a site part. The average is a sum and a count there."""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 class Level(StrEnum):
@@ -40,7 +44,7 @@ class Level(StrEnum):
 
 ALLOWED = {
     Level.DENIED: "no query may read it here",
-    Level.AGGREGATED: "only count, count_if, sum and avg may take it, as arguments",
+    Level.AGGREGATED: f"only {_listed([one.name for one in _OF_MANY])} may take it, as arguments",
     Level.FREE: "all is allowed",
 }
 """For people, by level."""

@@ -89,7 +89,7 @@ class GroupSlots:
             split = aggregate.split(types)
         except UnfitArguments as error:
             raise Objection(call, str(error)) from error
-        return Call(aggregate.name, tuple(call.expressions), condition, split)
+        return Call(aggregate, tuple(call.expressions), condition, split)
 
     def _argument_types(self, call: exp.Anonymous, aggregate: Aggregate) -> tuple[str, ...]:
         arguments = call.expressions

@@ -13,11 +13,11 @@ from collections.abc import Callable
 import msgspec
 from sqlglot import exp
 
-from headwater.algebra.aggregates.aggregate import Split
+from headwater.algebra.aggregates.aggregate import Aggregate, Split
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.sources.source import Source
-from headwater.sql.read.sql_text import column
+from headwater.sql.read.sql_text import column, sql_of
 
 KEY = "#key"
 CALL = "#call"
@@ -36,13 +36,19 @@ class Key(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True):
     """One aggregate over records, with how it is split."""
 
-    name: str
-    """Of the aggregate, not of a synonym."""
+    aggregate: Aggregate
     arguments: tuple[exp.Expr, ...]
     """Over the source's columns; a star for ``count(*)``."""
     condition: exp.Expr | None
     """Of its FILTER clause."""
     split: Split
+
+    def sql(self, template: str) -> str:
+        """SQL of the aggregate's, with this call's arguments and FILTER clause."""
+        arguments = ", ".join(sql_of(argument) for argument in self.arguments)
+        condition = self.condition
+        kept = "" if condition is None else f" FILTER(WHERE {sql_of(condition)})"
+        return template.format(x=arguments, filter=kept)
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, WINDOW_COLUMN, decimal_digits
+from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.part import Part
 from headwater.sql.read.sql_text import name_sql, parse, parse_expression, sql_of
 from headwater.sql.resolve.question import KEY, Call, Question, filled
@@ -113,7 +113,7 @@ class _Judged:
     def __init__(self, question: Question) -> None:
         self._keys = [key_sql(key) for key in question.keys]
         self._calls = [_tolerant(call) for call in question.calls]
-        checks = [_overflow(call) for call in question.calls if _may_overflow(call)]
+        checks = [_overflow(call) for call in question.calls if call.split.tried]
         self.overflows = " + ".join(checks) or "0"
         items = [self.text(item.expression) for item in question.items]
         items += [self.text(order.expression) for order in question.order]
@@ -134,38 +134,10 @@ def _grouped(question: Question, part: Part | None, columns: Sequence[str]) -> s
 
 
 def _tolerant(call: Call) -> str:
-    """The aggregate as Spark has it; of one that overflows NULL, or an error that is caught.
-
-    A sum is exact until it is finished, as the rule has it: what matters is the sum, not how the
-    records lie.
-    """
-    if call.name == "sum" and _may_overflow(call):
-        return f"CAST({_total(call)} AS {call.split.type.upper()})"
-    return _total(call)
-
-
-def _total(call: Call) -> str:
-    """NULL where it overflows."""
-    arguments, is_tried = _arguments(call), _may_overflow(call)
-    if call.name == "sum" and is_tried:
-        digits = decimal_digits(call.split.type) or (DECIMAL_DIGITS_MAX, 0)
-        arguments = f"CAST({arguments} AS DECIMAL({DECIMAL_DIGITS_MAX}, {digits[1]}))"
-    return f"{'TRY_' if is_tried else ''}{call.name.upper()}({arguments}){_filter(call)}"
-
-
-def _may_overflow(call: Call) -> bool:
-    return call.name in ("sum", "avg") and call.split.type != "double"
+    """The aggregate as Spark has it; of one that overflows NULL, or an error that is caught."""
+    return call.sql(call.split.central or call.split.partials[0].site)
 
 
 def _overflow(call: Call) -> str:
     """1 where the aggregate gave NULL though there were values, else 0."""
-    count = f"COUNT({_arguments(call)}){_filter(call)}"
-    return f"CAST({_total(call)} IS NULL AND {count} > 0 AS INT)"
-
-
-def _arguments(call: Call) -> str:
-    return ", ".join(sql_of(argument) for argument in call.arguments)
-
-
-def _filter(call: Call) -> str:
-    return f" FILTER(WHERE {sql_of(call.condition)})" if call.condition is not None else ""
+    return call.sql(f"CAST({call.split.tried} IS NULL AND COUNT({{x}}){{filter}} > 0 AS INT)")

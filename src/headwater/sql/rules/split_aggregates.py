@@ -5,22 +5,28 @@
     avg(bytes), sum(bytes)      site    sum_1 = sum(bytes), count_2 = count(bytes)
                                 root    sum(sum_1) / sum(count_2), sum(sum_1)
 
-Partials are known by the SQL that computes them, so calls that need the same one share it.
+Partials are known by the SQL that computes them and the rule that merges them, so calls that need
+the same ones share them.
 """
 
 import msgspec
+from sqlglot import exp
 
-from headwater.algebra.rows.columns import MergeRule, Partial
+from headwater.algebra.aggregates.aggregate import PartialColumn
+from headwater.algebra.aggregates.count import COUNT
+from headwater.algebra.rows.columns import Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN
-from headwater.sql.read.sql_text import name_sql, sql_of
+from headwater.sql.read.sql_text import name_sql
 from headwater.sql.resolve.question import Call, Question
+
+ROWS = Call(COUNT, (exp.Star(),), None, COUNT.split(()))
+"""Rows without columns can't be counted; this one says that there is a row."""
 
 
 class SplitQuestion(msgspec.Struct, frozen=True):
     question: Question
-    partials: tuple[Partial, ...]
-    site_sql: tuple[str, ...]
-    """For each partial what computes it, over records."""
+    partials: dict[Partial, str]
+    """With what computes each, over records."""
     finishes: tuple[str, ...]
     """For each call what finishes it, over merged partials."""
 
@@ -30,30 +36,27 @@ def split_aggregates(question: Question) -> SplitQuestion:
     taken = {PANE_COLUMN, WINDOW_COLUMN}
     taken |= {key.name.lower() for key in question.keys}
     taken |= {item.name.lower() for item in question.items}
-    partials: dict[str, Partial] = {}
+    partials: dict[Partial, str] = {}
+    states: dict[tuple[str, ...], list[Partial]] = {}
     finishes = []
-    if not question.calls and not question.keys:
-        # Rows without columns can't be counted; this one says that there is a row.
-        partials["COUNT(*)"] = Partial(_free_name("count_1", taken), "bigint", MergeRule.SUM)
-    for call in question.calls:
-        merged = []
-        for partial in call.split.partials:
-            text = partial.site.format(x=_arguments(call), filter=_filter(call))
-            if text not in partials:
-                name = _free_name(f"{partial.stem}_{len(partials) + 1}", taken)
-                partials[text] = Partial(name, partial.type, partial.merge)
-            shared = partials[text]
-            merged.append(f"{shared.merge.upper()}({name_sql(shared.name)})")
+    for call in question.calls or (() if question.keys else (ROWS,)):
+        rule, merged = call.aggregate.merge, []
+        for columns in _states(call):
+            texts = [call.sql(one.site) for one in columns]
+            state = states.setdefault((rule.name, *texts), [])
+            for column, text in zip(columns[len(state) :], texts, strict=False):
+                name = _free_name(f"{column.stem}_{len(partials) + 1}", taken)
+                state.append(Partial(name, column.type, rule.name))
+                partials[state[-1]] = text
+            merged += [f"{rule.sql}({name_sql(one.name)})" for one in state]
         finishes.append(call.split.finish.format(*merged))
-    return SplitQuestion(question, tuple(partials.values()), tuple(partials), tuple(finishes))
+    return SplitQuestion(question, partials, tuple(finishes))
 
 
-def _arguments(call: Call) -> str:
-    return ", ".join(sql_of(argument) for argument in call.arguments)
-
-
-def _filter(call: Call) -> str:
-    return f" FILTER(WHERE {sql_of(call.condition)})" if call.condition is not None else ""
+def _states(call: Call) -> list[tuple[PartialColumn, ...]]:
+    """The columns of a call that belong together."""
+    columns, width = call.split.partials, call.aggregate.merge.width
+    return [columns[first : first + width] for first in range(0, len(columns), width)]
 
 
 def _free_name(name: str, taken: set[str]) -> str:

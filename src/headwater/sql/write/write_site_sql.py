@@ -14,10 +14,7 @@ def write_site_sql(split: SplitQuestion, part: Part | None = None) -> str:
     question = split.question
     columns = [f"{pane_sql(question.window, question.source.time_column)} AS {PANE_COLUMN}"]
     columns += [named_sql(key_sql(key), key.name) for key in question.keys]
-    columns += [
-        named_sql(text, partial.name)
-        for text, partial in zip(split.site_sql, split.partials, strict=True)
-    ]
+    columns += [named_sql(text, partial.name) for partial, text in split.partials.items()]
     positions = ", ".join(str(position) for position in range(1, len(question.keys) + 2))
     return sql_of(
         parse(

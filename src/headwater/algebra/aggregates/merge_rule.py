@@ -1,0 +1,46 @@
+"""How the rows of one group become one row: a rule over all columns of a state.
+
+A *state* is what one aggregate knows of a group, in one column of a summary or in several. Arrow
+groups the columns of all states in one go; a rule does before and after what Arrow can't::
+
+    columns ──lift──► columns ──Arrow groups by ``function``──► columns ──lower──► columns
+
+A rule over single columns (sum, min, max) has states of one column. Where columns belong together,
+the rule has a ``width``, its columns stand side by side, and ``list`` is the function: ``lower`` is
+then handed all values of each group in every column, to be reduced together.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy.typing as npt
+import pyarrow as pa
+
+Columns = Sequence[pa.ChunkedArray]
+Types = Sequence[pa.DataType]
+Bits = npt.NDArray[Any]
+
+
+def all_fit(grouped: Columns, types: Types) -> Bits | None:
+    return None
+
+
+class MergeRule(msgspec.Struct, frozen=True):
+    """Nulls are skipped, and all of nothing is null, as in Spark."""
+
+    name: str
+    """On the wire, and for people."""
+    function: str
+    """Of Arrow's grouping."""
+    sql: str
+    """The function of SQL that does the same to the rows of several panes, in the root part."""
+    fault: Callable[[Types], str | None]
+    """What it wants of columns of these types that it can't merge; None: it can."""
+    lift: Callable[[Columns], Columns]
+    lower: Callable[[Columns, Types], Columns]
+    """Grouped columns in the types that the query declares."""
+    fits: Callable[[Columns, Types], Bits | None] = all_fit
+    """Which groups are within these types, before they are lowered; None: all of them."""
+    width: int = 1
+    """Columns of a state."""

@@ -1,0 +1,99 @@
+"""What a site admits is read off the registry of aggregates: all that is there, and no more."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from headwater.algebra.aggregates import AGGREGATES, ALL, RULES, SITE_FUNCTIONS
+from headwater.algebra.aggregates.aggregate import UnfitArguments
+from headwater.errors import QueryRefused
+from headwater.plan.flat_query import FlatQuery
+from headwater.plan.query import Query
+from headwater.sql.admit.admit import check_query
+from headwater.sql.admit.column_levels import MANY_TO_ONE
+from headwater.sql.compile import compile_statements
+
+COLUMNS = {
+    "yes": "boolean", "small": "tinyint", "whole": "int", "big": "bigint", "single": "float",
+    "twice": "double", "money": "decimal(10,2)", "word": "string", "raw": "binary",
+    "day_": "date", "ts": "timestamp",
+}  # fmt: skip
+SOURCE = (
+    f"CREATE SOURCE r ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())}) "
+    "WITH (format = 'json', path = 'r.json', time = 'ts');"
+)
+
+
+def calls() -> Iterator[str]:
+    for name, aggregate in AGGREGATES.items():
+        if aggregate.takes_star:
+            yield f"{name}(*)"
+        for column, kind in COLUMNS.items():
+            try:
+                aggregate.split((kind,))
+            except UnfitArguments:
+                continue
+            yield f"{name}({column})"
+
+
+def asking(call: str) -> Query:
+    select = f"SELECT {call} FILTER (WHERE yes) AS a, {call} AS b FROM r"
+    (query,) = compile_statements(
+        f"{SOURCE} CREATE STREAM s AS {select} GROUP BY window(ts, '10 seconds');",
+        root="a", installer="a", next_counter=1,
+    )  # fmt: skip
+    return query
+
+
+@pytest.mark.parametrize("call", list(calls()))
+def test_what_is_compiled_of_an_aggregate_is_admitted_by_its_rule_and_by_no_other(
+    call: str,
+) -> None:
+    query = asking(call)
+    check_query(query)
+    own = AGGREGATES[call.partition("(")[0]].merge.name
+    assert {partial.merge for partial in query.program.partials} == {own}
+    for other in RULES.keys() - {own}:
+        with pytest.raises(QueryRefused, match=f"does not merge by {other}"):
+            check_query(merging_by(other, query))
+
+
+def merging_by(rule: str, query: Query) -> Query:
+    partials = [msgspec.structs.replace(one, merge=rule) for one in query.program.partials]
+    program = msgspec.structs.replace(query.program, partials=tuple(partials))
+    return msgspec.structs.replace(query, program=program)
+
+
+def test_every_function_that_is_admitted_is_one_that_an_aggregate_computes() -> None:
+    """A site admits a function by its type as well, so it must be known what it yields."""
+    made = {
+        (function.lower(), aggregate.merge.name)
+        for aggregate in ALL
+        for kinds in [(), *((kind,) for kind in COLUMNS.values())]
+        for function in functions_of(aggregate.name, kinds)
+    }
+    assert made == SITE_FUNCTIONS
+    assert {function for function, _ in SITE_FUNCTIONS} <= {one.name for one in ALL}
+
+
+def functions_of(name: str, kinds: tuple[str, ...]) -> Iterator[str]:
+    try:
+        split = AGGREGATES[name].split(kinds)
+    except UnfitArguments:
+        return
+    for partial in split.partials:
+        outer, _, inner = partial.site.partition("(")
+        yield inner.partition("(")[0] if outer == "CAST" else outer
+
+
+def test_a_rule_that_nobody_has_is_refused_for_the_query_alone() -> None:
+    forged = merging_by("median", asking("sum(whole)"))
+    word = msgspec.msgpack.encode(FlatQuery.of(forged))
+    other = msgspec.msgpack.decode(word, type=FlatQuery).query()
+    with pytest.raises(QueryRefused, match="sum does not merge by median"):
+        check_query(other)
+
+
+def test_columns_of_which_no_value_may_leave_are_open_to_counts_and_sums_alone() -> None:
+    assert {"count", "count_if", "sum"} == MANY_TO_ONE
