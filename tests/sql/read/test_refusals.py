@@ -108,6 +108,7 @@ def test_a_refusal_shows_the_line_and_points_at_the_place() -> None:
         ("SELECT count(*) FROM access WHERE count(*) > 1 {W}", "35", "write HAVING for aggregates"),
         ("SELECT count(*) FILTER (WHERE bytes) FROM access {W}", "31", "takes a condition"),
         ("SELECT avg(CAST(price AS DECIMAL(38,2))) FROM access {W}", "8", "write avg(CAST("),
+        ("SELECT 0$0 FROM access {W}", "10", "wanted an alias of letters a-z, digits and _"),
         # Functions.
         ("SELECT median(ms) FROM access {W}", "8", "median needs all values in one place; take "),
         ("SELECT percentile_approx(ms, 0.5) FROM access {W}", "8", "needs all values in one place"),
