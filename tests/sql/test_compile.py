@@ -10,7 +10,7 @@ from headwater.algebra.rows.columns import Column
 from headwater.errors import ConfigurationError, QueryRefused
 from headwater.plan.query import Query, QueryId, Timing
 from headwater.plan.sources.source import SourceFormat
-from headwater.sql.compile import compile_statements, parse_script
+from headwater.sql.compile import compile_statements, numbered, parse_script
 from headwater.sql.types.functions import FUNCTIONS
 
 S = 1_000_000
@@ -215,3 +215,32 @@ def test_any_jumble_of_words_is_compiled_or_refused(parts: list[str]) -> None:
 def test_a_default_begin_that_is_none_is_refused(begin: str) -> None:
     with pytest.raises(ConfigurationError, match="begin: wanted earliest or now or a point"):
         compiled(begin=begin)
+
+
+def test_a_query_by_age_begins_by_the_clock_of_its_root_where_that_is_known() -> None:
+    stream = (
+        "CREATE STREAM s WITH (root = '{root}', time = '{time}') AS "
+        "SELECT count(*) AS n FROM access GROUP BY window(ts, '10 seconds');"
+    )
+
+    def begin(root: str, time: str) -> int | None:
+        (query,) = compile_statements(
+            SOURCE + stream.format(root=root, time=time),
+            root="a", installer="a", next_counter=1, now_us=0, slack_us=0,
+            root_now_us={"b": 70_000_000}.get,
+        )  # fmt: skip
+        return query.begin_pane
+
+    assert (begin("b", "age"), begin("b", "event"), begin("a", "age")) == (7, 0, 0)
+
+
+def test_the_number_of_a_command_is_in_nothing_else_of_a_query() -> None:
+    text = SOURCE + "".join(
+        f"CREATE STREAM {name} AS SELECT count(*) AS n FROM access GROUP BY window(ts, '1s');"
+        for name in ("one", "two")
+    )
+    first, later = (
+        compile_statements(text, root="a", installer="a", next_counter=n) for n in (1, 40)
+    )
+    assert numbered(first, 40) == later
+    assert [(query.id.counter, query.unit_last) for query in later] == [(40, 41), (41, 41)]

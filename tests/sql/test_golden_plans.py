@@ -13,7 +13,7 @@ import pytest
 from headwater.plan.query import Query
 from headwater.sql.compile import compile_statements, question_of
 from headwater.sql.read.sql_text import pretty
-from headwater.sql.rules.judge_groups import write_left_out_sql, write_tolerant_sql
+from headwater.sql.write.judge_groups import write_left_out_sql, write_tolerant_sql
 
 GOLDEN = Path(__file__).parent / "golden"
 OF_FILES = GOLDEN / "of_files"
@@ -79,13 +79,13 @@ def test_the_streams_of_a_file_are_split_as_they_were(path: Path) -> None:
 
 
 def plans_of(query: Query) -> str:
-    program, question = query.program, question_of(query.program)
+    program, question = query.program, question_of(query)
     texts = {
         "site": program.site_sql,
         "root": program.root_sql,
         "central": program.central_sql,
-        "central, without groups that fail": write_tolerant_sql(question, query.part),
-        "central, how many groups fail": write_left_out_sql(question, query.part),
+        "central, without groups that fail": write_tolerant_sql(question),
+        "central, how many groups fail": write_left_out_sql(question),
     }
     partials = ", ".join(f"{one.name} {one.type} {one.merge}" for one in program.partials)
     sections = [f"-- {query.id.name}: {partials}"]

@@ -35,7 +35,7 @@ from headwater.spark.site.site_part import over_records
 from headwater.spark.site.tally import ReadFailed, Tally, tallies
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 from headwater.sql.compile import question_of
-from headwater.sql.rules.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
+from headwater.sql.write.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 
 LINES = "__lines"
 LARGE_BYTES = ONE_TASK_BYTES + 1
@@ -153,11 +153,11 @@ def _tally(own: SparkSession, part: _Part) -> Tally:
 
 def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
     """Read anew from the query's text, and not from how it is split."""
-    question = question_of(query.program)
+    question = question_of(query)
     for name, value in SETTINGS:
         own.conf.set(name, value)
-    rows = _run(own, query, records, write_tolerant_sql(question, query.part))
-    counts = _run(own, query, records, write_left_out_sql(question, query.part))
+    rows = _run(own, query, records, write_tolerant_sql(question))
+    counts = _run(own, query, records, write_left_out_sql(question))
     found = split_by_window(query, counts)
     return Finished(
         split_by_window(query, rows),

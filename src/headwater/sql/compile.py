@@ -3,8 +3,8 @@
 ::
 
     text ─► statements ─► sources
-                      └─► SELECT ─resolve─► Question ─split─► site SQL, root SQL, reference SQL
-                                                       for each root of the stream
+                      └─► SELECT ─resolve─► tree ─RULES─► tree ─write─► site, root, reference SQL
+                                                 for each root of the stream
 
 Everything that a query needs to run anywhere is in the ``Query`` that comes out: nobody plans
 again. What comes out has passed the same check that every site makes of SQL from the wire, so no
@@ -13,7 +13,7 @@ site refuses what was compiled, except by a policy of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 from sqlglot import exp
@@ -22,7 +22,7 @@ from headwater.algebra.rows.columns import Column
 from headwater.errors import QueryRefused
 from headwater.plan.part import Part
 from headwater.plan.program import Program
-from headwater.plan.query import Query, QueryId
+from headwater.plan.query import Query, QueryId, TimeKind
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.read.objection import Objection
@@ -40,13 +40,25 @@ from headwater.sql.read.streams import (
     read_timing,
     stream_options,
 )
-from headwater.sql.resolve.question import Question
-from headwater.sql.resolve.resolve_select import Resolved, resolve_select
+from headwater.sql.resolve.resolve_select import resolve_select
+from headwater.sql.rules.deal_out_groups import deal_out_groups
 from headwater.sql.rules.divisible import check_divisible
+from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
+from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
+from headwater.sql.tree.nodes import Grouped, Node, Shown, Split, rewrite, the
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_root_sql import write_root_sql
 from headwater.sql.write.write_site_sql import write_site_sql
+
+RULES: tuple[Callable[[Node], Node], ...] = (
+    keep_what_has_a_time,
+    deal_out_groups,
+    order_by_columns,
+    split_aggregates,
+)
+"""In this order: what a part is asked for comes behind the user's WHERE, and what a partial is
+called goes by the names of all columns that are shown."""
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -80,6 +92,7 @@ def compile_statements(
     installer: str,
     next_counter: int,
     now_us: int = 0,
+    root_now_us: Callable[[str], int | None] = lambda root: None,
     begin: str = "now",
     slack_us: int = INSTALL_SLACK_US,
     ends: bool = False,
@@ -91,8 +104,9 @@ def compile_statements(
 
     ``root`` answers a stream that names no root; queries are numbered from ``next_counter`` as
     commands of ``installer``; a stream that says no ``begin`` has the one given here, and ``now``
-    is counted from ``now_us`` plus ``slack_us``. ``known_sites`` is the roster, to check names
-    against; ``known_sources`` are sources from elsewhere.
+    is counted from ``now_us`` plus ``slack_us``, or by age from the clock of its root where that is
+    known. ``known_sites`` is the roster, to check names against; ``known_sources`` are sources from
+    elsewhere.
     """
     script = parse_script(text)
     sources = {name.lower(): source for name, source in (known_sources or {}).items()}
@@ -100,36 +114,50 @@ def compile_statements(
     streams = {stream.name.lower() for stream in script.streams}
     queries: list[Query] = []
     for stream in script.streams:
-        resolved = _resolved(stream, text, sources, streams)
+        tree = _resolved(stream, text, sources, streams)
         options = stream_options(stream, text)
         places = read_places(options, root=root, known=known_sites)
         parts = read_parts(options, stream.name, places.roots)
-        check_divisible(resolved, options, stream, text, part_count=len(parts))
+        check_divisible(tree, options, stream, text, part_count=len(parts))
+        time = read_time(options)
         for part, place in zip(parts, places.roots, strict=True):
             name = stream.name if part is None else part.query_name
-            query_id = QueryId(name, installer, next_counter + len(queries))
-            query = _query(resolved, query_id, stream.text, part)
+            clock_us = root_now_us(place) if time is TimeKind.AGE else None
             query = msgspec.structs.replace(
-                query,
+                _query(tree, QueryId(name, installer, 0), stream.text, part),
                 root=place,
                 sites=places.sites,
                 begin_pane=read_begin_pane(
-                    options, query.window, default=begin, now_us=now_us, slack_us=slack_us
+                    options,
+                    the(tree, Grouped).window,
+                    default=begin,
+                    now_us=now_us if clock_us is None else clock_us,
+                    slack_us=slack_us,
                 ),
                 ends=ends,
-                time=read_time(options),
+                time=time,
                 timing=read_timing(options),
             )
             _check(query, stream, text)
             queries.append(query)
     _check_part_names(queries, script)
-    last = next_counter + len(queries) - 1
-    return [msgspec.structs.replace(query, unit_last=last) for query in queries]
+    return numbered(queries, next_counter)
+
+
+def numbered(queries: Sequence[Query], first: int) -> list[Query]:
+    """The queries of one file as commands from this number on, which nothing else of them has."""
+    last = first + len(queries) - 1
+    return [
+        msgspec.structs.replace(
+            query, id=msgspec.structs.replace(query.id, counter=counter), unit_last=last
+        )
+        for counter, query in enumerate(queries, start=first)
+    ]
 
 
 def _resolved(
     stream: StreamStatement, text: str, sources: Mapping[str, Source], streams: Collection[str]
-) -> Resolved:
+) -> Node:
     try:
         select = check_shape(stream.select)
         return resolve_select(select, _source(select, sources, streams))
@@ -143,10 +171,19 @@ def _resolved(
         ) from error
 
 
-def question_of(program: Program) -> Question:
+def question_of(query: Query) -> Node:
     """What a query asks, read anew from its own text: for the reference, which is not split."""
-    (stream,) = parse_script(program.text).streams
-    return resolve_select(check_shape(stream.select), program.source).question
+    (stream,) = parse_script(query.program.text).streams
+    asked = resolve_select(check_shape(stream.select), query.program.source)
+    return rewritten(asked, query.part)
+
+
+def rewritten(tree: Node, part: Part | None) -> Node:
+    """What one root of a stream is asked, by all rules."""
+    tree = rewrite(tree, Grouped, lambda group: msgspec.structs.replace(group, part=part))
+    for rule in RULES:
+        tree = rule(tree)
+    return tree
 
 
 def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collection[str]) -> Source:
@@ -161,24 +198,22 @@ def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collecti
     raise Objection(table, f"no source `{table.name}`{known}")
 
 
-def _query(resolved: Resolved, id_: QueryId, text: str, part: Part | None) -> Query:
-    question = resolved.question
-    split = split_aggregates(question)
+def _query(asked: Node, id_: QueryId, text: str, part: Part | None) -> Query:
+    tree = rewritten(asked, part)
+    group = the(tree, Grouped)
     program = Program(
         text=text,
-        source=question.source,
-        keys=tuple(Column(key.name, key.type) for key in question.keys),
-        partials=tuple(split.partials),
-        site_sql=write_site_sql(split, part),
-        root_sql=write_root_sql(split),
-        central_sql=write_central_sql(
-            question, resolved.select, items=resolved.items, groups=resolved.groups, part=part
-        ),
-        columns_used=_columns_used(question),
-        output=tuple(Column(item.name, item.type) for item in question.items),
+        source=group.source,
+        keys=tuple(Column(key.name, key.type) for key in group.keys),
+        partials=tuple(the(tree, Split).partials),
+        site_sql=write_site_sql(tree),
+        root_sql=write_root_sql(tree),
+        central_sql=write_central_sql(tree),
+        columns_used=_columns_used(group),
+        output=tuple(Column(item.name, item.type) for item in the(tree, Shown).items),
         settings=SETTINGS,
     )
-    return Query(id_, question.window, root="", program=program, part=part)
+    return Query(id_, group.window, root="", program=program, part=part)
 
 
 def _check_part_names(queries: Collection[Query], script: Script) -> None:
@@ -201,15 +236,14 @@ def _check_part_names(queries: Collection[Query], script: Script) -> None:
         taken[query.id.name.lower()] = query.id.name
 
 
-def _columns_used(question: Question) -> tuple[str, ...]:
+def _columns_used(group: Grouped) -> tuple[str, ...]:
     """The source's columns that the site part reads, in the order of the source."""
-    trees = [key.expression for key in question.keys]
-    trees += [argument for call in question.calls for argument in call.arguments]
-    trees += [call.condition for call in question.calls if call.condition is not None]
-    trees += [question.where] if question.where is not None else []
+    trees = [key.expression for key in group.keys]
+    trees += [argument for call in group.calls for argument in call.arguments]
+    trees += [call.condition for call in group.calls if call.condition is not None]
+    trees += [kept.condition for kept in group.conditions]
     used = {node.name for tree in trees for node in tree.find_all(exp.Column)}
-    used.add(question.source.time_column)
-    return tuple(column.name for column in question.source.columns if column.name in used)
+    return tuple(column.name for column in group.source.columns if column.name in used)
 
 
 def _check(query: Query, stream: StreamStatement, text: str) -> None:

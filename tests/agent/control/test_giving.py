@@ -13,11 +13,13 @@ from changed_query import changed
 from tests.agent.control.test_parts import BY_ONE, Agents, run_with
 
 from headwater.agent.control import control_api as api
+from headwater.agent.control import install, operator_client
 from headwater.agent.control.operator_client import remove_stream, run_statements
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.identity.signing import MemoryKeys, OperatorSignature
 from headwater.net.values.words import command_word, query_in, removal_in
 from headwater.plan.command import Install
+from headwater.sql.compile import compile_statements
 
 Change = Callable[[api.Prepared], api.Prepared]
 
@@ -67,6 +69,29 @@ def test_nothing_is_signed_but_what_was_asked_for(tmp_path: Path, what: str) -> 
                 asked_through(agents, CHANGES[what]), BY_ONE, agents.world.operator
             )
         await agents.until_all_know()
+
+    run_with(tmp_path, story)
+
+
+def test_a_file_is_compiled_once_to_be_prepared_and_once_to_be_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number that it gets is in nothing that is compiled."""
+    compiled: list[str] = []
+    for module in (install, operator_client):
+
+        def counted(
+            text: str, *, name: str = module.__name__.rpartition(".")[2], **rest: Any
+        ) -> Any:
+            compiled.append(name)
+            return compile_statements(text, **rest)
+
+        monkeypatch.setattr(module, "compile_statements", counted)
+
+    async def story(agents: Agents) -> None:
+        await agents.run("hub", BY_ONE)
+        assert compiled == ["install", "operator_client"]
+        await agents.until_all_know("pages")
 
     run_with(tmp_path, story)
 

@@ -5,7 +5,7 @@ import pytest
 from headwater.plan.query import Query
 from headwater.sql.compile import compile_statements, question_of
 from headwater.sql.read.sql_text import parse
-from headwater.sql.rules.judge_groups import (
+from headwater.sql.write.judge_groups import (
     NotJudged,
     write_left_out_sql,
     write_tolerant_sql,
@@ -66,7 +66,7 @@ def test_the_reference_finds_its_groups_over_records_and_not_over_partials() -> 
         "max(bytes) AS m FROM hits WHERE bytes < 9 GROUP BY window(ts, '1s'), domain "
         "HAVING b > 1 ORDER BY sum(price) LIMIT 2"
     )
-    question = question_of(query.program)
+    question = question_of(query)
     for text in (write_tolerant_sql(question), write_left_out_sql(question)):
         parse(text)
         assert "sum_1" not in text

@@ -13,9 +13,9 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install, Remove
-from headwater.plan.query import Query, TimeKind
+from headwater.plan.query import Query
 from headwater.plan.tree import Tree
-from headwater.sql.compile import compile_statements
+from headwater.sql.compile import compile_statements, numbered
 from headwater.sql.read.streams import INSTALL_SLACK_US
 
 COORDINATE_ERROR_MAX = 0.6
@@ -27,32 +27,29 @@ def compile_here(
     runtime: SiteRuntime,
     text: str,
     *,
-    next_counter: int = 1,
     begin: str = "now",
     slack_us: int = INSTALL_SLACK_US,
     ends: bool = False,
 ) -> list[Query]:
-    """The queries of a file as this site would command them. Raises ``QueryRefused``."""
+    """The queries of a file as this site would command them, numbered from 1. Raises
+    ``QueryRefused``."""
 
-    def compiled(now_s: float) -> list[Query]:
-        return compile_statements(
-            text,
-            root=runtime.roster.home,
-            installer=runtime.site,
-            next_counter=next_counter,
-            now_us=int(now_s * 1e6),
-            begin=begin,
-            slack_us=slack_us,
-            ends=ends,
-            known_sites=[site.name for site in runtime.roster.sites],
-        )
+    def root_now_us(root: str) -> int | None:
+        clock = runtime.node.peer.root_clock(root)
+        return None if clock is None else int((runtime.now_s() + clock.offset_s) * 1e6)
 
-    queries = compiled(_sites_clock_s(runtime))
-    for place, query in enumerate(queries):
-        clock = runtime.node.peer.root_clock(query.root)
-        if query.time is TimeKind.AGE and clock is not None:
-            queries[place] = compiled(runtime.now_s() + clock.offset_s)[place]
-    return queries
+    return compile_statements(
+        text,
+        root=runtime.roster.home,
+        installer=runtime.site,
+        next_counter=1,
+        now_us=int(_sites_clock_s(runtime) * 1e6),
+        root_now_us=root_now_us,
+        begin=begin,
+        slack_us=slack_us,
+        ends=ends,
+        known_sites=[site.name for site in runtime.roster.sites],
+    )
 
 
 def _sites_clock_s(runtime: SiteRuntime) -> float:
@@ -85,14 +82,12 @@ def prepare(
     ends: bool = False,
 ) -> list[Query]:
     """The queries of a file, checked against what runs, with numbers of their own."""
-    draft = compile_here(runtime, text)
-    check_against_live(runtime, draft)
+    queries = compile_here(runtime, text, begin=begin, slack_us=slack_us, ends=ends)
+    check_against_live(runtime, queries)
     first = runtime.next_counter()
-    for _ in draft[1:]:
+    for _ in queries[1:]:
         runtime.next_counter()
-    return compile_here(
-        runtime, text, next_counter=first, begin=begin, slack_us=slack_us, ends=ends
-    )
+    return numbered(queries, first)
 
 
 def planned(runtime: SiteRuntime, query: Query) -> Install:

@@ -6,7 +6,7 @@ groups that fail are found and left out, counted and named; the other groups and
 
 1. The panes of each window are merged, so that each group is one row. A group whose sum leaves the
    type of its partial is out already.
-2. One job judges all groups of all windows (``plan.judge_groups``), however many fail.
+2. One job judges all groups of all windows (``sql.write.judge_groups``), however many fail.
 3. The first few of those that fail in a window are run alone, for Spark's own words.
 4. One job finishes the others.
 

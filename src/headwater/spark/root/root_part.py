@@ -36,7 +36,7 @@ from headwater.spark.rows.handover import HandoverPlace
 from headwater.spark.rows.row_files import arrow_schema, files_in, place, write_rows
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 from headwater.sql.read.sql_text import parse
-from headwater.sql.rules.judge_groups import GROUP_COLUMN, SETTINGS, NotJudged, write_verdict_sql
+from headwater.sql.write.judge_groups import GROUP_COLUMN, SETTINGS, NotJudged, write_verdict_sql
 
 T = TypeVar("T")
 START, END = "__start", "__end"

@@ -22,11 +22,11 @@ from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import Unreadable, name_sql, parse, parse_expression, sql_of
-from headwater.sql.rules.order_answer import RANK
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.type_rules import named_type
+from headwater.sql.write.select_sql import RANK
 from headwater.sql.write.write_root_sql import PANES
 from headwater.sql.write.write_site_sql import RECORDS, pane_sql
 

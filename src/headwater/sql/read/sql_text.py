@@ -150,6 +150,14 @@ def offset_of(node: exp.Expr) -> int | None:
     return min(starts, default=None)
 
 
+def placed(new: exp.Expr, old: exp.Expr) -> exp.Expr:
+    """The new node, which remembers the old one's place in the text."""
+    start = offset_of(old)
+    if start is not None:
+        new.meta["start"] = start
+    return new
+
+
 def _in_plain_words(message: str) -> str:
     """sqlglot's messages name its own classes where something is missing."""
     if "missing for" in message or "Expression expected" in message:

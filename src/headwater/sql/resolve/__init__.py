@@ -1,5 +1,4 @@
-"""A SELECT with every name resolved, its window found and its groups told from its records: a
-``Question``.
+"""A SELECT with every name resolved, its window found and its groups told from its records: a tree.
 
-Open ``question`` first, then ``resolve_select``.
+Open ``resolve_select`` first.
 """

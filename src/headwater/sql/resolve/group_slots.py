@@ -15,18 +15,10 @@ from headwater.algebra.aggregates import AGGREGATES
 from headwater.algebra.aggregates.aggregate import Aggregate, UnfitArguments
 from headwater.algebra.rows.types import WINDOW_TYPE
 from headwater.sql.read.objection import Objection
-from headwater.sql.read.sql_text import offset_of, sql_of
-from headwater.sql.resolve.question import (
-    CALL,
-    KEY,
-    Call,
-    Key,
-    call_slot,
-    key_slot,
-    slot_of,
-    window_field,
-)
+from headwater.sql.read.sql_text import placed, sql_of
 from headwater.sql.resolve.resolve_names import Names
+from headwater.sql.tree.nodes import Call, Key
+from headwater.sql.tree.slots import CALL, KEY, call_slot, key_slot, slot_of, window_field
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.refused_nodes import brief
@@ -59,9 +51,9 @@ class GroupSlots:
             return node
         index = self._key_index.get(_text(node))
         if index is not None:
-            return _placed(key_slot(index), node)
+            return placed(key_slot(index), node)
         if is_aggregate(node):
-            return _placed(call_slot(self._call(node)), node)
+            return placed(call_slot(self._call(node)), node)
         if isinstance(node, exp.Column):
             raise Objection(
                 node,
@@ -141,10 +133,3 @@ def check_no_aggregate(tree: exp.Expr, message: str) -> None:
 
 def _text(node: exp.Expr) -> str:
     return sql_of(node.unnest())
-
-
-def _placed(slot: exp.Column, node: exp.Expr) -> exp.Column:
-    start = offset_of(node)
-    if start is not None:
-        slot.meta["start"] = start
-    return slot

@@ -13,7 +13,7 @@ from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices
-from headwater.sql.read.sql_text import column, offset_of, sql_of
+from headwater.sql.read.sql_text import column, placed, sql_of
 from headwater.sql.resolve.find_window import is_window_call
 from headwater.sql.types.declared_types import field_types, value_type
 from headwater.sql.types.expression_types import type_of
@@ -46,7 +46,7 @@ class Names:
             if isinstance(node, exp.Dot) and is_window_call(node.this):
                 return self._window_field(node.expression, node)
             if is_window_call(node):
-                return _placed(column(WINDOW_COLUMN), node)
+                return placed(column(WINDOW_COLUMN), node)
             if isinstance(node, exp.Dot):
                 return self._below(resolve(node.this), node.expression, node)
             if isinstance(node, exp.Column):
@@ -67,7 +67,7 @@ class Names:
         reached: exp.Expr = column(found.name)
         for part in parts[1:]:
             reached = self._below(reached, part, node)
-        return _placed(reached, node)
+        return placed(reached, node)
 
     def _below(self, value: exp.Expr, name: exp.Expr, node: exp.Expr) -> exp.Expr:
         """One step into a struct, by the name that the struct has for it."""
@@ -77,7 +77,7 @@ class Names:
             fields = {}
         written = next((one for one in fields if one.lower() == name.name.lower()), name.name)
         literal = exp.Literal.string(written)
-        return _placed(exp.Bracket(this=value, expressions=[literal]), node)
+        return placed(exp.Bracket(this=value, expressions=[literal]), node)
 
     def type_of(self, node: exp.Column) -> str:
         """For ``type_of`` over records, where there is no window yet."""
@@ -108,9 +108,9 @@ class Names:
         if found is not None and alias is not None and alias_first:
             self._check_unambiguous(node, alias, column(found.name))
         if found is not None:
-            return _placed(column(found.name), node)
+            return placed(column(found.name), node)
         if name == WINDOW_COLUMN and not qualifier:
-            return _placed(column(WINDOW_COLUMN), node)
+            return placed(column(WINDOW_COLUMN), node)
         if alias is None:
             raise Objection(node, self._unknown(node))
         return _in_brackets(alias, node)
@@ -129,7 +129,7 @@ class Names:
             raise Objection(
                 node, f"a window has no `{name.name}`; write window.start or window.end"
             )
-        return _placed(column(field, WINDOW_COLUMN), node)
+        return placed(column(field, WINDOW_COLUMN), node)
 
     def _unknown(self, node: exp.Column) -> str:
         refused = advice(node.name.lower())
@@ -140,15 +140,7 @@ class Names:
         return f"no column `{node.name}` in source `{self._source.name}`{known}"
 
 
-def _placed(new: exp.Expr, old: exp.Expr) -> exp.Expr:
-    """The new node remembers the old one's place in the text."""
-    start = offset_of(old)
-    if start is not None:
-        new.meta["start"] = start
-    return new
-
-
 def _in_brackets(alias: exp.Expr, old: exp.Expr) -> exp.Expr:
     copy = alias.copy()
     is_inside = old.parent is not None and isinstance(copy, exp.Binary | exp.Unary)
-    return _placed(exp.Paren(this=copy) if is_inside else copy, old)
+    return placed(exp.Paren(this=copy) if is_inside else copy, old)

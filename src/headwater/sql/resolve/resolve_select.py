@@ -1,4 +1,4 @@
-"""A stream's SELECT, from the tree that sqlglot reads to a ``Question``.
+"""A stream's SELECT, from the tree that sqlglot reads to a tree of our own nodes.
 
 The order of the steps is the order in which SQL gives names a meaning: FROM, GROUP BY (with the
 window), WHERE, the SELECT list, HAVING, ORDER BY, LIMIT.
@@ -11,31 +11,32 @@ from collections.abc import Sequence
 import msgspec
 from sqlglot import exp
 
-from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
+from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN
 from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sources import RESERVED_PREFIX
-from headwater.sql.read.sql_text import column, sql_of
+from headwater.sql.read.sql_text import column, placed, sql_of
 from headwater.sql.resolve.find_window import find_window, is_window_call, read_window
 from headwater.sql.resolve.group_slots import GroupSlots, check_no_aggregate
 from headwater.sql.resolve.name_items import item_name
-from headwater.sql.resolve.question import Item, Key, Order, Question, window_field
 from headwater.sql.resolve.resolve_names import Names
+from headwater.sql.tree.nodes import (
+    LIMIT_MAX,
+    Grouped,
+    Item,
+    Kept,
+    Key,
+    Node,
+    Ordered,
+    Records,
+    Shown,
+    Term,
+)
+from headwater.sql.tree.slots import window_field
 from headwater.sql.types.expression_types import type_of
-from headwater.sql.types.type_rules import VOID
 
 ITEMS_MAX = 500
 KEYS_MAX = 100
-LIMIT_MAX = 1_000_000
-
-
-class Resolved(msgspec.Struct, frozen=True):
-    """The question, and what the reference needs of the user's own text."""
-
-    question: Question
-    select: exp.Expr
-    items: tuple[exp.Expr, ...]
-    groups: tuple[exp.Expr, ...]
 
 
 class _Written(msgspec.Struct, frozen=True):
@@ -46,14 +47,13 @@ class _Written(msgspec.Struct, frozen=True):
     """As it was written."""
     resolved: exp.Expr
     """Over the source's columns and the window."""
-    element: exp.Expr
-    """With its alias."""
 
 
-def resolve_select(select: exp.Select, source: Source) -> Resolved:
+def resolve_select(select: exp.Select, source: Source) -> Node:
     """``select`` has passed ``check_shape``. Raises ``Objection``."""
     table = select.args["from_"].this
-    names = Names(source, table.alias or table.name)
+    alias = table.alias or table.name
+    names = Names(source, alias)
     groups = _groups(select)
     window = find_window(groups, source, at=select.args.get("group") or select)
     for call in select.find_all(exp.Anonymous):
@@ -66,24 +66,15 @@ def resolve_select(select: exp.Select, source: Source) -> Resolved:
     items = tuple(_item(one, slots) for one in written if not _is_window(one))
     if not items:
         raise Objection(select, "the answer has no columns beside the window; add count(*)")
-    aliases = {one.name.lower(): one.resolved for one in written}
-    question = Question(
-        source=source,
-        window=window,
-        where=_where(select, names),
-        keys=keys,
-        having=_having(select, names, slots, aliases),
-        order=_order(select, names, slots, written),
-        items=items,
-        limit=_limit(select),
-        calls=slots.calls,
-    )
-    return Resolved(
-        question=question,
-        select=_with_window_column(select),
-        items=tuple(_with_window_column(one.expression) for one in written if not _is_window(one)),
-        groups=tuple(group for group in groups if not is_window_call(group)),
-    )
+    records = _where(select, names, Records(source, alias))
+    having = _having(select, names, slots, written)
+    terms, limit = _terms(select, names, slots, written), _limit(select)
+    by = tuple(group for group in groups if not is_window_call(group))
+    tree: Grouped | Kept = Grouped(records, window, keys, slots.calls, by)
+    if having is not None:
+        tree = Kept(tree, having.expression, having.type, having.written)
+    shown = Shown(tree, items)
+    return Ordered(shown, terms, limit) if terms or limit is not None else shown
 
 
 def _groups(select: exp.Select) -> list[exp.Expr]:
@@ -133,7 +124,7 @@ def _written(select: exp.Select, names: Names) -> list[_Written]:
     for position, item in enumerate(select.expressions, start=1):
         if item.is_star and not item.find(exp.Anonymous):
             raise Objection(item, "SELECT * is not available; name the columns")
-        expression = item.unalias()
+        expression = placed(item.unalias(), item)
         resolved = names.resolved(expression, aliases, alias_first=False)
         name = item_name(item, position)
         if name.lower() in aliases:
@@ -143,7 +134,7 @@ def _written(select: exp.Select, names: Names) -> list[_Written]:
         if name.lower() == WINDOW_COLUMN and window_field(resolved) != "":
             raise Objection(item, "`window` names the window of an answer; choose another alias")
         aliases[name.lower()] = resolved
-        written.append(_Written(name, expression, resolved, item))
+        written.append(_Written(name, expression, resolved))
     return written
 
 
@@ -163,11 +154,8 @@ def _keys(groups: Sequence[exp.Expr], written: Sequence[_Written], names: Names)
         check_no_aggregate(expression, "an aggregate can't be grouped by")
         if any(sql_of(key.expression) == sql_of(expression) for key in keys):
             continue
-        type_name = type_of(expression, names.type_of)
-        if type_name == VOID:
-            raise Objection(group, "NULL has no type to group by; write CAST(NULL AS STRING)")
         name = _key_name(expression, written, len(keys) + 1, taken)
-        keys.append(Key(name, expression, type_name))
+        keys.append(Key(name, expression, type_of(expression, names.type_of)))
     return tuple(keys)
 
 
@@ -187,63 +175,53 @@ def _key_name(
 def _item(written: _Written, slots: GroupSlots) -> Item:
     expression = slots.slotted(written.resolved)
     type_name = slots.type_of(expression)
-    if type_name == VOID:
-        raise Objection(written.element, "NULL has no type; write CAST(NULL AS STRING)")
-    return Item(written.name, expression, type_name)
+    return Item(written.name, expression, type_name, _with_window_column(written.expression))
 
 
-def _where(select: exp.Select, names: Names) -> exp.Expr | None:
+def _where(select: exp.Select, names: Names, records: Records) -> Records | Kept:
     where = select.args.get("where")
     if where is None:
-        return None
+        return records
     check_no_aggregate(where, "WHERE is about single records; write HAVING for aggregates")
     condition = names.resolved(where.this, {}, alias_first=False)
-    if type_of(condition, names.type_of) != "boolean":
-        raise Objection(where, "WHERE takes a condition (boolean)")
-    return condition
+    type_name = type_of(condition, names.type_of)
+    return Kept(records, exp.Paren(this=condition), type_name, _with_window_column(where.this))
 
 
 def _having(
-    select: exp.Select, names: Names, slots: GroupSlots, aliases: dict[str, exp.Expr]
-) -> exp.Expr | None:
+    select: exp.Select, names: Names, slots: GroupSlots, written: Sequence[_Written]
+) -> Item | None:
     having = select.args.get("having")
     if having is None:
         return None
-    condition = slots.slotted(names.resolved(having.this, aliases, alias_first=True))
-    if slots.type_of(condition) != "boolean":
-        raise Objection(having, "HAVING takes a condition (boolean)")
-    return condition
-
-
-def _order(
-    select: exp.Select, names: Names, slots: GroupSlots, written: Sequence[_Written]
-) -> tuple[Order, ...]:
-    order = select.args.get("order")
     aliases = {one.name.lower(): one.resolved for one in written}
-    return tuple(
-        _one_order(ordered, names, slots, written, aliases)
-        for ordered in (order.expressions if order is not None else ())
+    return _item(
+        _Written("", having.this, names.resolved(having.this, aliases, alias_first=True)), slots
     )
 
 
-def _one_order(
-    ordered: exp.Ordered,
-    names: Names,
-    slots: GroupSlots,
-    written: Sequence[_Written],
-    aliases: dict[str, exp.Expr],
-) -> Order:
-    expression = ordered.this.copy()
+def _terms(
+    select: exp.Select, names: Names, slots: GroupSlots, written: Sequence[_Written]
+) -> tuple[Term, ...]:
+    order = select.args.get("order")
+    aliases = {one.name.lower(): one.resolved for one in written}
+    terms = []
+    for ordered in order.expressions if order is not None else ():
+        expression = _ordered_by(ordered, written)
+        resolved = names.resolved(expression, aliases, alias_first=True)
+        direction = sql_of(ordered).removeprefix(sql_of(ordered.this)).strip()
+        terms.append(Term(_item(_Written("", expression, resolved), slots), direction))
+    return tuple(terms)
+
+
+def _ordered_by(ordered: exp.Ordered, written: Sequence[_Written]) -> exp.Expr:
+    expression: exp.Expr = ordered.this.copy()
     if isinstance(expression, exp.Literal) and not expression.is_string:
         _by_number(ordered.this, [one.expression for one in written], "ORDER BY")
-        expression = column(written[int(expression.name) - 1].name)
-    if isinstance(expression, exp.Column) and expression.name.lower() in ("all",):
+        return column(written[int(expression.name) - 1].name)
+    if isinstance(expression, exp.Column) and expression.name.lower() == "all":
         raise Objection(ordered, "ORDER BY ALL is not available; name the columns")
-    slotted = slots.slotted(names.resolved(expression, aliases, alias_first=True))
-    if slots.type_of(slotted) in (VOID, WINDOW_TYPE):
-        raise Objection(ordered, "each window has its own order; order by columns of the answer")
-    direction = sql_of(ordered).removeprefix(sql_of(ordered.this)).strip()
-    return Order(slotted, _with_window_column(expression), direction)
+    return expression
 
 
 def _limit(select: exp.Select) -> int | None:

@@ -1,5 +1,5 @@
-"""Rewrites of a question: what sites compute and the root finishes, which order an answer has,
-which groups can't be finished, which questions several roots can share.
+"""Rewrites of what a stream asks, one function a file; ``compile`` has them in one tuple, in order.
 
-Open ``split_aggregates`` first.
+Open ``split_aggregates`` first: what sites compute and the root finishes. ``divisible`` is no rule:
+it says which trees several roots can share.
 """

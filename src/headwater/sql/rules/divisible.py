@@ -10,16 +10,16 @@ from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import refusal
 from headwater.sql.read.sql_text import offset_of
 from headwater.sql.read.statements import StreamStatement
-from headwater.sql.resolve.resolve_select import Resolved
+from headwater.sql.tree.nodes import Grouped, Node, the
 
 
 def check_divisible(
-    resolved: Resolved, options: Options, stream: StreamStatement, text: str, *, part_count: int
+    tree: Node, options: Options, stream: StreamStatement, text: str, *, part_count: int
 ) -> None:
     """Raises ``QueryRefused``."""
     if part_count == 1:
         return
-    if not resolved.question.keys:
+    if not the(tree, Grouped).keys:
         raise options.refused(
             "roots",
             f"{part_count} roots deal out the groups of an answer among them, and this one has a "

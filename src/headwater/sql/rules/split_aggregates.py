@@ -9,7 +9,6 @@ Partials are known by the SQL that computes them and the rule that merges them, 
 the same ones share them.
 """
 
-import msgspec
 from sqlglot import exp
 
 from headwater.algebra.aggregates.aggregate import PartialColumn
@@ -17,29 +16,24 @@ from headwater.algebra.aggregates.count import COUNT
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN
 from headwater.sql.read.sql_text import name_sql
-from headwater.sql.resolve.question import Call, Question
+from headwater.sql.tree.nodes import Call, Grouped, Node, Shown, Split, rewrite, the
 
 ROWS = Call(COUNT, (exp.Star(),), None, COUNT.split(()))
 """Rows without columns can't be counted; this one says that there is a row."""
 
 
-class SplitQuestion(msgspec.Struct, frozen=True):
-    question: Question
-    partials: dict[Partial, str]
-    """With what computes each, over records."""
-    finishes: tuple[str, ...]
-    """For each call what finishes it, over merged partials."""
-
-
-def split_aggregates(question: Question) -> SplitQuestion:
+def split_aggregates(tree: Node) -> Node:
     # A partial with the name of an item would let Spark read one for the other in HAVING.
-    taken = {PANE_COLUMN, WINDOW_COLUMN}
-    taken |= {key.name.lower() for key in question.keys}
-    taken |= {item.name.lower() for item in question.items}
+    names = {item.name.lower() for item in the(tree, Shown).items}
+    return rewrite(tree, Grouped, lambda group: _split(group, names))
+
+
+def _split(group: Grouped, names: set[str]) -> Split:
+    taken = names | {PANE_COLUMN, WINDOW_COLUMN} | {key.name.lower() for key in group.keys}
     partials: dict[Partial, str] = {}
     states: dict[tuple[str, ...], list[Partial]] = {}
     finishes = []
-    for call in question.calls or (() if question.keys else (ROWS,)):
+    for call in group.calls or (() if group.keys else (ROWS,)):
         rule, merged = call.aggregate.merge, []
         for columns in _states(call):
             texts = [call.sql(one.site) for one in columns]
@@ -50,7 +44,7 @@ def split_aggregates(question: Question) -> SplitQuestion:
                 partials[state[-1]] = text
             merged += [f"{rule.sql}({name_sql(one.name)})" for one in state]
         finishes.append(call.split.finish.format(*merged))
-    return SplitQuestion(question, partials, tuple(finishes))
+    return Split(group, partials, tuple(finishes))
 
 
 def _states(call: Call) -> list[tuple[PartialColumn, ...]]:

@@ -1,5 +1,5 @@
-"""The parts of a split question as SQL again: for sites, for the root, for the reference, for
-people.
+"""A tree as SQL again: for sites, for the root, for the reference, and for people.
 
-Open ``write_site_sql`` first, then ``write_root_sql``.
+Open ``write_site_sql`` first, then ``write_root_sql``; ``select_sql`` is what they have in common.
+``judge_groups`` finds groups that can't be finished.
 """

@@ -20,14 +20,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from headwater.algebra.rows.types import WINDOW_COLUMN
-from headwater.plan.part import Part
 from headwater.sql.read.sql_text import name_sql, parse, parse_expression, sql_of
-from headwater.sql.resolve.question import KEY, Call, Question, filled
-from headwater.sql.rules.order_answer import extra_columns, order_answer
+from headwater.sql.tree.nodes import Call, Grouped, Node, Ordered, Shown, the
+from headwater.sql.tree.slots import KEY, filled
+from headwater.sql.write.select_sql import WINDOW, ordered_sql, select_sql
 from headwater.sql.write.write_central_sql import window_sql
 from headwater.sql.write.write_root_sql import PANES
-from headwater.sql.write.write_site_sql import RECORDS, key_sql, records_condition
+from headwater.sql.write.write_site_sql import RECORDS
 
 GROUP_COLUMN = "__group"
 """The number of a group, beside the columns of ``panes``."""
@@ -80,57 +79,49 @@ def mark_sql(items: Sequence[str], having: str | None) -> str:
 # The reference: one Spark over the records of all sites, under the same rule.
 
 
-def write_tolerant_sql(question: Question, part: Part | None = None) -> str:
+def write_tolerant_sql(tree: Node) -> str:
     """The answers as ``write_central_sql`` has them, without the groups that fail."""
-    judged = _Judged(question)
+    judged = _Judged(tree)
     fine = f"({judged.mark} IS NOT NULL AND {judged.overflows} = 0)"
-    columns = [name_sql(WINDOW_COLUMN)]
-    columns += [
+    columns = [
         f"CASE WHEN {fine} THEN {judged.text(item.expression)} END AS {name_sql(item.name)}"
-        for item in question.items
+        for item in the(tree, Shown).columns
     ]
-    order = [
-        f"CASE WHEN {fine} THEN {judged.text(order.expression)} END" for order in question.order
-    ]
-    columns += extra_columns(question, order)
     kept = f"({judged.mark} <> {REJECTED})"
-    inner = f"{_grouped(question, part, columns)} HAVING {fine} AND {kept}"
-    return order_answer(question, inner)
+    return ordered_sql(tree, judged.groups_sql(columns, having=f"{fine} AND {kept}"))
 
 
-def write_left_out_sql(question: Question, part: Part | None = None) -> str:
+def write_left_out_sql(tree: Node) -> str:
     """How many groups of each window fail, as ``window`` and ``left_out``."""
-    judged = _Judged(question)
-    window = name_sql(WINDOW_COLUMN)
-    inner = _grouped(question, part, [window])
-    fails = f"{judged.mark} IS NULL OR {judged.overflows} > 0"
-    return f"SELECT {window}, COUNT(*) AS left_out FROM ({inner} HAVING {fails}) GROUP BY {window}"
+    judged = _Judged(tree)
+    inner = judged.groups_sql([], having=f"{judged.mark} IS NULL OR {judged.overflows} > 0")
+    return f"SELECT {WINDOW}, COUNT(*) AS left_out FROM ({inner}) GROUP BY {WINDOW}"
 
 
 class _Judged:
-    """A question's expressions over records, with aggregates that never fail."""
+    """The expressions of a tree over records, with aggregates that never fail."""
 
-    def __init__(self, question: Question) -> None:
-        self._keys = [key_sql(key) for key in question.keys]
-        self._calls = [_tolerant(call) for call in question.calls]
-        checks = [_overflow(call) for call in question.calls if call.split.tried]
+    def __init__(self, tree: Node) -> None:
+        shown, self._group = the(tree, Shown), the(tree, Grouped)
+        self._calls = [_tolerant(call) for call in self._group.calls]
+        checks = [_overflow(call) for call in self._group.calls if call.split.tried]
         self.overflows = " + ".join(checks) or "0"
-        items = [self.text(item.expression) for item in question.items]
-        items += [self.text(order.expression) for order in question.order]
-        having = None if question.having is None else self.text(question.having)
-        self.mark = mark_sql(items, having)
+        terms = tree.terms if isinstance(tree, Ordered) else ()
+        asked = [*shown.items, *(term.item for term in terms)]
+        having = None if shown.having is None else self.text(shown.having.condition)
+        self.mark = mark_sql([self.text(item.expression) for item in asked], having)
 
     def text(self, expression: exp.Expr) -> str:
         def fill(kind: str, index: int) -> exp.Expr:
-            return parse_expression(self._keys[index] if kind == KEY else self._calls[index])
+            keys = self._group.keys
+            return parse_expression(keys[index].sql if kind == KEY else self._calls[index])
 
         return sql_of(filled(expression, fill))
 
-
-def _grouped(question: Question, part: Part | None, columns: Sequence[str]) -> str:
-    groups = ", ".join([window_sql(question), *(key_sql(key) for key in question.keys)])
-    condition = records_condition(question, part)
-    return f"SELECT {', '.join(columns)} FROM {RECORDS} WHERE {condition} GROUP BY {groups}"
+    def groups_sql(self, columns: Sequence[str], *, having: str) -> str:
+        where = [sql_of(kept.condition) for kept in self._group.conditions]
+        groups = [window_sql(self._group), *(key.sql for key in self._group.keys)]
+        return select_sql([WINDOW, *columns], RECORDS, where=where, groups=groups, having=having)
 
 
 def _tolerant(call: Call) -> str:

@@ -7,64 +7,35 @@ is split goes in, but for the part: of a stream with several roots, one part is 
 groups that belong to it.
 """
 
-from collections.abc import Sequence
-
-from sqlglot import exp
-
-from headwater.algebra.panes import WindowSpec
-from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.durations import duration_text
-from headwater.plan.part import Part
-from headwater.sql.read.sql_text import identifier, name_sql, named_sql, parse, sql_of
-from headwater.sql.resolve.question import Question
-from headwater.sql.rules.order_answer import extra_columns, order_answer
-from headwater.sql.write.write_site_sql import RECORDS, key_sql
+from headwater.sql.read.sql_text import name_sql, named_sql, parse, sql_of
+from headwater.sql.tree.nodes import Grouped, Node, Records, Shown, the
+from headwater.sql.write.select_sql import WINDOW, ordered_sql, select_sql
+from headwater.sql.write.write_site_sql import RECORDS
 
 
-def write_central_sql(
-    question: Question,
-    select: exp.Expr,
-    *,
-    items: Sequence[exp.Expr],
-    groups: Sequence[exp.Expr],
-    part: Part | None = None,
-) -> str:
-    """``items`` and ``groups`` are the user's expressions; groups without the window."""
-    columns = [name_sql(WINDOW_COLUMN)]
-    columns += [
-        named_sql(sql_of(written), item.name)
-        for written, item in zip(items, question.items, strict=True)
-    ]
-    columns += extra_columns(question, [sql_of(order.written) for order in question.order])
-    grouped = ", ".join([window_sql(question), *(sql_of(group) for group in groups)])
-    having = select.args.get("having")
-    clauses = [
-        f"SELECT {', '.join(columns)} FROM {RECORDS} AS {sql_of(_alias(select))}",
-        _where(question, select, part),
-        f"GROUP BY {grouped}",
-        sql_of(having) if having is not None else "",
-    ]
-    return sql_of(parse(order_answer(question, " ".join(filter(None, clauses)))))
+def write_central_sql(tree: Node) -> str:
+    shown, group = the(tree, Shown), the(tree, Grouped)
+    columns = [WINDOW, *(named_sql(sql_of(item.written), item.name) for item in shown.columns)]
+    where = [sql_of(kept.written) for kept in group.conditions if kept.written is not None]
+    if len(where) > 1:
+        where[0] = f"({where[0]})"
+    written = None if shown.having is None else shown.having.written
+    inner = select_sql(
+        columns,
+        f"{RECORDS} AS {name_sql(the(tree, Records).alias)}",
+        where=where,
+        groups=[window_sql(group), *map(sql_of, group.written)],
+        having=None if written is None else sql_of(written),
+    )
+    return sql_of(parse(ordered_sql(tree, inner)))
 
 
-def _where(question: Question, select: exp.Expr, part: Part | None) -> str:
-    where = select.args.get("where")
-    if part is None:
-        return sql_of(where) if where is not None else ""
-    belongs = part.condition_sql([key_sql(key) for key in question.keys])
-    return f"WHERE {belongs}" if where is None else f"WHERE ({sql_of(where.this)}) AND {belongs}"
-
-
-def window_sql(question: Question) -> str:
-    """Spark's own ``window()`` call for the question's grid."""
-    window: WindowSpec = question.window
+def window_sql(group: Grouped) -> str:
+    """Spark's own ``window()`` call for the grid."""
+    window = group.window
     lengths = [window.range_us, window.slide_us, window.start_us]
     if not window.start_us:
         lengths = lengths[:1] if window.slide_us == window.range_us else lengths[:2]
     arguments = [f"'{duration_text(length)}'" for length in lengths]
-    return f"WINDOW({', '.join([name_sql(question.source.time_column), *arguments])})"
-
-
-def _alias(select: exp.Expr) -> exp.Identifier:
-    table = select.args["from_"].this
-    return identifier(table.alias or table.name)
+    return f"WINDOW({', '.join([name_sql(group.source.time_column), *arguments])})"

@@ -2,33 +2,26 @@
 
 from sqlglot import exp
 
-from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.sql.read.sql_text import column, name_sql, named_sql, parse, parse_expression, sql_of
-from headwater.sql.resolve.question import KEY, filled
-from headwater.sql.rules.order_answer import extra_columns, order_answer
-from headwater.sql.rules.split_aggregates import SplitQuestion
+from headwater.sql.tree.nodes import Node, Shown, Split, the
+from headwater.sql.tree.slots import KEY, filled
+from headwater.sql.write.select_sql import WINDOW, ordered_sql, select_sql
 
 PANES = "panes"
 
 
-def write_root_sql(split: SplitQuestion) -> str:
-    question = split.question
-    window = name_sql(WINDOW_COLUMN)
-    columns = [window]
-    columns += [named_sql(_over_panes(split, i.expression), i.name) for i in question.items]
-    order = [_over_panes(split, order.expression) for order in question.order]
-    columns += extra_columns(question, order)
-    groups = ", ".join([window, *(name_sql(key.name) for key in question.keys)])
-    inner = f"SELECT {', '.join(columns)} FROM {PANES} GROUP BY {groups}"
-    if question.having is not None:
-        inner += f" HAVING {_over_panes(split, question.having)}"
-    return sql_of(parse(order_answer(question, inner)))
+def write_root_sql(tree: Node) -> str:
+    shown, split = the(tree, Shown), the(tree, Split)
+    keys = split.below.keys
 
+    def over_panes(expression: exp.Expr) -> str:
+        return sql_of(filled(expression, fill))
 
-def _over_panes(split: SplitQuestion, expression: exp.Expr) -> str:
     def fill(kind: str, index: int) -> exp.Expr:
-        if kind == KEY:
-            return column(split.question.keys[index].name)
-        return parse_expression(split.finishes[index])
+        return column(keys[index].name) if kind == KEY else parse_expression(split.finishes[index])
 
-    return sql_of(filled(expression, fill))
+    columns = [WINDOW, *(named_sql(over_panes(one.expression), one.name) for one in shown.columns)]
+    groups = [WINDOW, *(name_sql(key.name) for key in keys)]
+    having = None if shown.having is None else over_panes(shown.having.condition)
+    inner = select_sql(columns, PANES, groups=groups, having=having)
+    return sql_of(parse(ordered_sql(tree, inner)))
