@@ -9,9 +9,11 @@ records, and the process says so by its exit.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from importlib import resources
 from pathlib import Path
 
@@ -84,8 +86,6 @@ def run_demo(
     """Run it all; ``show`` is called a few times a second with what there is to see. The logs are
     below ``directory``, or in the end in ``keep_logs``, a folder for each region and in it one for
     each site."""
-    show(DemoSnapshot(0.0, seconds, "warming Spark up on a few lines"))
-    _warm_up(spark, directory / "warm-up")
     demo = Demo(directory, spark, seconds=seconds, seed=seed, show=show)
     asyncio.run(demo.run())
     demo.say("one Spark over all records, to compare")
@@ -127,15 +127,16 @@ class Demo:
         self._show_snapshot = show
         self._region_of = {site: region for region, sites in REGIONS.items() for site, *_ in sites}
         self._events: list[EventShown] = []
-        self._conditions = dict.fromkeys(self._region_of, SiteCondition.UP)
+        self._conditions = dict.fromkeys(self._region_of, SiteCondition.STARTING)
         self._windows: dict[str, dict[int, Envelope]] = {}
         self._incomplete: set[tuple[str, int]] = set()
         """Windows that were answered before all sites were in."""
         self._sent_before: dict[str, int] = {}
         self._queries: list[Query] = []
         self._writers: dict[str, SiteWriter] = {}
-        self._phase = "starting the sites"
-        self._began_s = time.monotonic()
+        self._phase = "the sites come up, and Spark warms up on a few lines"
+        self._began_s: float | None = None
+        """When the questions were asked."""
 
     # The run
 
@@ -151,10 +152,11 @@ class Demo:
             now_s=time.time,
         )
         self._federation = federation
-        self._start_logs()
-        growing = asyncio.create_task(self._grow())
+        growing = None
         try:
-            await federation.start()
+            await self._shown_meanwhile(self._get_ready())
+            self._start_logs()
+            growing = asyncio.create_task(self._grow())
             self._install()
             self._began_s = time.monotonic()
             await self._misfortunes(world)
@@ -162,9 +164,28 @@ class Demo:
             await self._end_input()
             await self._until_final()
         finally:
-            growing.cancel()
+            if growing is not None:
+                growing.cancel()
             self._remember_sent()
             await federation.stop()
+
+    async def _get_ready(self) -> None:
+        """The sites come up beside the warm-up, which takes most of the time until there are
+        answers to see."""
+        warm_up = _beside(lambda: _warm_up(self._spark, self._directory / "warm-up"))
+        try:
+            await self._federation.start()
+            self._set(list(self._region_of), SiteCondition.UP)
+            self._phase = "the sites are up; Spark warms up on a few lines"
+        finally:
+            await warm_up
+
+    async def _shown_meanwhile(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        while not task.done():
+            self._show()
+            await asyncio.wait([task], timeout=SHOW_EVERY_S)
+        await task
 
     def record(self) -> DemoRecord:
         """What there is to check, when all is over."""
@@ -175,7 +196,7 @@ class Demo:
             sent_bytes=sum(self._sent_before.values()),
             summaries_bytes=self._world.sent_kinds[SummaryMessage.__name__],
             incomplete_count=len(self._incomplete),
-            elapsed_s=time.monotonic() - self._began_s,
+            elapsed_s=self._elapsed_s,
         )
 
     def move_logs(self, into: Path) -> None:
@@ -296,7 +317,11 @@ class Demo:
         return self._wall_began_s() + self._seconds
 
     def _wall_began_s(self) -> float:
-        return time.time() - (time.monotonic() - self._began_s)
+        return time.time() - self._elapsed_s
+
+    @property
+    def _elapsed_s(self) -> float:
+        return 0.0 if self._began_s is None else time.monotonic() - self._began_s
 
     def _why(self) -> str:
         texts = []
@@ -325,14 +350,14 @@ class Demo:
                 )
 
     async def _until(self, elapsed_s: float) -> None:
-        while time.monotonic() - self._began_s < elapsed_s:
+        while self._elapsed_s < elapsed_s:
             self._show()
             await asyncio.sleep(SHOW_EVERY_S)
 
     def _show(self) -> None:
         self._show_snapshot(
             DemoSnapshot(
-                elapsed_s=time.monotonic() - self._began_s,
+                elapsed_s=self._elapsed_s,
                 duration_s=self._seconds,
                 phase=self._phase,
                 view=FederationView(
@@ -349,7 +374,7 @@ class Demo:
         link = self._conditions[site]
         return SiteView(
             SiteLine(site, self._region_of[site], role="data", address="", link=link),
-            raw_bytes=self._writers[site].lines_bytes,
+            raw_bytes=self._writers[site].lines_bytes if site in self._writers else 0,
             sent_bytes=self._sent_before.get(site, 0) + now,
             record_count=runtime.feeder.record_count if runtime is not None else 0,
         )
@@ -364,7 +389,34 @@ class Demo:
             self._conditions[site] = condition
 
     def _event(self, kind: EventKind, text: str) -> None:
-        self._events.append(EventShown(time.monotonic() - self._began_s, kind, text))
+        self._events.append(EventShown(self._elapsed_s, kind, text))
+
+
+def _beside(work: Callable[[], None]) -> asyncio.Future[None]:
+    """In a thread that nobody waits for where the demo is ended meanwhile: its Spark ends then, and
+    with it the work."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def tell(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as raised:  # told to whoever waits
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop is over, and nobody waits
+            loop.call_soon_threadsafe(tell, error)
+
+    threading.Thread(target=run, name="warm-up", daemon=True).start()
+    return done
 
 
 def _roster() -> Roster:
