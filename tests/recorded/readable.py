@@ -28,6 +28,8 @@ from headwater.store.results.results import ResultsReader
 BYTES_SHOWN_MAX = 40
 """Longer ones are shown by their digest."""
 MISSING_NAMED_MAX = 8
+RECORDED_AS = {"RootPulse": "RootSign"}
+"""Values that have another name in our code since: their bytes have none."""
 
 
 def readable(value: Any) -> Any:
@@ -37,7 +39,8 @@ def readable(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         shown = {k: readable(v) for k, v in fields.items() if v is not msgspec.UNSET}
-        return {"is": type(value).__name__, **shown}
+        name = type(value).__name__
+        return {"is": RECORDED_AS.get(name, name), **shown}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bytes):
