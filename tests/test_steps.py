@@ -20,7 +20,7 @@ def found() -> dict[str, set[str]]:
         ("log line", "Cutter.read_on", "encode_frame"),
         ("bytes", "Codec.decode", "RootLedger.publish"),
         ("acknowledgement", "AckCutter.cut", "CubeWriter.mark_acked"),
-        ("install", "Peer.command", "QueryEdge.read_from"),
+        ("install", "Peer.command", "Feeder.install"),
     ],
 )
 def test_a_way_is_walked_to_its_end(
