@@ -26,7 +26,7 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.edge.outputs import CutDone
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.net.identity.signing import KeySignatures, MemoryKeys, OperatorSignature, OwnKey
-from headwater.net.values.codec import Codec
+from headwater.net.values.codec import COMPRESSED, Codec
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
@@ -62,7 +62,6 @@ QUERY_ID = str(QUERY.id)
 codec = Codec(lambda query: examples.SCHEMA if query == QUERY_ID else None, ordinals_max=len(NAMES))
 
 
-COMPRESSED = 0x80
 ACKS = 4
 """The number of acknowledgements on the wire."""
 ALL = (1 << len(NAMES)) - 1

@@ -22,7 +22,7 @@ from headwater.net.identity.keyring import CertificateTold
 from headwater.net.identity.signing import Kind, Signer
 from headwater.net.identity.tls import Credentials
 from headwater.net.transport.tls_network import TlsNetwork
-from headwater.net.values.codec import Codec
+from headwater.net.values.codec import COMPRESSED, Codec
 from headwater.net.values.words import command_word, count_word, plan_word
 from headwater.overlay.messages import (
     AckMessage,
@@ -42,7 +42,6 @@ from hostile.federation import Agents
 
 LINKED_S_MAX = 20.0
 COMMAND = 5
-COMPRESSED = 0x80
 BEAT_EVERY_S = 0.5
 
 

@@ -30,6 +30,7 @@ from functools import lru_cache
 
 import msgspec
 
+from headwater.algebra.bounds import BoundedRanges, Number, Ordinal, Word
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.errors import OverlapError
@@ -41,11 +42,11 @@ TAGS_KEPT = 1 << 14
 class SitePart(msgspec.Struct, frozen=True, array_like=True):
     """One site's share of a summary, spelled out."""
 
-    ordinal: int
-    incarnation: int
-    updates: Ranges
+    ordinal: Ordinal
+    incarnation: Word
+    updates: BoundedRanges
     """The update numbers that are in; ``()`` when only the close is news."""
-    closed_at: int | None
+    closed_at: Number | None
     """The close that came with it: "updates 1 … n are all I have read"; None: still open."""
 
 

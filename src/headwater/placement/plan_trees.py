@@ -27,6 +27,7 @@ from math import inf, isqrt
 
 from headwater.algebra.coordinate import Coordinate, problem_with_coordinate
 from headwater.algebra.draws import Draws
+from headwater.algebra.route import TREES_MAX
 from headwater.errors import ConfigurationError
 from headwater.placement.plan_by_coordinates import plan_by_coordinates
 from headwater.placement.plan_tree import plan_tree
@@ -35,8 +36,6 @@ from headwater.placement.trade_leaves import trade_leaves
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 
-TREES_MAX = 16
-"""Four are enough (Mortar, figure 12: five add little); more than this is a mistake."""
 PRIMARY_KEY = 1
 """Names the draws that turn the primary."""
 TRADE_KEY = 2

@@ -14,11 +14,12 @@ import zstandard
 from changed_query import changed
 from fuzz import examples
 
+from headwater.algebra.bounds import ORDINALS_MAX
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import SiteState
 from headwater.net.refusal import Refused
-from headwater.net.values.codec import Codec
-from headwater.net.values.wire import ORDINALS_MAX, WireState, wire_state
+from headwater.net.values.codec import COMPRESSED, Codec
+from headwater.net.values.wire import WireState, wire_state
 from headwater.net.values.words import command_word
 from headwater.overlay.messages import AckMessage, CommandMessage, StatesMessage
 from headwater.plan.command import Install
@@ -43,7 +44,7 @@ def an_install(*trees: Tree, **changes: Any) -> Install:
 def packed(kind: int, value: Any) -> bytes:
     """As a stranger writes it, who has looked for what shrinks best."""
     body = msgspec.msgpack.encode(value)
-    return bytes((kind | 0x80,)) + zstandard.ZstdCompressor(level=19).compress(body)
+    return bytes((kind | COMPRESSED,)) + zstandard.ZstdCompressor(level=19).compress(body)
 
 
 def trees_of(count: int, length: int) -> bytes:

@@ -14,11 +14,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.bounds import ORDINALS_MAX
 from headwater.errors import ConfigurationError
 from headwater.net.identity.certs import NAME_RULE
 from headwater.net.identity.identity import is_name
 from headwater.net.identity.toml_hint import hint
-from headwater.net.values.wire import ORDINALS_MAX
 from headwater.plan.roster import Roster, Site
 
 ROSTER_BYTES_MAX = 4 << 20

@@ -20,7 +20,7 @@ import msgspec
 import zstandard
 from msgspec import Meta
 
-from headwater.algebra.bounds import Name, Number
+from headwater.algebra.bounds import ORDINALS_MAX, Name, Number
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
@@ -35,7 +35,6 @@ from headwater.net.values.rows import (
     unpack,
 )
 from headwater.net.values.wire import (
-    ORDINALS_MAX,
     WireAckOnItsWay,
     WireCommand,
     WireRoute,
@@ -85,7 +84,7 @@ reader gigabytes. What shrinks better is sent as it is."""
 COMMAND_BYTES_MAX = 8 * 1024 * 1024
 """Trees of 100,000 sites and the texts of a query."""
 
-_COMPRESSED = 0x80
+COMPRESSED = 0x80
 
 Moment = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=1 << 16)]
@@ -170,18 +169,18 @@ class Codec:
         if layout.compress and len(body) >= COMPRESS_FROM_BYTES:
             packed = self._compressor.compress(body)
             if len(body) <= _expanded_bytes_max(packed):
-                first, body = layout.number | _COMPRESSED, packed
+                first, body = layout.number | COMPRESSED, packed
         return bytes((first,)) + body
 
     def decode(self, data: bytes, *, delay_s: float = 0.0) -> Message | CertificateTold:
         """``delay_s`` is what the transport knows of the way; ages in the message grow by it."""
         if not data:
             raise Refused(Refusal.MALFORMED, "an empty message")
-        layout = _BY_NUMBER.get(data[0] & ~_COMPRESSED)
+        layout = _BY_NUMBER.get(data[0] & ~COMPRESSED)
         if layout is None:
-            raise Refused(Refusal.UNKNOWN_MESSAGE, f"kind {data[0] & ~_COMPRESSED}")
+            raise Refused(Refusal.UNKNOWN_MESSAGE, f"kind {data[0] & ~COMPRESSED}")
         body = data[1:]
-        if data[0] & _COMPRESSED:
+        if data[0] & COMPRESSED:
             bytes_max = min(layout.bytes_max, _expanded_bytes_max(body))
             body = unpack(body, self._decompressor, bytes_max)
         elif len(body) > layout.bytes_max:

@@ -20,8 +20,19 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.bounds import Name, Number, Pane
-from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.bounds import (
+    ORDINALS_MAX,
+    RANGES_MAX,
+    Bits,
+    BoundedRanges,
+    Name,
+    Number,
+    Ordinal,
+    Pane,
+    Word,
+)
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.packed_coverage import PackedCoverage
 from headwater.algebra.route import START, TREES_MAX, Route
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
@@ -51,33 +62,25 @@ from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import QueryId
 from headwater.plan.tree import Tree
 
-ORDINALS_MAX = 1 << 17
-"""Sites that a federation can number in its life; bounds every bitset to 16 KiB."""
 LEAVES_MAX = ORDINALS_MAX // LEAF_SITES
 DIGEST_BYTES = 16
 """Of SHA-256, what stands for a leaf: nobody finds another one with the same."""
-RANGES_MAX = 1 << 17
 NAMES_MAX = 1 << 16
 AGE_S_MAX = 1e9
 CERTIFICATE_BYTES_MAX = 4_096
 DIGESTS_MAX = 1_024
 """Ranges of closes in a state, and questions in an acknowledgement."""
 
-Ordinal = Annotated[int, Meta(ge=0, lt=ORDINALS_MAX)]
 NOBODY = -1
 OrdinalOrNone = Annotated[int, Meta(ge=NOBODY, lt=ORDINALS_MAX)]
-Bits = Annotated[bytes, Meta(max_length=ORDINALS_MAX // 8)]
 LeafNumber = Annotated[int, Meta(ge=0, lt=LEAVES_MAX)]
 Place = Annotated[int, Meta(ge=0, lt=LEAF_SITES)]
 """Of a site in its leaf."""
 MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
 """Before anything is made of it: a root that believed a message would count up to it."""
-Word = Annotated[int, Meta(ge=0)]
-"""64 bits without a meaning as a quantity: incarnations, tags."""
 Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
 TEXT_CHARACTERS_MAX = 4_096
 Text = Annotated[str, Meta(max_length=TEXT_CHARACTERS_MAX)]
-WireRanges = Annotated[tuple[tuple[Pane, Pane], ...], Meta(max_length=RANGES_MAX)]
 
 
 class WireSigned(msgspec.Struct, frozen=True, array_like=True):
@@ -87,20 +90,6 @@ class WireSigned(msgspec.Struct, frozen=True, array_like=True):
     signature: Annotated[bytes, Meta(max_length=64)] = b""
     key: Annotated[bytes, Meta(max_length=16)] = b""
     certificate: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)] = b""
-
-
-class WirePart(msgspec.Struct, frozen=True, array_like=True):
-    ordinal: Ordinal
-    incarnation: Word
-    updates: WireRanges
-    closed_at: Number | None
-
-
-class WireCoverage(msgspec.Struct, frozen=True, array_like=True):
-    whole: Bits
-    empty: Bits
-    tag: Word
-    parts: Annotated[tuple[WirePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
 
 
 class WireUpdateProof(msgspec.Struct, frozen=True, array_like=True):
@@ -119,7 +108,7 @@ WireRoute = Route
 class WireSummary(msgspec.Struct, frozen=True, array_like=True):
     query: Name
     pane: Pane
-    coverage: WireCoverage
+    coverage: PackedCoverage
     rows: bytes | None
     lane: Lane
     age_s: Age
@@ -136,7 +125,7 @@ class WireUpdate(msgspec.Struct, frozen=True, array_like=True):
     query: str
     pane: int
     more: int
-    coverage: WireCoverage
+    coverage: PackedCoverage
     rows: bytes
     """A digest of them; empty: there are none."""
 
@@ -164,9 +153,9 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     catching_up: bool
     ended: bool
     sealed_through: Pane
-    empty: WireRanges
+    empty: BoundedRanges
     declined: Annotated[tuple[Declined, ...], Meta(max_length=RANGES_MAX)]
-    damaged: WireRanges
+    damaged: BoundedRanges
     counts: Annotated[tuple[Close, ...], Meta(max_length=RANGES_MAX)]
     tally: tuple[Number, Number, Number, Number, Number, Number]
     offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
@@ -196,7 +185,9 @@ class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
     bits: bytes
     """Of each of these panes as many bytes. In an outage most panes have the same, and next to each
     other they shrink to next to nothing."""
-    extra: Annotated[tuple[tuple[Pane, Place, Word, WireRanges], ...], Meta(max_length=RANGES_MAX)]
+    extra: Annotated[
+        tuple[tuple[Pane, Place, Word, BoundedRanges], ...], Meta(max_length=RANGES_MAX)
+    ]
     greetings: Annotated[tuple[tuple[Place, Word, Number], ...], Meta(max_length=LEAF_SITES)]
     formers: Annotated[
         tuple[tuple[Place, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
@@ -210,8 +201,8 @@ class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     root_incarnation: Word
     number: Number
     done_through: Pane
-    held: WireRanges
-    listed: WireRanges = ()
+    held: BoundedRanges
+    listed: BoundedRanges = ()
     sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
     filled: Annotated[bytes, Meta(max_length=LEAVES_MAX // 8)] = b""
     """Which leaves there are."""
@@ -294,7 +285,7 @@ def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
     return WireSummary(
         query=summary.query,
         pane=summary.pane,
-        coverage=wire_coverage(summary.coverage),
+        coverage=PackedCoverage.of(summary.coverage),
         rows=rows,
         lane=summary.lane,
         age_s=summary.age_s,
@@ -337,37 +328,17 @@ def _proof_of_update(signed: WireUpdateProof, wire: WireSummary) -> UpdateProof:
     )
 
 
-def wire_coverage(coverage: Coverage) -> WireCoverage:
-    parts = tuple(
-        WirePart(
-            ordinal=part.ordinal,
-            incarnation=part.incarnation,
-            updates=part.updates,
-            closed_at=part.closed_at,
-        )
-        for part in coverage.parts
-    )
-    return WireCoverage(
-        whole=bitset.to_bytes(coverage.whole),
-        empty=bitset.to_bytes(coverage.empty),
-        tag=coverage.tag,
-        parts=parts,
-    )
-
-
-def _checked_coverage(wire: WireCoverage) -> Coverage:
+def _checked_coverage(packed: PackedCoverage) -> Coverage:
     """Each site in one place only, and parts in rising order: what ``Coverage.merge`` makes."""
-    whole, empty = bitset.from_bytes(wire.whole), bitset.from_bytes(wire.empty)
-    parts = tuple(
-        SitePart(part.ordinal, part.incarnation, _normal(part.updates), part.closed_at)
-        for part in wire.parts
-    )
-    ordinals = [part.ordinal for part in parts]
+    found = packed.coverage()
+    for part in found.parts:
+        _normal(part.updates)
+    ordinals = [part.ordinal for part in found.parts]
     if any(a >= b for a, b in pairwise(ordinals)):
         raise Refused(Refusal.MALFORMED, "coverage: wanted parts in rising order, each site once")
-    if whole & empty or (whole | empty) & bitset.of(ordinals):
+    if found.whole & found.empty or (found.whole | found.empty) & bitset.of(ordinals):
         raise Refused(Refusal.MALFORMED, "coverage: a site is in it twice")
-    return Coverage(whole, empty, wire.tag, parts)
+    return found
 
 
 def wire_state(state: SiteState) -> WireState:

@@ -12,6 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
+from headwater.algebra.bounds import ORDINALS_MAX
+from headwater.algebra.packed_coverage import PackedCoverage
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
@@ -19,7 +21,6 @@ from headwater.algebra.words.site_state import SiteState
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.wire import (
-    ORDINALS_MAX,
     WireAckHead,
     WireAckLeaf,
     WireAckOnItsWay,
@@ -39,7 +40,6 @@ from headwater.net.values.wire import (
     proof_of,
     wire_ack_head,
     wire_ack_leaf,
-    wire_coverage,
     wire_state,
     wire_tree,
 )
@@ -68,7 +68,7 @@ def state_word(state: SiteState) -> bytes:
 def update_word(summary: Summary, proof: UpdateProof) -> bytes:
     """What is said of the panes that the proof names; of the rows, as they travel, a digest."""
     rows = b"" if proof.packed is None else hashlib.sha256(proof.packed).digest()
-    coverage = wire_coverage(summary.coverage)
+    coverage = PackedCoverage.of(summary.coverage)
     return _encode(
         WireUpdate(
             query=summary.query, pane=proof.pane, more=proof.more, coverage=coverage, rows=rows

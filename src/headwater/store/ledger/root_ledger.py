@@ -32,6 +32,7 @@ import pyarrow as pa
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
+from headwater.algebra.packed_coverage import PackedCoverage
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.acknowledgement import LIFE_BITS
@@ -50,7 +51,6 @@ from headwater.node import effects as fx
 from headwater.plan.query import Query
 from headwater.root.carriers.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
-from headwater.store.coverage_record import decode_coverage, encode_coverage
 from headwater.store.disk import Disk
 from headwater.store.ledger.root_schema import ROOT_SCHEMA
 from headwater.store.manifest import Manifest
@@ -568,7 +568,7 @@ class RootLedger:
 
 
 def _coverage(content: bytes, where: str) -> Coverage:
-    return read_row(lambda: decode_coverage(content), where=where)
+    return row_value(content, PackedCoverage, where=where).coverage()
 
 
 def _kept_by(write: fx.LedgerWrite) -> tuple[KeptSummary, ...]:
@@ -597,7 +597,7 @@ def _encoded(query: str, kept: KeptSummary) -> tuple[object, ...]:
             )
         data = table_image(kept.rows)
         checksum = checksum_of(data)
-    coverage = encode_coverage(kept.coverage)
+    coverage = msgspec.msgpack.encode(PackedCoverage.of(kept.coverage))
     has_rows = kept.rows is not None
     return (query, kept.number, kept.pane, coverage, has_rows, checksum, data)
 

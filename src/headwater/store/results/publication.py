@@ -7,7 +7,7 @@ that has the name of one of ours keeps it; ours then begins with an underscore.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -45,15 +45,8 @@ HEADER_SCHEMA = pa.schema(
         pa.field("envelope", pa.string(), nullable=False),
     ]
 )
-ROW_FIELDS = (
-    pa.field("window_start", TIME, nullable=False),
-    pa.field("window_end", TIME, nullable=False),
-    pa.field("revision", pa.int64(), nullable=False),
-    pa.field("exact", pa.bool_(), nullable=False),
-    pa.field("final", pa.bool_(), nullable=False),
-    pa.field("expected", pa.int64(), nullable=False),
-    pa.field("covered", pa.int64(), nullable=False),
-)
+SHORT_FORM = ("window_start", "window_end", "revision", "exact", "final", "expected", "covered")
+ROW_FIELDS = tuple(HEADER_SCHEMA.field(name) for name in SHORT_FORM)
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -81,13 +74,7 @@ def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
         "stream": envelope.stream,
         "query": envelope.query,
         "window": envelope.window,
-        "window_start": envelope.start_us,
-        "window_end": envelope.end_us,
-        "revision": envelope.revision,
-        "exact": envelope.exact,
-        "final": envelope.final,
-        "expected": envelope.expected,
-        "covered": envelope.covered,
+        **_short_form(envelope),
         "missing_count": envelope.missing_count,
         "missing_sites": missing[:MISSING_NAMED_MAX],
         "damaged": envelope.damaged,
@@ -101,6 +88,11 @@ def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
     }
 
 
+def _short_form(envelope: Envelope) -> dict[str, Any]:
+    values = {name: getattr(envelope, name) for name in SHORT_FORM[2:]}
+    return {"window_start": envelope.start_us, "window_end": envelope.end_us, **values}
+
+
 def row_pieces(answers: Sequence[Published]) -> Iterator[pa.Table]:
     """The rows of all windows under their short form, a piece of one window after the other."""
     for answer in answers:
@@ -111,15 +103,7 @@ def row_pieces(answers: Sequence[Published]) -> Iterator[pa.Table]:
 
 
 def _stamped(envelope: Envelope, rows: pa.Table) -> pa.Table:
-    values: Mapping[str, Any] = {
-        "window_start": envelope.start_us,
-        "window_end": envelope.end_us,
-        "revision": envelope.revision,
-        "exact": envelope.exact,
-        "final": envelope.final,
-        "expected": envelope.expected,
-        "covered": envelope.covered,
-    }
+    values = _short_form(envelope)
     fields, columns = [], []
     for field in ROW_FIELDS:
         fields.append(field.with_name(own_name(field.name, rows.schema.names)))
