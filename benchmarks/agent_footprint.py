@@ -72,17 +72,17 @@ def measure() -> dict[str, object]:
         host = SiteHost(running.session, scratch / "host")
         try:
             host.install(query)
-            host.serve("bench", site)
-            assert site.is_done.wait(300), "no batch was committed"
+            host.serve("bench", site.inbox)
+            assert site.inbox.is_read_within(300), "no batch was committed"
             first_s = time.perf_counter() - began_s
             small_s = [_one_more(host, site, small(scratch, n)) for n in range(1, SMALL_BATCHES)]
             pids = (running.jvm.pid, os.getpid())
             idle = idle_shares(pids)
             before = [rss_mb(pid) for pid in pids]
             for path in write_files(scratch / "busy", files=BUSY_FILES, lines_each=BUSY_LINES):
-                site.add(path)
+                site.inbox.add(path)
             host.notice("access")
-            assert site.is_done.wait(300), "the files were not read"
+            assert site.inbox.is_read_within(300), "the files were not read"
             after = [rss_mb(pid) for pid in pids]
         finally:
             host.stop()
@@ -105,9 +105,9 @@ def small(scratch: Path, number: int) -> Path:
 
 def _one_more(host: object, site: BenchSite, path: Path) -> float:
     began_s = time.perf_counter()
-    site.add(path)
+    site.inbox.add(path)
     host.notice("access")  # type: ignore[attr-defined]
-    assert site.is_done.wait(120), "the batch was not committed"
+    assert site.inbox.is_read_within(120), "the batch was not committed"
     return time.perf_counter() - began_s
 
 

@@ -114,18 +114,18 @@ def batches(at: Place, paths: list[Path], scratch: Path, count: int) -> Cost:
     queries = compiled(count)
     marks: list[tuple[float, float]] = []
 
-    class Site(BenchSite):
-        def commit(self, source: str, **batch: object) -> None:  # type: ignore[override]
-            super().commit(source, **batch)  # type: ignore[arg-type]
-            marks.append((time.perf_counter(), at.cpu_s()))
-
-    site = Site(queries[0].program.source, paths, files_per_batch=FILES_PER_BATCH)
+    site = BenchSite(
+        queries[0].program.source,
+        paths,
+        files_per_batch=FILES_PER_BATCH,
+        committed=lambda: marks.append((time.perf_counter(), at.cpu_s())),
+    )
     host = SiteHost(at.running.session, scratch / "host", shared=at.running.shared)
     try:
         for query in queries:
             host.install(query)
-        host.serve("bench", site)
-        assert site.is_done.wait(900), "the host did not read everything"
+        host.serve("bench", site.inbox)
+        assert site.inbox.is_read_within(900), "the host did not read everything"
     finally:
         host.stop()
     assert site.records == len(paths) * LINES_EACH, site.records

@@ -238,18 +238,18 @@ def ours(
     queries = compiled(count)
     marks: list[tuple[float, float]] = []
 
-    class Site(BenchSite):
-        def commit(self, source: str, **batch: object) -> None:  # type: ignore[override]
-            super().commit(source, **batch)  # type: ignore[arg-type]
-            marks.append((time.perf_counter(), meter.read()))
-
-    site = Site(queries[0].program.source, paths, files_per_batch=FILES_PER_BATCH)
+    site = BenchSite(
+        queries[0].program.source,
+        paths,
+        files_per_batch=FILES_PER_BATCH,
+        committed=lambda: marks.append((time.perf_counter(), meter.read())),
+    )
     host = SiteHost(session, scratch / "host")
     try:
         for query in queries:
             host.install(query)
-        host.serve("bench", site)
-        assert site.is_done.wait(900), "the host did not read everything"
+        host.serve("bench", site.inbox)
+        assert site.inbox.is_read_within(900), "the host did not read everything"
     finally:
         host.stop()
     assert not site.failures, site.failures[0]

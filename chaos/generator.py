@@ -38,7 +38,9 @@ from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import Codec
 from headwater.plan.query import Query
 from headwater.plan.tree import Tree
-from headwater.spark.site.inbox import Chunk, Inbox, QueryResult
+from headwater.reading.chunk import Chunk
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
+from headwater.spark.site.inbox import Inbox
 from headwater.store.disk import Disk
 
 LOOK_EVERY_S = 0.1
@@ -109,28 +111,19 @@ class PlainHost:
     def _batch(self, inbox: Inbox, source: str, chunks: Sequence[Chunk], *, epoch: int) -> None:
         records = [record for chunk in chunks for record in _records(chunk)]
         self._batch_id += 1
-        inbox.commit(
-            source,
-            epoch=epoch,
-            batch_id=self._batch_id,
-            through_cut=chunks[-1].cut,
-            results=[
-                _reduced(query, records)
-                for query in self._queries.values()
-                if query.source_name == source and inbox.runs(str(query.id))
-            ],
-            unparsed=0,
-            samples=(),
-            high_time_us=max((ts_us for _, ts_us in records), default=None),
-            records=len(records),
-            fenced=0,
-            refused=0,
+        results = tuple(
+            _reduced(query, records)
+            for query in self._queries.values()
+            if query.source_name == source and inbox.runs(str(query.id))
         )
+        count, high_us = len(records), max((ts_us for _, ts_us in records), default=None)
+        outcome = SiteOutcome(results, count, high_time_us=high_us, lines=count)
+        inbox.commit(Batch(source, epoch, self._batch_id, chunks[-1].cut), outcome)
 
 
 def _records(chunk: Chunk) -> Iterator[tuple[int, int]]:
     """(number, time in microseconds) of each line."""
-    for line in chunk.path.read_text().splitlines():
+    for line in Path(chunk.path).read_text().splitlines():
         number, time_text, _ = line.split(",")
         yield int(number), (datetime.fromisoformat(time_text) - EPOCH) // timedelta(microseconds=1)
 

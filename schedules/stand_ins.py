@@ -22,8 +22,8 @@ from py4j.protocol import Py4JNetworkError
 from headwater.algebra.rows.types import summary_schema
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.site.batch import SiteBatch, SiteOutcome, Unreadable
-from headwater.spark.site.inbox import QueryResult
+from headwater.reading.outcome import QueryResult, SiteOutcome
+from headwater.spark.site.batch import SiteBatch, Unreadable
 from schedules.story import Story
 from schedules.turns import Turn, Turns
 

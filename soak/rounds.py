@@ -54,9 +54,9 @@ class Soak:
         self._host = SiteHost(spark, directory / "host")
         (self._standing,) = _compiled(STANDING, "hits", "standing", 1)
         self._site = SoakSite(directory / "hits", self._standing.program.source)
-        self._site.installed = frozenset([str(self._standing.id)])
+        self._site.inbox.installed = frozenset([str(self._standing.id)])
         self._host.install(self._standing)
-        self._host.serve("soak", self._site)
+        self._host.serve("soak", self._site.inbox)
         self._numbers = 1
         self.failures = 0
         self.answers = 0
@@ -76,12 +76,12 @@ class Soak:
 
     @contextmanager
     def _installed(self, *queries: Query) -> Iterator[None]:
-        before = self._site.installed
+        before = self._site.inbox.installed
         for query in queries:
             self._host.install(query)
-        self._site.installed = before | {str(query.id) for query in queries}
+        self._site.inbox.installed = before | {str(query.id) for query in queries}
         yield
-        self._site.installed = before
+        self._site.inbox.installed = before
         for query in queries:
             self._host.remove(str(query.id))
 
@@ -117,9 +117,9 @@ class Soak:
         """A source of its own: its stream starts, reads, and ends."""
         query = self._shape("visits", number)
         site = SoakSite(self._directory / "visits", query.program.source)
-        site.installed = frozenset([str(query.id)])
+        site.inbox.installed = frozenset([str(query.id)])
         self._host.install(query)
-        self._host.serve("visitor", site)
+        self._host.serve("visitor", site.inbox)
         self._batch(site, [query])
         self._host.withdraw("visitor")
         self._host.remove(str(query.id))

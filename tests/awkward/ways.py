@@ -27,6 +27,7 @@ from headwater.local.trial import try_query as trying
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.cube.batch_rows import tables_of
 from headwater.store.disk import ScratchDisk
 
@@ -193,9 +194,9 @@ def _committed(federation: Federation) -> list[pa.Table]:
     tables: list[pa.Table] = []
 
     def noted(commit: Callable[..., Any]) -> Callable[..., Any]:
-        def commit_batch(**batch: Any) -> Any:
-            report = commit(**batch)
-            tables.extend(table for one in batch["results"] for table in tables_of(one))
+        def commit_batch(batch: Batch, outcome: SiteOutcome, **more: Any) -> Any:
+            report = commit(batch, outcome, **more)
+            tables.extend(table for one in outcome.results for table in tables_of(one))
             return report
 
         return commit_batch

@@ -13,13 +13,13 @@ import sys
 import traceback
 from pathlib import Path
 
-from store_kit import MERGER, QUERY, SOURCE, batch_of, envelope_of, query_of, rows_of
+from store_kit import MERGER, QUERY, SOURCE, envelope_of, gave, query_of, rows_of
 
 from headwater.algebra.coverage import Coverage
 from headwater.edge.outputs import Cut, MarkSent, Remember
 from headwater.edge.record import EdgeRecord
+from headwater.reading.outcome import Batch
 from headwater.root.outputs import Keep, KeptSummary, WindowAnswered
-from headwater.store.cube.batch_rows import QueryResult
 from headwater.store.cube.cube import Cube
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import Start
@@ -80,13 +80,7 @@ def commit(cube: Cube, epoch: int, batch: int, acked: int) -> None:
     lines = [int(text) for chunk in chunks for text in chunk.path.read_bytes().split()]
     rows = [(line // LINES_PER_PANE, str(line), 1) for line in lines]
     if rows:
-        cube.commit_batch(
-            source=SOURCE,
-            epoch=epoch,
-            batch_id=batch,
-            through_cut=chunks[-1].cut,
-            results=[QueryResult(QUERY, batch_of(*rows))],
-        )
+        cube.commit_batch(Batch(SOURCE, epoch, batch, chunks[-1].cut), gave(*rows))
         os.write(acked, b"".join(b"line %d\n" % line for line in lines))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from store_kit import SOURCE, CubeUser, FaultyDisk
 
+from headwater.reading.chunk import Chunk
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import Poll, Start
-from headwater.store.input.chunk import Chunk
 
 
 class Follow:

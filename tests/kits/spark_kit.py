@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from headwater.algebra.words.malformed import Malformed
@@ -16,6 +15,8 @@ from headwater.edge.batches.batch_times import Waiting
 from headwater.errors import DiskFull, StoreError
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
+from headwater.reading.chunk import Chunk
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.site.fence import Fence
 from headwater.sql.compile import compile_statements
 
@@ -50,14 +51,6 @@ def inverse(name: str = "inverse") -> Query:
     return stream(
         "SELECT sum(100 DIV bytes) AS x FROM hits GROUP BY window(ts, '10 seconds')", name=name
     )
-
-
-class Chunk(msgspec.Struct, frozen=True):
-    cut: int
-    path: Path
-    bytes: int
-    header: str = ""
-    is_file: bool = False
 
 
 class ListInbox:
@@ -150,41 +143,26 @@ class ListInbox:
                 self.committed += 1
             self.changed.notify_all()
 
-    def commit(
-        self,
-        source: str,
-        *,
-        epoch: int,
-        batch_id: int,
-        through_cut: int,
-        results: Sequence[Any],
-        unparsed: int,
-        samples: Sequence[Malformed],
-        high_time_us: int | None,
-        records: int,
-        fenced: int,
-        refused: int,
-        lines: int,
-    ) -> None:
+    def commit(self, batch: Batch, outcome: SiteOutcome) -> None:
         with self.changed:
             if self.full_disks:
                 self.full_disks -= 1
                 raise DiskFull("no room")
-            if epoch != self.epoch:
+            if batch.epoch != self.epoch:
                 raise StoreError("another Spark has taken over")
-            if (epoch, batch_id) in self.batches:
+            if (batch.epoch, batch.number) in self.batches:
                 return
-            assert through_cut > self.committed, "a cut is committed once"
-            self.batches.add((epoch, batch_id))
-            self.committed = through_cut
-            self.results += results
-            self.unparsed += unparsed
-            self.records += records
-            self.fenced += fenced
-            self.refused += refused
-            self.samples += samples
-            self.lines += lines
-            self.high_time_us = high_time_us
+            assert batch.through_cut > self.committed, "a cut is committed once"
+            self.batches.add((batch.epoch, batch.number))
+            self.committed = batch.through_cut
+            self.results += outcome.results
+            self.unparsed += outcome.unparsed
+            self.records += outcome.records
+            self.fenced += outcome.fenced
+            self.refused += outcome.refused
+            self.samples += outcome.samples
+            self.lines += outcome.lines
+            self.high_time_us = outcome.high_time_us
             self.changed.notify_all()
 
     def wait_for(self, is_so: Callable[[], bool]) -> None:

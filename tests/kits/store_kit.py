@@ -20,11 +20,11 @@ from headwater.edge.record import EdgeRecord
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
 from headwater.plan.sources.source import Source, SourceFormat
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.root.said.envelope import Envelope, Trigger
-from headwater.store.cube.batch_rows import QueryResult
 from headwater.store.cube.cube import Cube
 from headwater.store.disk import Disk
-from headwater.store.input.chunk import NewCut
+from headwater.store.input.new_cut import NewCut
 from headwater.store.manifest import Manifest
 
 QUERY = "hits@home#1"
@@ -52,6 +52,11 @@ def batch_of(*rows: tuple[int, str, int]) -> pa.Table:
     """What Spark hands over: (pane, page, n)."""
     table = rows_of(*((page, n) for _, page, n in rows))
     return table.add_column(0, "pane", pa.array([pane for pane, _, _ in rows], pa.int64()))
+
+
+def gave(*rows: tuple[int, str, int], query: str = QUERY, **more: Any) -> SiteOutcome:
+    """A batch that has these rows of one query."""
+    return SiteOutcome((QueryResult(query, batch_of(*rows) if rows else None),), **more)
 
 
 def counts_of(table: pa.Table) -> dict[str, int]:
@@ -250,13 +255,9 @@ class CubeUser:
         """Commit one batch of one cut with these rows."""
         through = self.cut_input()
         self._batch += 1
-        given = {"batch_id": self._batch, "epoch": self.cube.cuts.state(SOURCE).epoch}
-        return self.cube.commit_batch(
-            source=SOURCE,
-            through_cut=through,
-            results=[QueryResult(query, batch_of(*rows) if rows else None)],
-            **{**given, **options},
-        )
+        epoch = options.pop("epoch", self.cube.cuts.state(SOURCE).epoch)
+        batch = Batch(SOURCE, epoch, options.pop("batch_id", self._batch), through)
+        return self.cube.commit_batch(batch, gave(*rows, query=query, **options))
 
     def cut(self, *panes: int, query: str = QUERY, sent: bool = False) -> list[CutDone]:
         record = next(kept.record for kept in self.cube.restore() if kept.query == query)

@@ -243,7 +243,7 @@ def test_a_list_full_of_bytes_without_a_way_loses_the_oldest_and_says_so(overlay
 
 
 def test_rows_that_refuse_to_merge_go_on_apart(overlay):
-    class Refusing(overlay.BagMerger):
+    class Refusing(overlay.NumbersMerger):
         def merge(self, parts):
             raise ArithmeticError("these rows do not fit together")
 

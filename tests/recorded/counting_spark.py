@@ -20,8 +20,8 @@ import pyarrow as pa
 import headwater.spark.site.source_stream as stream_module
 from headwater.algebra.rows.types import arrow_type, site_schema
 from headwater.plan.query import Query
-from headwater.spark.site.batch import SiteBatch, SiteOutcome
-from headwater.spark.site.inbox import QueryResult
+from headwater.reading.outcome import QueryResult, SiteOutcome
+from headwater.spark.site.batch import SiteBatch
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "kits"))

@@ -24,8 +24,9 @@ from schedules.story import Story
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.feeder import Feeder
 from headwater.edge.batches.batch_times import BatchLimits
+from headwater.reading.outcome import SiteOutcome
 from headwater.spark.site import source_stream
-from headwater.spark.site.batch import SiteBatch, SiteOutcome
+from headwater.spark.site.batch import SiteBatch
 
 WRITE_EVERY_S = 0.2
 LENGTH_S = 60.0

@@ -19,13 +19,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.plan.query import Query
+from headwater.reading.chunk import Chunk
 from headwater.reading.form import form_of
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm.session import apply_settings
 from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
 from headwater.spark.lines.malformed import kinds_of
 from headwater.spark.lines.parse import Parser
-from headwater.spark.lines.readable import ChunkUnreadable, WholeFile, whole_files
+from headwater.spark.lines.readable import ChunkUnreadable, whole_files
 from headwater.spark.root.bad_groups import Finished
 from headwater.spark.root.root_part import split_by_window
 from headwater.spark.rows.collect import whole_table
@@ -86,7 +87,7 @@ def _linked(
 ) -> list[AbstractContextManager[Linked]]:
     """All files together; those with columns of their own by what these are."""
     form = form_of(query.program.source)
-    groups: dict[str, list[WholeFile]] = {}
+    groups: dict[str, list[Chunk]] = {}
     for file in whole_files(files, form):
         groups.setdefault(file.header if form.columnar else "", []).append(file)
     return [

@@ -24,13 +24,14 @@ from headwater.algebra.words.malformed import Malformed, added
 from headwater.errors import SparkFailed
 from headwater.plan.sources.local_times import Guessed, guessing_zone
 from headwater.plan.sources.source import Source
+from headwater.reading.chunk import Chunk
 from headwater.reading.form import Form, form_of
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.guessed_times import guessed_sql
 from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
 from headwater.spark.lines.malformed import kinds_of
 from headwater.spark.lines.parse import BAD, Parser
-from headwater.spark.lines.readable import ChunkUnreadable, WholeFile, look_at
+from headwater.spark.lines.readable import ChunkUnreadable, look_at
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ def lines_of(
         yield Checked(session, tuple(parts), tuple(unread))
 
 
-Chunks = list[list[WholeFile]]
+Chunks = list[list[Chunk]]
 """Of each site."""
 
 

@@ -16,6 +16,7 @@ from headwater.agent.input import feeder
 from headwater.agent.input.declarations import SourceDeclaration
 from headwater.agent.input.site_sources import SiteSources
 from headwater.algebra.words.malformed import Malformed
+from headwater.reading.outcome import Batch, SiteOutcome
 
 MANY = Malformed("bytes: wanted bigint", 3, "many", "12:00,/a,many")
 FEW = Malformed("wanted 3 fields, got 1", 1, None, "broken")
@@ -30,10 +31,8 @@ async def commit(site: Site, *kinds: Malformed, lines: int, unparsed: int, **mor
     followed = site.feeder.followed["weblog"]
     wanted = followed.line_count + lines
     epoch = site.feeder.new_epoch("weblog")
-    site.feeder.commit(
-        "weblog", epoch=epoch, batch_id=0, through_cut=cut, results=(), unparsed=unparsed,
-        samples=kinds, high_time_us=None, records=lines - unparsed, lines=lines, **more,
-    )  # fmt: skip
+    outcome = SiteOutcome((), lines - unparsed, unparsed, kinds, lines=lines, **more)
+    site.feeder.commit(Batch("weblog", epoch, 0, cut), outcome)
     await until(lambda: followed.line_count == wanted)
 
 

@@ -16,8 +16,9 @@ from feeder_kit import SITE, Gate, Site, names, running, until
 from headwater.agent import patience
 from headwater.agent.input.declarations import SourceDeclaration
 from headwater.errors import DiskFull, DiskTrouble, EpochOver, SparkFailed, StoreBroken, StoreError
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.jvm.keeper import Work
-from headwater.spark.site.batch import SiteBatch, SiteOutcome, Unreadable
+from headwater.spark.site.batch import SiteBatch, Unreadable
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.follow.follow import LogFollower
@@ -445,9 +446,9 @@ def test_no_batch_is_committed_while_its_source_is_forgotten(tmp_path: Path) -> 
             gate = Gate()
             commit = site.cube.commit_batch
 
-            def slow(**batch: Any) -> Any:
+            def slow(*batch: Any, **more: Any) -> Any:
                 gate.pass_through()
-                return commit(**batch)
+                return commit(*batch, **more)
 
             site.cube.commit_batch = slow  # type: ignore[method-assign]
             told = asyncio.create_task(asyncio.to_thread(_commit, site, epoch))
@@ -493,10 +494,7 @@ def test_no_epoch_begins_while_its_source_is_forgotten(tmp_path: Path) -> None:
 
 
 def _commit(site: Site, epoch: int) -> None:
-    site.feeder.commit(
-        "weblog", epoch=epoch, batch_id=0, through_cut=1, results=(), unparsed=0, samples=(),
-        high_time_us=None, records=1,
-    )  # fmt: skip
+    site.feeder.commit(Batch("weblog", epoch, 0, 1), SiteOutcome(records=1))  # fmt: skip
 
 
 # What fails is tried again
@@ -623,7 +621,7 @@ def test_a_store_that_must_be_opened_anew_ends_the_feeder(tmp_path: Path) -> Non
         await site.until_cut("weblog", 1)
         epoch = site.feeder.new_epoch("weblog")
 
-        def broken(**batch: Any) -> Any:
+        def broken(*batch: Any, **more: Any) -> Any:
             raise StoreBroken("a commit of which nobody knows whether it happened")
 
         site.cube.commit_batch = broken  # type: ignore[method-assign]

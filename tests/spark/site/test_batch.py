@@ -18,6 +18,7 @@ from headwater.algebra.rows.equality import difference
 from headwater.plan.query import Query
 from headwater.plan.sources.time_formats import CALENDAR_US
 from headwater.reading.form import form_of
+from headwater.reading.outcome import SiteOutcome
 from headwater.spark.central import central_answers, central_finished
 from headwater.spark.lines import parse
 from headwater.spark.lines.lines import SITE
@@ -26,7 +27,7 @@ from headwater.spark.lines.readable import whole_files
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.rows import collect
 from headwater.spark.site import joint_run
-from headwater.spark.site.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable
+from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_sql import with_high_time, with_site
 from headwater.spark.site.tally import tallies

@@ -17,8 +17,9 @@ from spark_kit import ListInbox, inverse, per_domain, stream
 from headwater.algebra.panes import MICROS
 from headwater.plan.query import Query
 from headwater.plan.timestamps import timestamp_us
+from headwater.reading.outcome import SiteOutcome
 from headwater.spark.central import central_answers
-from headwater.spark.site.batch import BatchRunner, SiteBatch, SiteOutcome
+from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.fence import Fence
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from headwater.algebra.rows.equality import difference
 from headwater.edge.batches.batch_yield import BatchYield
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.reading.outcome import SiteOutcome
 from headwater.spark.rows import collect
 from headwater.spark.rows.collect import Collector
 from headwater.spark.site import joint_run, joint_sql
-from headwater.spark.site.batch import BatchRunner, SiteBatch, SiteOutcome
+from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.joint_sql import joint_statements
 from headwater.spark.site.plain_part import part_of, plain_part

@@ -18,12 +18,13 @@ from spark_kit import HITS, Chunk, ListInbox, compiled, per_domain, stream
 from headwater.algebra.rows.equality import difference
 from headwater.plan.query import Query
 from headwater.reading.form import form_of
+from headwater.reading.outcome import SiteOutcome
 from headwater.reading.strict_columns import ISO, LINE, TYPES, Layout, Strict, columns_of
 from headwater.spark.lines.convert import conversion
 from headwater.spark.lines.fields import literal
 from headwater.spark.lines.lines import Linked, linked
 from headwater.spark.lines.parse import Parser
-from headwater.spark.site.batch import BatchRunner, SiteBatch, SiteOutcome
+from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.site_jobs import SiteJobs

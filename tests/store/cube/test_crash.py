@@ -16,10 +16,10 @@ from pathlib import Path
 import crash_worker
 import pytest
 from crash_worker import LINES_PER_PANE, RECORD, follower_of, open_cube, open_ledger
-from store_kit import QUERY, SOURCE, batch_of, query_of
+from store_kit import QUERY, SOURCE, gave, query_of
 
 from headwater.edge.outputs import Cut
-from headwater.store.cube.batch_rows import QueryResult
+from headwater.reading.outcome import Batch
 from headwater.store.cube.cube import Cube
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.results.results import ResultsReader, ResultsWriter
@@ -91,13 +91,8 @@ def read_to_the_end(cube: Cube, directory: Path) -> None:
     lines = [int(text) for chunk in chunks for text in chunk.path.read_bytes().split()]
     if lines:
         cube.commit_batch(
-            source=SOURCE,
-            epoch=epoch,
-            batch_id=0,
-            through_cut=chunks[-1].cut,
-            results=[
-                QueryResult(QUERY, batch_of(*((n // LINES_PER_PANE, str(n), 1) for n in lines)))
-            ],
+            Batch(SOURCE, epoch, 0, chunks[-1].cut),
+            gave(*((n // LINES_PER_PANE, str(n), 1) for n in lines)),
         )
     waiting = tuple(pane.pane for pane in cube.restore()[0].panes if pane.waiting_rows)
     cube.write([Cut(QUERY, waiting, RECORD, True)])

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_kit import MERGER, QUERY, SOURCE, CubeUser, FaultyDisk, batch_of, counts_of
+from store_kit import MERGER, QUERY, SOURCE, CubeUser, FaultyDisk, batch_of, counts_of, gave
 
 from headwater.algebra.words.site_state import Declined, Reason
 from headwater.edge.outputs import Cut, Expire, Forget, MarkAcked, MarkSent, MarkUnacked, Remember
 from headwater.edge.record import EdgeRecord, PaneKept
 from headwater.errors import AlreadyRunning, DiskFull, SegmentDamaged, StoreError
-from headwater.store.cube.batch_rows import QueryResult
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.image_packer import ImagePacker
 
 Open = Callable[..., CubeUser]
@@ -81,7 +81,7 @@ def test_a_batch_is_told_before_a_poll_can_find_that_nothing_waits(user: CubeUse
         poller.join(0.2)
         heard.append("batch")
 
-    user.commit((5, "/a", 2), told=told)
+    user.cube.commit_batch(Batch(SOURCE, 1, 1, user.cut_input()), gave((5, "/a", 2)), told=told)
     poller.join()
     assert heard == ["batch", "poll"]
 
@@ -91,14 +91,7 @@ def test_a_batch_that_comes_again_changes_nothing(user: CubeUser, restarts: bool
     user.commit((5, "/a", 2), batch_id=9, unparsed=3)
     if restarts:
         user.reopen()
-    again = user.cube.commit_batch(
-        source=SOURCE,
-        epoch=1,
-        batch_id=9,
-        through_cut=1,
-        results=[QueryResult(QUERY, batch_of((5, "/a", 2)))],
-        unparsed=3,
-    )
+    again = user.cube.commit_batch(Batch(SOURCE, 1, 9, 1), gave((5, "/a", 2), unparsed=3))
     assert (again.queries, again.unparsed) == ((), 0)
     user.cut(5)
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 2}
@@ -108,23 +101,17 @@ def test_what_a_query_could_not_use_is_reported_of_it_whether_it_failed_or_not(
     user: CubeUser,
 ) -> None:
     for number, failed in enumerate((None, "[DIVIDE_BY_ZERO]"), start=1):
-        report = user.cube.commit_batch(
-            source=SOURCE, epoch=1, batch_id=number, through_cut=user.cut_input(),
-            results=[QueryResult(QUERY, failed=failed, malformed=3)], unparsed=5,
-        )  # fmt: skip
+        result = QueryResult(QUERY, failed=failed, malformed=3)
+        batch = Batch(SOURCE, 1, number, user.cut_input())
+        report = user.cube.commit_batch(batch, SiteOutcome((result,), unparsed=5))
         assert [one.malformed for one in report.queries] == [3]
         assert report.unparsed == 5
 
 
 def test_a_batch_that_comes_again_counts_nothing_again(user: CubeUser) -> None:
     through = user.cut_input()
-    first, again = (
-        user.cube.commit_batch(
-            source=SOURCE, epoch=1, batch_id=1, through_cut=through, results=[],
-            unparsed=1, fenced=2, refused=3,
-        )
-        for _ in range(2)
-    )  # fmt: skip
+    batch, counts = Batch(SOURCE, 1, 1, through), SiteOutcome(unparsed=1, fenced=2, refused=3)
+    first, again = (user.cube.commit_batch(batch, counts) for _ in range(2))
     assert (first.unparsed, first.fenced, first.refused) == (1, 2, 3)
     assert (again.unparsed, again.fenced, again.refused) == (0, 0, 0)
 
@@ -134,10 +121,7 @@ def test_a_batch_that_comes_again_with_further_input_commits_none_of_that(user: 
     user.commit((5, "/a", 2), batch_id=9)
     committed, further = user.cube.cuts.state(SOURCE).committed_cut, user.cut_input()
     assert further > committed
-    user.cube.commit_batch(
-        source=SOURCE, epoch=1, batch_id=9, through_cut=further,
-        results=[QueryResult(QUERY, batch_of((5, "/a", 7)))],
-    )  # fmt: skip
+    user.cube.commit_batch(Batch(SOURCE, 1, 9, further), gave((5, "/a", 7)))
     assert user.cube.cuts.state(SOURCE).committed_cut == committed
 
 
@@ -156,9 +140,7 @@ def test_a_repeated_batch_stores_a_query_that_was_not_in_it_the_first_time(user:
         QueryResult(QUERY, batch_of((5, "/a", 2))),
         QueryResult("late@home#2", batch_of((5, "/a", 7))),
     ]
-    report = user.cube.commit_batch(
-        source=SOURCE, epoch=1, batch_id=9, through_cut=1, results=results
-    )
+    report = user.cube.commit_batch(Batch(SOURCE, 1, 9, 1), SiteOutcome(tuple(results)))
     assert [batch.query for batch in report.queries] == ["late@home#2"]
 
 
@@ -166,14 +148,15 @@ def test_a_failed_query_stores_nothing_and_the_others_are_committed(user: CubeUs
     user.install("bad@home#2")
     through = user.cut_input()
     report = user.cube.commit_batch(
-        source=SOURCE,
-        epoch=1,
-        batch_id=1,
-        through_cut=through,
-        results=[
-            QueryResult("bad@home#2", batch_of((5, "/", 1)), failed="divided by 0", touched=(5, 5)),
-            QueryResult(QUERY, batch_of((5, "/a", 1))),
-        ],
+        Batch(SOURCE, 1, 1, through),
+        SiteOutcome(
+            (
+                QueryResult(
+                    "bad@home#2", batch_of((5, "/", 1)), failed="divided by 0", touched=(5, 5)
+                ),
+                QueryResult(QUERY, batch_of((5, "/a", 1))),
+            )
+        ),
     )
     bad, good = report.queries
     assert (bad.failed, bad.touched, bad.panes) == ("divided by 0", (5, 5), ())
@@ -204,20 +187,15 @@ def test_a_full_disk_commits_nothing_and_the_same_batch_can_be_tried_again(
     user = open_cube(disk=faulty_disk)
     user.install()
     through = user.cut_input()
-    batch = {
-        "source": SOURCE,
-        "epoch": 1,
-        "batch_id": 1,
-        "through_cut": through,
-        "results": [QueryResult(QUERY, batch_of((5, "/a", 1)))],
-    }
+    batch = Batch(SOURCE, 1, 1, through)
     faulty_disk.fail[verb] = errno.ENOSPC
     with pytest.raises(DiskFull):
-        user.cube.commit_batch(**batch)  # type: ignore[arg-type]
+        user.cube.commit_batch(batch, gave((5, "/a", 1)))
     assert user.cube.cuts.state(SOURCE).committed_cut == 0
     assert user.cube.status().waiting_rows == 0
     faulty_disk.fail.clear()
-    assert user.cube.commit_batch(**batch).queries[0].panes == ((5, 1),)  # type: ignore[arg-type]
+    report = user.cube.commit_batch(batch, gave((5, "/a", 1)))
+    assert report.queries[0].panes == ((5, 1),)
 
 
 def test_a_full_manifest_commits_nothing_and_leaves_no_segment(user: CubeUser) -> None:
@@ -227,14 +205,10 @@ def test_a_full_manifest_commits_nothing_and_leaves_no_segment(user: CubeUser) -
     rows = [(pane, "/", 1) for pane in range(5000)]
     result = QueryResult(QUERY, batch_of(*rows))
     with pytest.raises(DiskFull):
-        user.cube.commit_batch(
-            source=SOURCE, epoch=1, batch_id=1, through_cut=through, results=[result]
-        )
+        user.cube.commit_batch(Batch(SOURCE, 1, 1, through), SiteOutcome((result,)))
     assert list((user.directory / "segments").iterdir()) == []
     user.cube.manifest.run("PRAGMA max_page_count = 1000000")
-    report = user.cube.commit_batch(
-        source=SOURCE, epoch=1, batch_id=1, through_cut=through, results=[result]
-    )
+    report = user.cube.commit_batch(Batch(SOURCE, 1, 1, through), SiteOutcome((result,)))
     assert len(report.queries[0].panes) == 5000
 
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import msgspec
-from store_kit import QUERY, SOURCE, CubeUser, batch_of, query_of
+from store_kit import QUERY, SOURCE, CubeUser, gave, query_of
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.words.site_state import Declined, Reason, SiteState
@@ -21,8 +21,8 @@ from headwater.edge.record import EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.node.effects import CubeWrite
 from headwater.plan.query import Query
-from headwater.store.cube.batch_rows import QueryResult
-from headwater.store.input.chunk import NewCut
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
+from headwater.store.input.new_cut import NewCut
 
 SECOND = "hits@home#2"
 
@@ -32,11 +32,8 @@ def fail(
 ) -> BatchReport:
     through = user.cut_input()
     return user.cube.commit_batch(
-        source=SOURCE,
-        epoch=user.cube.cuts.state(SOURCE).epoch,
-        batch_id=through,
-        through_cut=through,
-        results=[QueryResult(query, failed="divide by zero", touched=touched)],
+        Batch(SOURCE, user.cube.cuts.state(SOURCE).epoch, through, through),
+        SiteOutcome((QueryResult(query, failed="divide by zero", touched=touched),)),
     )
 
 
@@ -153,11 +150,7 @@ def doubt(user: CubeUser, *rows: tuple[int, str, int]) -> BatchReport:
     cut = NewCut("f", 0, 2, chunk, 2, 2, is_doubtful=True)
     user.cube.cuts.register(state, [cut], poll_s=user.clock())
     return user.cube.commit_batch(
-        source=SOURCE,
-        epoch=state.epoch,
-        batch_id=state.last_cut,
-        through_cut=state.last_cut,
-        results=[QueryResult(QUERY, batch_of(*rows) if rows else None)],
+        Batch(SOURCE, state.epoch, state.last_cut, state.last_cut), gave(*rows)
     )
 
 

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_kit import QUERY, SOURCE, CubeUser, FaultyConnection, FaultyDisk, batch_of, counts_of
+from store_kit import QUERY, SOURCE, CubeUser, FaultyConnection, FaultyDisk, counts_of, gave
 
 from headwater.edge.record import EdgeRecord
 from headwater.errors import DiskTrouble, EpochOver, SourceForgotten, StoreError
-from headwater.store.cube.batch_rows import QueryResult
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import Start
-from headwater.store.input.chunk import NewCut
+from headwater.store.input.new_cut import NewCut
 from headwater.store.manifest import Manifest
 
 Open = Callable[..., CubeUser]
@@ -64,10 +64,7 @@ def test_a_batch_of_a_forgotten_source_is_not_one_of_the_new(user: CubeUser) -> 
     made_anew(user)
     user.cut_input()  # the same cut number, and an epoch of its own
     with pytest.raises(EpochOver):
-        user.cube.commit_batch(
-            source=SOURCE, epoch=old_epoch, batch_id=0, through_cut=1,
-            results=[QueryResult(QUERY, batch_of((5, "/old", 1)))],
-        )  # fmt: skip
+        user.cube.commit_batch(Batch(SOURCE, old_epoch, 0, 1), gave((5, "/old", 1)))
     assert user.cube.cuts.state(SOURCE).committed_cut == 0
     assert user.cube.status().waiting_rows == 0
 
@@ -86,7 +83,7 @@ def test_a_batch_of_a_source_that_is_not_there_is_over(user: CubeUser) -> None:
     user.cut_input()
     user.cube.cuts.forget_source(SOURCE)
     with pytest.raises(SourceForgotten):
-        user.cube.commit_batch(source=SOURCE, epoch=1, batch_id=0, through_cut=1, results=[])
+        user.cube.commit_batch(Batch(SOURCE, 1, 0, 1), SiteOutcome())
 
 
 def test_numbers_and_epochs_are_not_used_again_after_a_restart(user: CubeUser) -> None:
@@ -172,9 +169,7 @@ def test_a_chunk_that_was_freed_while_somebody_looked_is_not_lost(
         monkeypatch.undo()
         for batch in range(2):
             through = 1 if batch == 0 else user.cut_input()
-            user.cube.commit_batch(
-                source=SOURCE, epoch=1, batch_id=batch, through_cut=through, results=[]
-            )
+            user.cube.commit_batch(Batch(SOURCE, 1, batch, through), SiteOutcome())
         assert not listed[0].path.exists()
         return bounded(*args)  # type: ignore[arg-type]
 

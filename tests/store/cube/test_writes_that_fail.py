@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_kit import QUERY, SOURCE, Clock, CubeUser, FaultyConnection, batch_of, counts_of
+from store_kit import QUERY, SOURCE, Clock, CubeUser, FaultyConnection, batch_of, counts_of, gave
 
 from headwater.edge.outputs import Cut, Forget, Remember
 from headwater.edge.record import EdgeRecord
@@ -32,7 +32,7 @@ from headwater.errors import (
     StoreBroken,
     StoreError,
 )
-from headwater.store.cube.batch_rows import QueryResult
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.source_state import Loss
 from headwater.store.disk import Disk
@@ -55,11 +55,9 @@ def rows_in(cube: Cube, query: str = QUERY) -> Counter[str]:
 
 
 def batch(user: CubeUser, through: int, *rows: tuple[int, str, int], **options: Any) -> Any:
-    given = {"batch_id": through, "epoch": user.cube.cuts.state(SOURCE).epoch}
-    results = [QueryResult(QUERY, batch_of(*rows))]
-    return user.cube.commit_batch(
-        source=SOURCE, through_cut=through, results=results, **{**given, **options}
-    )
+    epoch = options.pop("epoch", user.cube.cuts.state(SOURCE).epoch)
+    of = Batch(SOURCE, epoch, options.pop("batch_id", through), through)
+    return user.cube.commit_batch(of, gave(*rows), **options)
 
 
 # One after the other, at chosen moments
@@ -137,14 +135,14 @@ def test_a_batch_of_a_query_that_no_record_knows_yet_is_refused_and_comes_again(
 ) -> None:
     """Its record is on its way to the disk: the rows must not be passed over for good."""
     through = user.cut_input()
-    results = [QueryResult(QUERY, batch_of((5, "/a", 1))), QueryResult(SECOND, None)]
-    whole = {"source": SOURCE, "epoch": 1, "batch_id": 1, "through_cut": through}
+    outcome = SiteOutcome((QueryResult(QUERY, batch_of((5, "/a", 1))), QueryResult(SECOND, None)))
+    whole = Batch(SOURCE, 1, 1, through)
     with pytest.raises(QueryUnknown, match="hits@home#2"):
-        user.cube.commit_batch(results=results, **whole)  # type: ignore[arg-type]
+        user.cube.commit_batch(whole, outcome)
     assert user.cube.cuts.state(SOURCE).committed_cut == 0
     assert list((user.directory / "segments").iterdir()) == []
     user.install(SECOND)
-    user.cube.commit_batch(results=results, **whole)  # type: ignore[arg-type]
+    user.cube.commit_batch(whole, outcome)
     assert rows_in(user.cube) == {"/a": 1}
 
 
@@ -152,10 +150,8 @@ def test_a_batch_of_a_query_that_was_removed_leaves_its_rows_behind(user: CubeUs
     """Also of one that never had a record, and when it is removed while the segment is written."""
     through = user.cut_input()
     user.cube.write([Forget(QUERY), Forget(SECOND)])
-    report = user.cube.commit_batch(
-        source=SOURCE, epoch=1, batch_id=1, through_cut=through,
-        results=[QueryResult(id_, batch_of((5, "/a", 1))) for id_ in (QUERY, SECOND)],
-    )  # fmt: skip
+    results = tuple(QueryResult(id_, batch_of((5, "/a", 1))) for id_ in (QUERY, SECOND))
+    report = user.cube.commit_batch(Batch(SOURCE, 1, 1, through), SiteOutcome(results))
     assert report.queries == ()
     assert user.cube.cuts.state(SOURCE).committed_cut == through
 

@@ -14,6 +14,7 @@ from follow_kit import ClosedDisk, Follow, MountingDisk
 from store_kit import SOURCE, Clock, FaultyDisk
 
 from headwater.errors import ConfigurationError
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.follow.listing import Glob, Listing
 from headwater.store.follow.poll import FollowConfig, Start
 from headwater.store.recognise import comparison, recognition
@@ -405,9 +406,7 @@ def test_bytes_that_were_seen_and_truncated_before_they_were_read_are_counted_as
     poll = one.poll()
     assert poll.lost_bytes == 7
     one.user.cube.cuts.begin_epoch(SOURCE)
-    report = one.user.cube.commit_batch(
-        source=SOURCE, epoch=1, batch_id=0, through_cut=1, results=[]
-    )
+    report = one.user.cube.commit_batch(Batch(SOURCE, 1, 0, 1), SiteOutcome())
     assert report.lost_bytes == 7
 
 
@@ -421,7 +420,7 @@ def test_a_full_spool_stops_cutting_and_goes_on_after_a_commit(
     assert one.poll().stalled
     cuts = one.user.cube.cuts
     cuts.begin_epoch(SOURCE)
-    one.user.cube.commit_batch(source=SOURCE, epoch=1, batch_id=0, through_cut=1, results=[])
+    one.user.cube.commit_batch(Batch(SOURCE, 1, 0, 1), SiteOutcome())
     cuts.begin_epoch(SOURCE)
     assert not one.poll().stalled
     assert one.text() == "second\n"

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from store_kit import SOURCE, Clock, CubeUser, FaultyDisk
 
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import FollowConfig, Start
 
@@ -200,11 +201,7 @@ class LogWriters(RuleBasedStateMachine):
             ]
             self.batch += 1
             self.user.cube.commit_batch(
-                source=SOURCE,
-                epoch=self.epoch,
-                batch_id=self.batch,
-                through_cut=chunks[-1].cut,
-                results=[],
+                Batch(SOURCE, self.epoch, self.batch, chunks[-1].cut), SiteOutcome()
             )
 
     @rule()

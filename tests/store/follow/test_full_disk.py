@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from store_kit import QUERY, SOURCE, Clock, CubeUser, batch_of
+from store_kit import QUERY, SOURCE, Clock, CubeUser, gave
 
 from headwater.errors import DiskFull
-from headwater.store.cube.batch_rows import QueryResult
+from headwater.reading.outcome import Batch
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import Start
 
@@ -94,9 +94,5 @@ def commit(user: CubeUser, epoch: int, batch: int) -> None:
     if chunks:
         lines = [text for chunk in chunks for text in chunk.path.read_text().split()]
         user.cube.commit_batch(
-            source=SOURCE,
-            epoch=epoch,
-            batch_id=batch,
-            through_cut=chunks[-1].cut,
-            results=[QueryResult(QUERY, batch_of(*((0, text, 1) for text in lines)))],
+            Batch(SOURCE, epoch, batch, chunks[-1].cut), gave(*((0, text, 1) for text in lines))
         )

@@ -8,8 +8,8 @@ import pytest
 from store_kit import QUERY, SOURCE, CubeUser, batch_of
 
 from headwater.errors import StoreError
-from headwater.store.cube.batch_rows import QueryResult
-from headwater.store.input.chunk import NewCut
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
+from headwater.store.input.new_cut import NewCut
 
 
 def cuts_of(user: CubeUser, count: int, *, size: int = 10) -> None:
@@ -23,9 +23,7 @@ def cuts_of(user: CubeUser, count: int, *, size: int = 10) -> None:
 
 
 def commit(user: CubeUser, epoch: int, batch_id: int, through_cut: int) -> object:
-    return user.cube.commit_batch(
-        source=SOURCE, epoch=epoch, batch_id=batch_id, through_cut=through_cut, results=[]
-    )
+    return user.cube.commit_batch(Batch(SOURCE, epoch, batch_id, through_cut), SiteOutcome())
 
 
 def numbers(user: CubeUser, **options: int) -> list[int]:
@@ -92,7 +90,7 @@ def test_a_cut_that_does_not_exist_or_is_committed_already_is_refused(user: Cube
     commit(user, epoch, 0, 2)
     rows = [QueryResult(QUERY, batch_of((5, "/a", 1)))]
     with pytest.raises(StoreError, match="committed already"):
-        user.cube.commit_batch(source=SOURCE, epoch=epoch, batch_id=1, through_cut=1, results=rows)
+        user.cube.commit_batch(Batch(SOURCE, epoch, 1, 1), SiteOutcome(tuple(rows)))
 
 
 def test_a_batch_without_rows_over_cuts_that_were_all_lost_is_no_error(user: CubeUser) -> None:

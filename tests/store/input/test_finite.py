@@ -12,6 +12,7 @@ import pytest
 from store_kit import SOURCE, CubeUser, FaultyDisk
 
 from headwater.errors import StoreError
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.follow import listing
 from headwater.store.input.finite import FiniteInput
 
@@ -36,9 +37,7 @@ def finite(user: CubeUser, logs: Path, disk: FaultyDisk | None = None) -> Finite
 def commit_all(user: CubeUser) -> object:
     state = user.cube.cuts.state(SOURCE)
     epoch = user.cube.cuts.begin_epoch(SOURCE)
-    return user.cube.commit_batch(
-        source=SOURCE, epoch=epoch, batch_id=0, through_cut=state.last_cut, results=[]
-    )
+    return user.cube.commit_batch(Batch(SOURCE, epoch, 0, state.last_cut), SiteOutcome())
 
 
 def test_all_files_are_registered_at_once_as_links_that_keep_their_suffix(

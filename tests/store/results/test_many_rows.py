@@ -14,10 +14,10 @@ from store_kit import rows_of as summary_rows
 
 from headwater.algebra.coverage import Coverage
 from headwater.errors import PaneIsLarge
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.root.outputs import Keep, KeptSummary
 from headwater.store import image_packer
 from headwater.store.cube import update_cutter
-from headwater.store.cube.batch_rows import QueryResult
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsReader, ResultsWriter
@@ -49,10 +49,8 @@ class Pieces:
 
 def commit_pieces(user: CubeUser, pieces: Pieces) -> object:
     through = user.cut_input()
-    return user.cube.commit_batch(
-        source=SOURCE, epoch=user.cube.cuts.state(SOURCE).epoch, batch_id=1, through_cut=through,
-        results=[QueryResult(QUERY, pieces=pieces)],
-    )  # fmt: skip
+    batch = Batch(SOURCE, user.cube.cuts.state(SOURCE).epoch, 1, through)
+    return user.cube.commit_batch(batch, SiteOutcome((QueryResult(QUERY, pieces=pieces),)))
 
 
 def test_a_batch_in_pieces_is_stored_whole_and_never_held_whole(open_cube: Open) -> None:

@@ -39,13 +39,13 @@ from headwater.edge.report import BatchReport
 from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
+from headwater.reading.chunk import Chunk
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost
-from headwater.store.cube.batch_rows import QueryResult
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.source_state import SourceState
 from headwater.store.follow.poll import Poll
-from headwater.store.input.chunk import Chunk
 from headwater.store.input.finite import FiniteInput
 
 log = structlog.get_logger()
@@ -602,46 +602,19 @@ class Feeder:
             self._cube.cuts.quarantine(source, cut)
             followed.broken.append(f"{file} can't be read: {reason}")
 
-    def commit(
-        self,
-        source: str,
-        *,
-        epoch: int,
-        batch_id: int,
-        through_cut: int,
-        results: Sequence[QueryResult],
-        unparsed: int,
-        samples: Sequence[Malformed],
-        high_time_us: int | None,
-        records: int = 0,
-        fenced: int = 0,
-        refused: int = 0,
-        lines: int = 0,
-    ) -> None:
+    def commit(self, batch: Batch, outcome: SiteOutcome) -> None:
         """Make one batch durable, then tell the node. Raises ``EpochOver`` where the source was
         forgotten since the epoch began, whether or not it is read again."""
         with self._inputs.commits:
-            followed, in_cube = self._of_epoch(source, epoch)
+            followed, in_cube = self._of_epoch(batch.source, batch.epoch)
 
             def tell(report: BatchReport) -> None:
                 with contextlib.suppress(RuntimeError):  # the loop has ended
-                    self._loop.call_soon_threadsafe(
-                        self._committed, followed, report, (lines, records), tuple(samples)
-                    )
+                    self._loop.call_soon_threadsafe(self._committed, followed, report, outcome)
 
             try:
-                self._cube.commit_batch(
-                    source=source,
-                    epoch=in_cube,
-                    batch_id=batch_id,
-                    through_cut=through_cut,
-                    results=results,
-                    high_time_us=high_time_us,
-                    unparsed=unparsed,
-                    fenced=fenced,
-                    refused=refused,
-                    told=tell,
-                )
+                kept = msgspec.structs.replace(batch, epoch=in_cube)
+                self._cube.commit_batch(kept, outcome, told=tell)
             except StoreBroken as error:
                 self._loop.call_soon_threadsafe(self._end_with, error)
                 raise
@@ -650,26 +623,19 @@ class Feeder:
         self._broken = error
         self._wake.set()
 
-    def _committed(
-        self,
-        followed: Followed,
-        report: BatchReport,
-        counts: tuple[int, int],
-        samples: Sequence[Malformed],
-    ) -> None:
-        """On the event loop, which may have withdrawn the source since. ``counts`` are lines and
-        records."""
+    def _committed(self, followed: Followed, report: BatchReport, outcome: SiteOutcome) -> None:
+        """On the event loop, which may have withdrawn the source since."""
         if not self._is_current(followed) or not self._is_open:
             return
-        followed.line_count += counts[0]
-        followed.record_count += counts[1]
+        followed.line_count += outcome.lines
+        followed.record_count += outcome.records
         followed.unparsed_count += report.unparsed
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
         for kind, text in followed.repeated_hour.reached(report.high_time_us):
             self._notice(kind, text)
-        self._note_malformed(followed, samples)
-        lines = counts[0] + report.skipped_lines
+        self._note_malformed(followed, outcome.samples)
+        lines = outcome.lines + report.skipped_lines
         now_s = self._now_s()
         self._remark(
             followed, followed.remarks.read(lines, report.unparsed, followed.malformed, now_s=now_s)

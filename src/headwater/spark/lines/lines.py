@@ -24,11 +24,11 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.plan.sources.compressed import expanded_suffix
+from headwater.reading.chunk import Chunk
 from headwater.reading.form import Form
 from headwater.spark.lines.fields import HEAD
 from headwater.spark.lines.parse import Parser
 from headwater.spark.lines.readable import Piece, pieces_of, write_piece
-from headwater.spark.site.inbox import Chunk
 
 SITE = "__site"
 ONE_TASK_BYTES = 8 << 20

@@ -17,6 +17,7 @@ import msgspec
 
 from headwater.plan.sources.compressed import BY_SPARK, expanded_suffix
 from headwater.reading.arrays import ARRAY_BYTES_MAX, lines_of_array
+from headwater.reading.chunk import Chunk
 from headwater.reading.expand import Expanded, ReadAt, head_of
 from headwater.reading.form import Form
 from headwater.reading.headers import (
@@ -30,7 +31,6 @@ from headwater.reading.journal import Journal
 from headwater.reading.records import Separating
 from headwater.reading.text import MARK_BYTES_MAX, Encoding, ToUtf8, encoding_of
 from headwater.reading.whole import Damaged, Incomplete, look_whole
-from headwater.spark.site.inbox import Chunk
 
 BLOCK_BYTES = 1 << 20
 
@@ -56,25 +56,15 @@ class ChunkUnreadable(Exception):
         self.reason = reason
 
 
-class WholeFile(msgspec.Struct, frozen=True):
-    """A file as a chunk, for whoever reads without a cube."""
-
-    cut: int
-    path: Path
-    bytes: int
-    header: str = ""
-    is_file: bool = True
-
-
 class Looked(msgspec.Struct, frozen=True):
     """Files as chunks, and those that are none."""
 
-    files: tuple[WholeFile, ...]
+    files: tuple[Chunk, ...]
     unread: dict[Path, str]
     """By path: why it is not read, as a site says it."""
 
 
-def whole_files(paths: Sequence[Path], form: Form) -> list[WholeFile]:
+def whole_files(paths: Sequence[Path], form: Form) -> list[Chunk]:
     """Without those that are damaged or not whole, which sites name. Raises ``OSError`` for a file
     that can't be read."""
     return list(look_at(paths, form).files)
@@ -95,7 +85,7 @@ def look_at(paths: Sequence[Path], form: Form) -> Looked:
         elif form.has_heads:
             with _raw(path) as read_at:
                 header = header_of(head_of(read_at, path.name, HEADER_BYTES_MAX), form)
-        found.append(WholeFile(cut, path, path.stat().st_size, header))
+        found.append(Chunk(cut, path, path.stat().st_size, header, is_file=True))
     return Looked(tuple(found), unread)
 
 

@@ -28,7 +28,9 @@ from headwater.algebra.words.malformed import Malformed
 from headwater.edge.batches.batch_yield import BatchYield
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
+from headwater.reading.chunk import Chunk
 from headwater.reading.form import Form, form_of
+from headwater.reading.outcome import QueryResult, SiteOutcome
 from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.jvm.session import apply_settings
@@ -39,7 +41,6 @@ from headwater.spark.lines.readable import ChunkUnreadable
 from headwater.spark.rows.collect import Collector, largest
 from headwater.spark.rows.dealing import Rows
 from headwater.spark.site.fence import Fence, refused_sql
-from headwater.spark.site.inbox import Chunk, QueryResult
 from headwater.spark.site.joint_run import JointRun, Results
 from headwater.spark.site.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.site.scan_counts import ScanCounter
@@ -71,33 +72,6 @@ class SiteBatch(msgspec.Struct, frozen=True):
     fence: Fence = Fence()
     offsets_us: Mapping[str, int] = {}
     """By query: what is added to the times of its records at this site."""
-
-
-class SiteOutcome(msgspec.Struct, frozen=True):
-    results: tuple[QueryResult, ...] = ()
-    records: int = 0
-    unparsed: int = 0
-    samples: tuple[Malformed, ...] = ()
-    """Why lines are malformed, where that was looked at."""
-    high_time_us: int | None = None
-    fenced: int = 0
-    refused: int = 0
-    lines: int = 0
-
-    @classmethod
-    def of(
-        cls, results: Sequence[QueryResult], tally: Tally, samples: tuple[Malformed, ...]
-    ) -> SiteOutcome:
-        return cls(
-            tuple(results),
-            tally.records,
-            tally.unparsed,
-            samples,
-            tally.high_time_us,
-            tally.fenced,
-            tally.refused,
-            tally.lines,
-        )
 
 
 class Unreadable(Exception):
@@ -271,7 +245,7 @@ class BatchRunner:
             elif tally is None:
                 (tally,) = self._tallies(session, parser, typed, [fence])
         (samples,) = self._why(session, parser, [query], [tally])
-        return SiteOutcome.of([_with_malformed(found, tally, 0)], tally, samples)
+        return _outcome([_with_malformed(found, tally, 0)], tally, samples)
 
     def _why(
         self,
@@ -332,7 +306,7 @@ class BatchRunner:
             (parser.needs.index(need_of(query)), by_query[str(query.id)]) for query in group.queries
         ]
         return [
-            SiteOutcome.of(
+            _outcome(
                 [_with_malformed(r[n], tally, need) for need, r in results if n in r],
                 tally,
                 samples[n],
@@ -426,6 +400,21 @@ def _none_in_time(number: int, group: QueryGroup, error: JobCancelled) -> SiteOu
     return SiteOutcome(tuple(QueryResult(str(query.id), failed=words) for query in queries))
 
 
+def _outcome(
+    results: Sequence[QueryResult], tally: Tally, samples: tuple[Malformed, ...]
+) -> SiteOutcome:
+    return SiteOutcome(
+        tuple(results),
+        tally.records,
+        tally.unparsed,
+        samples,
+        tally.high_time_us,
+        tally.fenced,
+        tally.refused,
+        tally.lines,
+    )
+
+
 def _at_its_site(error: ChunkUnreadable, batches: Sequence[SiteBatch]) -> tuple[str, Chunk, str]:
     site = next(one.site for one in batches if any(error.chunk is chunk for chunk in one.chunks))
     return site, error.chunk, error.reason
@@ -447,7 +436,7 @@ def _cut_off(batches: Sequence[SiteBatch]) -> list[tuple[str, Chunk, str]]:
 def _size_of(chunk: Chunk) -> int:
     """One that is gone was read to its end, or Spark has said that it is not there."""
     try:
-        return chunk.path.stat().st_size
+        return Path(chunk.path).stat().st_size
     except OSError:
         return chunk.bytes
 

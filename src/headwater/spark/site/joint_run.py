@@ -20,12 +20,12 @@ import structlog
 from pyspark.sql import SparkSession
 
 from headwater.plan.query import Query
+from headwater.reading.outcome import QueryResult
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.lines.parse import MASK_NEEDS_MAX, Parser
 from headwater.spark.rows.collect import Collector, through_driver
 from headwater.spark.rows.dealing import by_site
 from headwater.spark.site.fence import Fence
-from headwater.spark.site.inbox import QueryResult
 from headwater.spark.site.joint_sql import Joint, joint_statements
 from headwater.spark.site.plain_part import part_of
 from headwater.spark.site.query_group import QueryGroup

@@ -8,11 +8,11 @@ import msgspec
 
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
+from headwater.reading.chunk import Chunk
 from headwater.reading.form import form_of
 from headwater.spark.lines.formats import quote_of
 from headwater.spark.lines.lines import has_text, is_ascii
 from headwater.spark.lines.parse import Parser
-from headwater.spark.site.inbox import Chunk
 
 UNKNOWN = ""
 """A header that nobody has seen: no line below it can be read."""

@@ -11,12 +11,12 @@ from pyspark.sql import functions as F
 
 from headwater.algebra.rows.types import site_schema
 from headwater.plan.query import Query
+from headwater.reading.outcome import QueryResult
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.parse import Parser
 from headwater.spark.rows.collect import Collector
 from headwater.spark.rows.dealing import Rows
-from headwater.spark.site.inbox import QueryResult
 from headwater.spark.site.query_group import QueryGroup, need_of
 from headwater.spark.site.shift import Shift
 from headwater.spark.site.site_jobs import JobCancelled, SiteJobs

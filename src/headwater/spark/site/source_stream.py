@@ -36,11 +36,13 @@ from headwater.edge.batches.batch_yield import BatchYield
 from headwater.edge.batches.reading_pace import ReadingPace
 from headwater.errors import DiskFull, EpochOver
 from headwater.plan.query import Query
+from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.jvm.keeper import BATCH, Work
 from headwater.spark.jvm.suspicion import NoSuspicion, Suspicion, apart
-from headwater.spark.site.batch import BatchRunner, SiteBatch, SiteOutcome, Unreadable, joined
-from headwater.spark.site.inbox import Chunk, Inbox
+from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable, joined
+from headwater.spark.site.inbox import Inbox
 from headwater.spark.site.offers import OfferStream
 from headwater.spark.site.site_jobs import JOB_S_MAX
 from headwater.spark.spark_message import message_of
@@ -393,13 +395,14 @@ class SourceStream:
         self, life: int, batch: SiteBatch, outcome: SiteOutcome, reader: Reader, number: int
     ) -> bool:
         """Commit one site's part, or find that it is not to be; False: its disk is full now."""
-        inbox, _ = reader
+        inbox, epoch = reader
+        of = Batch(self.source, epoch, number, batch.chunks[-1].cut)
         with self._commit_lock:
             if life != self._life or self._sites().get(batch.site) is not inbox:
                 return True
             try:
                 if inbox.committed_cut(self.source) < batch.chunks[0].cut:
-                    self._commit(batch, outcome, reader, number)
+                    inbox.commit(of, outcome)
             except DiskFull as error:
                 log.warning("commit waits", site=batch.site, why=str(error))
                 return False
@@ -415,23 +418,6 @@ class SourceStream:
             log.info("epoch is over", site=site, source=self.source, why=str(error))
         else:
             self._leave_for_a_while(site, error)
-
-    def _commit(self, batch: SiteBatch, outcome: SiteOutcome, reader: Reader, number: int) -> None:
-        inbox, epoch = reader
-        inbox.commit(
-            self.source,
-            epoch=epoch,
-            batch_id=number,
-            through_cut=batch.chunks[-1].cut,
-            results=outcome.results,
-            unparsed=outcome.unparsed,
-            samples=outcome.samples,
-            high_time_us=outcome.high_time_us,
-            records=outcome.records,
-            fenced=outcome.fenced,
-            refused=outcome.refused,
-            lines=outcome.lines,
-        )
 
     def _epoch(self, life: int, site: str, inbox: Inbox) -> int:
         """Begun at the site's first batch of this life; a site that came back begins another."""

@@ -30,14 +30,8 @@ import pyarrow as pa
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import QueryUnknown, StoreError
-from headwater.store.cube.batch_rows import (
-    PaneRun,
-    QueryResult,
-    WrittenRows,
-    by_pane,
-    has_rows,
-    tables_of,
-)
+from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
+from headwater.store.cube.batch_rows import PaneRun, WrittenRows, by_pane, has_rows, tables_of
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.source_state import SourceState
 from headwater.store.input.cuts import CutLog
@@ -53,12 +47,6 @@ WHOLE_BATCH = ""
 """Stands for the batch itself where query ids stand."""
 
 
-class Stored(msgspec.Struct, frozen=True):
-    report: BatchReport
-    queries: tuple[QueryBatch, ...]
-    is_repeated: bool
-
-
 class BatchCommitter:
     def __init__(
         self, manifest: Manifest, cuts: CutLog, queries: CubeQueries, rows: PaneSegments
@@ -70,81 +58,75 @@ class BatchCommitter:
 
     def commit(
         self,
+        batch: Batch,
+        outcome: SiteOutcome,
         *,
-        source: str,
-        epoch: int,
-        batch_id: int,
-        through_cut: int,
-        results: Sequence[QueryResult],
         now_s: float,
-        told: Callable[[Stored], None],
-    ) -> None:
+        told: Callable[[BatchReport], None],
+    ) -> BatchReport:
         """``told`` is called in the hold of the lock in which it became durable: a poll that finds
         all committed after that can't be heard before it."""
-        state = self._cuts.state(source)
-        known = self._judge(state, epoch, batch_id, through_cut, results)
+        results, reports = outcome.results, list[BatchReport]()
+        state = self._cuts.state(batch.source)
+        known = self._judge(state, batch, results)
         written = self._written([result for result in results if result.query not in known])
         unnamed = {one.segment.name for one in written if one.segment is not None}
+
+        def tell() -> None:
+            reports.append(_report(state.report(), queries, outcome, is_repeated=bool(known)))
+            told(reports[0])
+
         with self._undone_if_failed(list(unnamed)), self._manifest.transaction():
             self._cuts.refuse_forgotten(state)
-            known = self._judge(state, epoch, batch_id, through_cut, results)
+            known = self._judge(state, batch, results)
             new = [result for result in results if result.query not in known]
-            self._remember(state, epoch, batch_id, new)
-            twice_bytes = self._cuts.doubtful_bytes(state, through=through_cut)
+            self._remember(state, batch, new)
+            twice_bytes = self._cuts.doubtful_bytes(state, through=batch.through_cut)
             queries = tuple(
                 self._doubted(self._store(result, written, unnamed, now_s=now_s), twice_bytes)
                 for result in new
                 if self._queries.number(result.query) is not None
             )
             if not known:
-                self._cuts.commit_cut(state, max(through_cut, state.committed_cut))
-            self._manifest.after_commit(lambda: told(Stored(state.report(), queries, bool(known))))
+                self._cuts.commit_cut(state, max(batch.through_cut, state.committed_cut))
+            self._manifest.after_commit(tell)
         self._rows.store.remove(unnamed)
+        return reports[0]
 
-    def _judge(
-        self,
-        state: SourceState,
-        epoch: int,
-        batch_id: int,
-        through_cut: int,
-        results: Sequence[QueryResult],
-    ) -> set[str]:
+    def _judge(self, state: SourceState, batch: Batch, results: Sequence[QueryResult]) -> set[str]:
         """The queries whose part of this batch is stored already. Raises if it is not to be."""
-        known = self._known(state, epoch, batch_id)
+        known = self._known(state, batch)
         new = [result for result in results if result.query not in known]
         is_news = not known and any(has_rows(result) for result in new)
-        self._check(state, epoch, batch_id, through_cut, is_news=is_news)
-        self._refuse_unknown(state, batch_id, new)
+        self._check(state, batch, is_news=is_news)
+        self._refuse_unknown(batch, new)
         return known
 
-    def _refuse_unknown(
-        self, state: SourceState, batch_id: int, results: Sequence[QueryResult]
-    ) -> None:
+    def _refuse_unknown(self, batch: Batch, results: Sequence[QueryResult]) -> None:
         for result in results:
             name = result.query
             if self._queries.number(name) is None and not self._queries.is_forgotten(name):
                 raise QueryUnknown(
-                    f"source {state.name}, batch {batch_id}: results of {name}, of which nothing "
-                    "is recorded here yet; the batch is tried again"
+                    f"source {batch.source}, batch {batch.number}: results of {name}, of which "
+                    "nothing is recorded here yet; the batch is tried again"
                 )
 
-    def _known(self, state: SourceState, epoch: int, batch_id: int) -> set[str]:
+    def _known(self, state: SourceState, batch: Batch) -> set[str]:
         rows = self._manifest.all(
             "SELECT query FROM batches WHERE source = ? AND epoch = ? AND batch = ?",
-            (state.id, epoch, batch_id),
+            (state.id, batch.epoch, batch.number),
         )
         return {query for (query,) in rows}
 
-    def _check(
-        self, state: SourceState, epoch: int, batch_id: int, through_cut: int, *, is_news: bool
-    ) -> None:
-        where = f"source {state.name}, epoch {epoch}, batch {batch_id}"
-        state.refuse_other_epoch(epoch, f"batch {batch_id}")
-        if through_cut > state.last_cut:
-            raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {through_cut}")
-        if is_news and through_cut <= state.committed_cut:
+    def _check(self, state: SourceState, batch: Batch, *, is_news: bool) -> None:
+        where = f"source {batch.source}, epoch {batch.epoch}, batch {batch.number}"
+        cut = batch.through_cut
+        state.refuse_other_epoch(batch.epoch, f"batch {batch.number}")
+        if cut > state.last_cut:
+            raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {cut}")
+        if is_news and cut <= state.committed_cut:
             raise StoreError(
-                f"{where}: cut {through_cut} is committed already (up to {state.committed_cut}); "
+                f"{where}: cut {cut} is committed already (up to {state.committed_cut}); "
                 "begin a new epoch there"
             )
 
@@ -166,18 +148,16 @@ class BatchCommitter:
             one.segment = next(segments) if one.runs else None
         return found
 
-    def _remember(
-        self, state: SourceState, epoch: int, batch_id: int, results: Sequence[QueryResult]
-    ) -> None:
+    def _remember(self, state: SourceState, batch: Batch, results: Sequence[QueryResult]) -> None:
         names = [WHOLE_BATCH, *(result.query for result in results)]
         self._manifest.run_many(
             "INSERT OR IGNORE INTO batches VALUES (?, ?, ?, ?)",
-            ((state.id, epoch, batch_id, name) for name in names),
+            ((state.id, batch.epoch, batch.number, name) for name in names),
         )
-        if batch_id >= BATCHES_KEPT:  # those of other epochs went when this one began
+        if batch.number >= BATCHES_KEPT:  # those of other epochs went when this one began
             self._manifest.run(
                 "DELETE FROM batches WHERE source = ? AND batch <= ?",
-                (state.id, batch_id - BATCHES_KEPT),
+                (state.id, batch.number - BATCHES_KEPT),
             )
 
     def _store(
@@ -256,3 +236,18 @@ class BatchCommitter:
             if not self._manifest.is_broken:
                 self._rows.store.remove(names)
             raise
+
+
+def _report(
+    state: BatchReport, queries: tuple[QueryBatch, ...], of: SiteOutcome, *, is_repeated: bool
+) -> BatchReport:
+    """What was counted for a batch counts once."""
+    counted = SiteOutcome() if is_repeated else of
+    return msgspec.structs.replace(
+        state,
+        queries=queries,
+        high_time_us=of.high_time_us,
+        unparsed=state.unparsed + counted.unparsed,
+        fenced=counted.fenced,
+        refused=counted.refused,
+    )

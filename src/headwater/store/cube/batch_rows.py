@@ -13,25 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.words.site_state import FOREVER
+from headwater.reading.outcome import QueryResult
 from headwater.store.pane_segments import PANE
 from headwater.store.segments import Segment
-
-
-class QueryResult(msgspec.Struct, frozen=True):
-    """What a batch gave for one query: rows, none, or Spark's message."""
-
-    query: str
-    table: pa.Table | None = None
-    """Column ``pane``, then the query's keys and partials; None: no rows, or ``pieces``."""
-    failed: str | None = None
-    touched: tuple[int, int] | None = None
-    """When it failed: the first and last pane of the batch's records, if that is known."""
-    pieces: RowPieces | None = None
-    """Rows that are too many for one table."""
-    malformed: int = 0
-    """Lines of the batch that this query can't use."""
 
 
 def tables_of(result: QueryResult) -> Iterable[pa.Table]:

@@ -32,8 +32,8 @@ from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.errors import RowsGone, StoreError
 from headwater.node.effects import CubeWrite, Cut, perform_all
-from headwater.store.cube.batch_commit import BatchCommitter, Stored
-from headwater.store.cube.batch_rows import QueryResult
+from headwater.reading.outcome import Batch, SiteOutcome
+from headwater.store.cube.batch_commit import BatchCommitter
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
@@ -184,19 +184,12 @@ class Cube:
 
     def commit_batch(
         self,
+        batch: Batch,
+        outcome: SiteOutcome,
         *,
-        source: str,
-        epoch: int,
-        batch_id: int,
-        through_cut: int,
-        results: Sequence[QueryResult],
-        high_time_us: int | None = None,
-        unparsed: int = 0,
-        fenced: int = 0,
-        refused: int = 0,
         told: Callable[[BatchReport], None] = lambda report: None,
     ) -> BatchReport:
-        """Store what Spark made of all cuts up to ``through_cut`` for every query, and move the
+        """Store what Spark made of all cuts up to the batch's for every query, and move the
         committed cut, in one transaction. A batch that comes again adds nothing. ``told`` gets the
         report before any poll can find that nothing waits any more.
 
@@ -204,31 +197,7 @@ class Cube:
         has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
         older epoch, of a source that is not here any more, or of cuts that are committed already.
         """
-        reports: list[BatchReport] = []
-
-        def tell(stored: Stored) -> None:
-            report = stored.report
-            report = msgspec.structs.replace(
-                report,
-                queries=stored.queries,
-                high_time_us=high_time_us,
-                unparsed=report.unparsed + (0 if stored.is_repeated else unparsed),
-                fenced=0 if stored.is_repeated else fenced,
-                refused=0 if stored.is_repeated else refused,
-            )
-            reports.append(report)
-            told(report)
-
-        self._committer.commit(
-            source=source,
-            epoch=epoch,
-            batch_id=batch_id,
-            through_cut=through_cut,
-            results=results,
-            now_s=self._clock(),
-            told=tell,
-        )
-        return reports[0]
+        return self._committer.commit(batch, outcome, now_s=self._clock(), told=told)
 
     def write(self, writes: Sequence[CubeWrite]) -> list[list[CutDone] | None]:
         """Do what the edge asked for, in order, in one transaction.

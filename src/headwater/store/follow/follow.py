@@ -24,9 +24,9 @@ from headwater.store.follow.listing import Closed, Glob, Listing, joined
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
 from headwater.store.follow.poll_round import Round
 from headwater.store.follow.watch import Watch
-from headwater.store.input.chunk import NewCut
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.cutting import Cutter, Reading
+from headwater.store.input.new_cut import NewCut
 from headwater.store.input.spool import held_name
 
 

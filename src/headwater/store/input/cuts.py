@@ -21,12 +21,13 @@ import msgspec
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, SourceForgotten, StoreError, UnreadableRow
+from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
 from headwater.store.cube.source_state import Loss, SourceState
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.places import Places
-from headwater.store.input.chunk import Chunk, NewCut
+from headwater.store.input.new_cut import NewCut
 from headwater.store.input.spool import Spool, held_name
 from headwater.store.manifest import Manifest, Row
 from headwater.store.row_value import row_value
@@ -204,7 +205,7 @@ class CutLog:
                 continue
             is_file = not spooled and bool(count)
             chunks.append(
-                Chunk(cut, path, count, origin, poll_s, bool(is_doubtful), header, is_file)
+                Chunk(cut, path, count, header, is_file, origin, poll_s, bool(is_doubtful))
             )
             total += count
         return chunks

@@ -22,7 +22,7 @@ from headwater.reading.text import MARK_BYTES_MAX, Encoding, as_utf8, encoding_o
 from headwater.store.disk import explained
 from headwater.store.follow.followed_file import Followed, extended
 from headwater.store.follow.poll import FollowConfig
-from headwater.store.input.chunk import NewCut
+from headwater.store.input.new_cut import NewCut
 from headwater.store.input.spool import Spool
 from headwater.store.input.whole_lines import Stretch, whole_lines
 from headwater.store.recognise.identity import ReadAt

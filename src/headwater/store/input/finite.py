@@ -26,9 +26,9 @@ from headwater.store.disk import Disk
 from headwater.store.follow.directories import Reach, leads_nowhere, reason_of
 from headwater.store.follow.listing import FILES_MAX, Closed, Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll
-from headwater.store.input.chunk import NewCut
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.file_chunks import file_chunk
+from headwater.store.input.new_cut import NewCut
 
 LOST_NAMED_MAX = 3
 

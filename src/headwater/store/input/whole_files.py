@@ -25,9 +25,9 @@ from headwater.store.follow.directories import Reach, reason_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.listing import Closed, Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll, Start
-from headwater.store.input.chunk import NewCut
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.file_chunks import file_chunk
+from headwater.store.input.new_cut import NewCut
 from headwater.store.recognise.identity import Print
 
 WRITTEN_AGAIN = "written again: read as a whole; its records may have been read before"

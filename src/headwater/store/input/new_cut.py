@@ -1,27 +1,8 @@
-"""A cut's bytes as a file: before it has a number, and after."""
+"""A cut's bytes as a file, before it has a number."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
-
-
-class Chunk(msgspec.Struct, frozen=True):
-    """Whole lines of one file, as one file for Spark."""
-
-    cut: int
-    path: Path
-    bytes: int
-    origin: str
-    """The file that the lines were read from."""
-    poll_s: float
-    is_doubtful: bool = False
-    """Its lines may have been read before, in another file."""
-    header: str = ""
-    """The line in that file that names the columns of these lines; empty: there is none."""
-    is_file: bool = False
-    """It is a whole file, as it was found, and not lines that were cut from one."""
 
 
 class NewCut(msgspec.Struct, frozen=True):
