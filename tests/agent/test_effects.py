@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
+from pane_kit import NumbersMerger, RootDisk, SiteDisk, make_query, make_roster
 
 from headwater.agent.effects import EffectRunner, NetworkShell
 from headwater.agent.input.feeder import Feeder
@@ -23,6 +23,7 @@ from headwater.node import effects as fx
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.plan.command import Install
+from headwater.plan.notice import Notice
 from headwater.plan.tree import Tree
 
 QUERY = make_query(begin_pane=1)
@@ -57,13 +58,13 @@ class Agent:
         self.cube, self.ledger = FailingCube(), RootDisk(query=QUERY)
         self.now_s = 0.0
         self.published: list[tuple[int, tuple[int, ...], bool]] = []
-        self.notices: list[fx.Notice] = []
+        self.notices: list[Notice] = []
         self.node = Node(
             site="s0",
             roster=make_roster(1),
             trees=(Tree(0, ()),),
             config=NodeConfig(),
-            merger_of=lambda _: BagMerger(),
+            merger_of=lambda _: NumbersMerger(),
             incarnation=1000,
             root_incarnation=50,
         )
@@ -94,7 +95,7 @@ class Agent:
     def write(self, begun: Sequence[fx.AnswersEffect]) -> list[None]:
         return [None for _ in begun]
 
-    def notice(self, notice: fx.Notice) -> None:
+    def notice(self, notice: Notice) -> None:
         self.notices.append(notice)
 
     def answer(self, answer: fx.Answer) -> None:

@@ -26,8 +26,8 @@ from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.local.trial.try_query import raise_if_dead
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.values.codec import Codec
-from headwater.node.effects import Notice
 from headwater.plan.command import Install, Remove
+from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.roster import Roster, Site
 from headwater.spark.jvm.jvm import JvmIdentity

@@ -28,6 +28,7 @@ from headwater.node import effects as fx
 from headwater.node.node import Node
 from headwater.overlay.messages import AskInstall
 from headwater.plan.command import Count, Install, Remove
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -112,7 +113,7 @@ def test_a_write_that_fails_is_tried_again_before_anything_is_said(
     asyncio.run(runner.run(effect, fx.Dial("paris")))
     assert write.tried == 4
     assert runner.sent == ["paris"]
-    assert [type(one) for one in runner.heard] == [fx.Notice], "told once, not at every try"
+    assert [type(one) for one in runner.heard] == [Notice], "told once, not at every try"
     assert runner.runner.trouble == ""
 
 

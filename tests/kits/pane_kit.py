@@ -27,6 +27,7 @@ from headwater.edge.outputs import Cut, CutDone
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.node.effects import perform
+from headwater.plan.notice import Notice
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, Timing
 from headwater.plan.roster import Roster, Site
@@ -83,7 +84,7 @@ def make_roster(count: int) -> Roster:
     return Roster(1, tuple(Site(n, f"s{n}") for n in range(count)), "s0")
 
 
-class BagMerger:
+class NumbersMerger:
     """Rows are sorted tuples of record numbers."""
 
     def none(self) -> tuple[int, ...]:
@@ -179,7 +180,7 @@ class SiteDisk:
         if disk is None:
             return None
         parts = [disk.updates[n - 1] for a, b in updates for n in range(a, b + 1)]
-        return BagMerger().merge(parts)
+        return NumbersMerger().merge(parts)
 
     def restore(self) -> list[QueryKept]:
         return [
@@ -247,7 +248,7 @@ class SiteDesk:
         self.config = config or EdgeConfig(clock_settle_s=0.5)
         self.retention_s = retention_s
         self.room = 1 << 30
-        self.notices: list[edge_out.Notice] = []
+        self.notices: list[Notice] = []
         self.writes: list[edge_out.Output] = []
         self.said: list[Summary] = []
         self.told: list[SiteState] = []
@@ -337,7 +338,7 @@ class SiteDesk:
                 self._send(output, now_s=now_s)
             case edge_out.Report(states):
                 self.told += states
-            case edge_out.Notice():
+            case Notice():
                 self.notices.append(output)
             case edge_out.Cut():
                 self.writes.append(output)
@@ -375,7 +376,7 @@ class RootDisk(LedgerDisk):
     """A ledger that outlives its root: the simulator's."""
 
     def __init__(self, incarnation: int = 50, query: Query | None = None) -> None:
-        super().__init__(query or make_query(), BagMerger())
+        super().__init__(query or make_query(), NumbersMerger())
         self.incarnation = incarnation
         self.starts = 0
         self.lost: list[KeptSummary] = []
@@ -417,7 +418,7 @@ class RootDesk:
         self.under_way: root_out.Answer | None = None
         self.published: dict[int, list[Published]] = defaultdict(list)
         self.acks: list[Acknowledgement] = []
-        self.notices: list[root_out.Notice] = []
+        self.notices: list[Notice] = []
         self.outputs: list[root_out.Output] = []
         self.has_ended = False
         self.start(now_s=now_s)
@@ -431,7 +432,7 @@ class RootDesk:
                 query=self.query,
                 roster=self.roster,
                 config=self.config,
-                merger=BagMerger(),
+                merger=NumbersMerger(),
                 incarnation=self.disk.incarnation,
                 now_s=now_s,
                 start=self.disk.starts,
@@ -482,7 +483,7 @@ class RootDesk:
                 self.under_way = output
             case root_out.Ended():
                 self.has_ended = True
-            case root_out.Notice():
+            case Notice():
                 self.notices.append(output)
             case root_out.Outdated():
                 pass  # for the test to answer

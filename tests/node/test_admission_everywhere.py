@@ -24,6 +24,7 @@ from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
 from headwater.plan.command import Count, Install
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query, Timing
 from headwater.plan.tree import Tree
 from headwater.root.outputs import RootKept
@@ -147,7 +148,7 @@ def restored(site: str, query: Query) -> tuple[Node, list[do.Effect]]:
 
 
 def words(effects: list[do.Effect], kind: str) -> list[str]:
-    return [one.text for one in effects if isinstance(one, do.Notice) and one.kind == kind]
+    return [one.text for one in effects if isinstance(one, Notice) and one.kind == kind]
 
 
 @pytest.mark.parametrize("way", [received, restored])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from pane_kit import BagMerger, make_query, make_roster
+from pane_kit import NumbersMerger, make_query, make_roster
 
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig
@@ -30,7 +30,7 @@ def node_of(*trees: Tree) -> Node:
         roster=make_roster(5),
         trees=trees,
         config=CONFIG,
-        merger_of=lambda _: BagMerger(),
+        merger_of=lambda _: NumbersMerger(),
         incarnation=7,
     )
     node.restore(commands=(), counts=(), cube=(), ledgers=(), now_s=0.0)

@@ -13,7 +13,7 @@ from collections import deque
 
 import msgspec
 import pytest
-from pane_kit import BagMerger, RootDisk, SiteDisk, make_query, make_roster
+from pane_kit import NumbersMerger, RootDisk, SiteDisk, make_query, make_roster
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
@@ -28,6 +28,7 @@ from headwater.node.node import Node
 from headwater.overlay.messages import AckMessage, Heartbeat, StatesMessage
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.duty import Admit, Duty
+from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import TimeKind
 from headwater.plan.roster import Site
@@ -65,7 +66,7 @@ class Host:
             roster=ROSTER,
             trees=(TREE,),
             config=NodeConfig(),
-            merger_of=lambda _: BagMerger(),
+            merger_of=lambda _: NumbersMerger(),
             incarnation=self.cube.incarnation,
             root_incarnation=50,
             admit=self.world.admit_at(self.name),
@@ -361,7 +362,7 @@ def test_of_two_queries_with_one_name_only_the_newer_goes_on(world):
     world.run(32.0)
     assert {query for query, *_ in world["s0"].published} == {str(newer.id)}
     assert world["s1"].of(do.Withdrawn) == [do.Withdrawn(ID)]
-    assert [notice.kind for notice in world["s0"].of(do.Notice)] == ["name-lost"]
+    assert [notice.kind for notice in world["s0"].of(Notice)] == ["name-lost"]
 
 
 def test_rows_that_the_cube_has_lost_are_declined(world):
@@ -554,7 +555,7 @@ def test_a_site_without_data_leaves_alone_what_its_cube_has_of_a_time_with_it():
     roster = msgspec.structs.replace(ROSTER, sites=(Site(0, "s0", has_data=False),))
     node = Node(
         site="s0", roster=roster, trees=(Tree(0, ()),), config=NodeConfig(),
-        merger_of=lambda _: BagMerger(), incarnation=7,
+        merger_of=lambda _: NumbersMerger(), incarnation=7,
     )  # fmt: skip
     kept = QueryKept(ID, EdgeRecord(first_pane=1), ())
     node.restore(commands=[], counts=[], cube=[kept], now_s=0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pane_kit import BagMerger, make_query, make_roster, state
+from pane_kit import NumbersMerger, make_query, make_roster, state
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane
@@ -17,6 +17,7 @@ from headwater.node.node import Node
 from headwater.node.wall_clock import WallClock
 from headwater.overlay.messages import AckMessage, StatesMessage
 from headwater.plan.command import Count, Install
+from headwater.plan.notice import Notice
 from headwater.plan.tree import Tree
 
 ROSTER = make_roster(2)
@@ -79,7 +80,7 @@ def make_node(name: str, **options) -> Node:
         roster=ROSTER,
         trees=(TREE,),
         config=NodeConfig(edge=EdgeConfig(clock_settle_s=10.0)),
-        merger_of=lambda _: BagMerger(),
+        merger_of=lambda _: NumbersMerger(),
         incarnation=1000,
         root_incarnation=50,
         **options,
@@ -116,7 +117,7 @@ def test_a_node_closes_by_the_clock_that_it_believes():
     node.batch_committed(BatchReport("hits", read_through_s=11.0), now_s=11.0)
     node.tick(now_s=11.0)
     assert node.edge.progress()[0].record.closed_through == 9_001
-    kinds = [notice.kind for notice in effects_of(node, do.Notice)]
+    kinds = [notice.kind for notice in effects_of(node, Notice)]
     assert [kind for kind in kinds if "clock" in kind] == ["clock steps", "clock was set"]
 
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pane_kit import PROGRAM
+from pane_kit import PROGRAM, NumbersMerger
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
@@ -39,32 +39,19 @@ from headwater.overlay.outputs import (
     Delivered,
     Dial,
     Hangup,
-    Notice,
     StatesDelivered,
     Transmit,
 )
 from headwater.overlay.peer import Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
 EVENTS_MAX = 200_000
 INCARNATION = 7
-
-
-class BagMerger:
-    """Rows are tuples of record numbers."""
-
-    def none(self) -> tuple[int, ...]:
-        return ()
-
-    def merge(self, parts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-        return tuple(sorted(number for part in parts for number in part))
-
-    def size_bytes(self, rows: tuple[int, ...]) -> int:
-        return 8 * len(rows)
 
 
 def a_query(name: str = "q", *, installer: str, root: str, counter: int = 1, **more: Any) -> Query:
@@ -126,7 +113,7 @@ class World:
         )
         self.trees = (self.tree, *map(self.tree_of, siblings))
         self.config = config or OverlayConfig()
-        self.merger = merger or BagMerger()
+        self.merger = merger or NumbersMerger()
         self.now_s = 10_000.0
         self.skew_s = skew_s or {}
         """How far the clocks of some peers are ahead of the true time, ``now_s``."""
@@ -389,7 +376,7 @@ def overlay() -> SimpleNamespace:
     """The tools of these tests, by name."""
     return SimpleNamespace(
         World=World,
-        BagMerger=BagMerger,
+        NumbersMerger=NumbersMerger,
         OverlayConfig=OverlayConfig,
         a_query=a_query,
         an_install=an_install,

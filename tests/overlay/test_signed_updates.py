@@ -6,7 +6,8 @@ import pytest
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.messages import SummaryMessage
-from headwater.overlay.outputs import Notice, Transmit
+from headwater.overlay.outputs import Transmit
+from headwater.plan.notice import Notice
 from headwater.sim.world.keys import OPERATOR, SimulatedKey, SimulatedSignatures
 
 TREE = """

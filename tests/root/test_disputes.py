@@ -10,7 +10,16 @@ from functools import reduce
 
 import msgspec
 import pytest
-from pane_kit import PANE_S, BagMerger, RootDesk, SiteDesk, SiteDisk, make_query, make_roster, state
+from pane_kit import (
+    PANE_S,
+    NumbersMerger,
+    RootDesk,
+    SiteDesk,
+    SiteDisk,
+    make_query,
+    make_roster,
+    state,
+)
 
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.summary import Lane, Summary
@@ -97,7 +106,7 @@ class Federation:
         merged = msgspec.structs.replace(
             summaries[0],
             coverage=reduce(Coverage.merge, (one.coverage for one in summaries)),
-            rows=BagMerger().merge(rows) if rows else None,
+            rows=NumbersMerger().merge(rows) if rows else None,
         )
         told = self.lie(merged)
         return [] if told is None else [told]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pane_kit import (
     PANE_S,
-    BagMerger,
+    NumbersMerger,
     RootDesk,
     RootDisk,
     SiteDesk,
@@ -162,7 +162,7 @@ class EdgesAndRoot(RuleBasedStateMachine):
             if partner is None:
                 self.channel.append((kind, to, message))
             else:
-                merged = merge_summaries(self.channel[partner][2], message, BagMerger())
+                merged = merge_summaries(self.channel[partner][2], message, NumbersMerger())
                 self.channel[partner] = (kind, to, merged)
 
     @precondition(lambda self: self.channel)

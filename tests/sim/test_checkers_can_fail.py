@@ -21,12 +21,12 @@ from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outbox.sending import Sending
-from headwater.edge.outputs import Notice
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Count
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query, QueryId
 from headwater.root.outputs import Keep
 from headwater.root.pane_board import PaneBoard, Share

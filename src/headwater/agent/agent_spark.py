@@ -18,7 +18,7 @@ import structlog
 from headwater.agent.care.death_book import Death, DeathBook
 from headwater.agent.config import AgentConfig
 from headwater.errors import ConfigurationError
-from headwater.node.effects import Notice
+from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.jvm.jvm import JvmIdentity, end_jvm

@@ -29,6 +29,7 @@ from headwater.errors import DiskFull, StoreBroken, StoreError
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
+from headwater.plan.notice import Notice
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -102,7 +103,7 @@ class EffectRunner:
         now_s = asyncio.get_running_loop().time()
         if str(error) != self._patience.trouble:
             log.warning("write waits", site=self._node.site, error=str(error))
-            waits = fx.Notice("disk", "write waits", f"{error}; it is tried again")
+            waits = Notice("disk", "write waits", f"{error}; it is tried again")
             fx.perform(self._stores["people"], waits)
         pause_s = self._patience.failed(str(error), now_s=now_s)
         if isinstance(error, DiskFull):

@@ -44,7 +44,7 @@ from headwater.net.identity.signed_roster import RosterTrust, SignedRoster, load
 from headwater.net.identity.tls import Credentials
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import Codec
-from headwater.node.effects import Notice
+from headwater.plan.notice import Notice
 from headwater.plan.roster import Site
 from headwater.shown_text import escaped_json
 from headwater.store.cube.retention import RetentionConfig

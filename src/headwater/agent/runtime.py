@@ -43,6 +43,7 @@ from headwater.overlay.messages import Message
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Command, Install
 from headwater.plan.duty import Admit, Duty
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -114,7 +115,7 @@ class SiteRuntime:
             admit=admit if spark is None else _unless_suspended(admit, spark.suspended_roots()),
             signatures=network.signatures,
         )
-        self.notices: deque[fx.Notice] = deque(maxlen=NOTICES_MAX)
+        self.notices: deque[Notice] = deque(maxlen=NOTICES_MAX)
         self.notice_counts: Counter[str] = Counter()
         self.failure = ""
         """Why this site no longer works; empty while it does."""
@@ -406,13 +407,13 @@ class SiteRuntime:
 
     # What comes back
 
-    def notice(self, effect: fx.Notice) -> None:
+    def notice(self, effect: Notice) -> None:
         """What the node has to say to people."""
         self.note(effect.part, effect.kind, effect.text)
 
     def note(self, part: str, kind: str, text: str) -> None:
         """Show something to people, and count it."""
-        self.notices.append(fx.Notice(part, kind, text))
+        self.notices.append(Notice(part, kind, text))
         self.notice_counts[f"{part}: {kind}"] += 1
         log.info("notice", site=self.site, part=part, kind=kind, text=text)
 

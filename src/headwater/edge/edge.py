@@ -22,13 +22,14 @@ from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
-from headwater.edge.outputs import CutDone, Forget, Notice, Output, Report, Send
+from headwater.edge.outputs import CutDone, Forget, Output, Report, Send
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_report import suspend, take_report
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 
 
@@ -262,7 +263,7 @@ class Edge:
                 "the other sites', in the middle; set it right: until then the site's records lie "
                 "in other windows than theirs"
             )
-        self._outputs.append(Notice("clock is off" if is_off else "clock is right", text))
+        self._outputs.append(Notice("edge", "clock is off" if is_off else "clock is right", text))
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
@@ -280,7 +281,7 @@ class Edge:
         if edge is not None:
             self._outputs += edge.state.expire([pane], reason)
             text = f"{query_id}: the rows of pane {pane} are gone from the cube; it is declined"
-            self._outputs.append(Notice(reason.value, text))
+            self._outputs.append(Notice("edge", reason.value, text))
 
     # Driving
 

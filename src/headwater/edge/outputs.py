@@ -14,6 +14,7 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Lane
 from headwater.algebra.words.site_state import SiteState
 from headwater.edge.record import EdgeRecord
+from headwater.plan.notice import Notice
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -137,13 +138,6 @@ class Outlived(msgspec.Struct, frozen=True):
     again under an early clock. Take one above it, durably, then call ``Edge.live_anew``."""
 
     incarnation: int
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """Something that an operator or a test may want to see; nobody needs to act."""
-
-    kind: str
-    text: str
 
 
 Output = (

@@ -14,6 +14,7 @@ from headwater.node import effects as do
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
 from headwater.plan.duty import Admit, Duty, refusal_of
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.books import Books
@@ -134,12 +135,12 @@ class Duties:
             return
         if query_id in self.unread_records:
             text = f"{query_id}: {self.unread_records[query_id]}"
-            self._effects.append(do.Notice("edge", "set aside", text))
+            self._effects.append(Notice("edge", "set aside", text))
             return
         self._awaited[query_id] = query
         why = self.waits().get(query_id)
         if why is not None:
-            self._effects.append(do.Notice("edge", "waits", f"{query_id}: {why}"))
+            self._effects.append(Notice("edge", "waits", f"{query_id}: {why}"))
         self.begin_awaited(now_s=now_s)
 
     def remove(self, query_id: str) -> None:
@@ -202,7 +203,7 @@ class Duties:
         except Exception as error:  # admitted, and yet not understood: it fails alone
             refused = _unopened(error)
         if refused is not None:
-            self._effects.append(do.Notice("edge", "refused", f"{query_id}: {refused}"))
+            self._effects.append(Notice("edge", "refused", f"{query_id}: {refused}"))
         elif self._edge.is_running(query_id):
             self._effects.append(do.Installed(query, is_new))
 
@@ -233,7 +234,7 @@ class Duties:
         else:
             self._ledgers.pop(query_id, None)
             self.refusals[query_id] = refused
-            self._effects.append(do.Notice("root", "refused", f"{query_id}: {refused}"))
+            self._effects.append(Notice("root", "refused", f"{query_id}: {refused}"))
 
     def _begin_root(self, query: Query, *, now_s: float) -> None:
         books = Books(
@@ -257,7 +258,7 @@ class Duties:
         if self.roots.pop(query_id, None) is not None:
             self.refusals[query_id] = f"{SUSPENDED}{message}"
             self._effects.append(do.AnswersSuspended(query_id, self.refusals[query_id]))
-            self._effects.append(do.Notice("root", "suspended", f"{query_id}: {message}"))
+            self._effects.append(Notice("root", "suspended", f"{query_id}: {message}"))
 
 
 def _unopened(error: Exception) -> str:

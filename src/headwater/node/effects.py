@@ -25,6 +25,7 @@ from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.root.outputs import (
     Answer,
@@ -85,15 +86,6 @@ class RiseAbove(msgspec.Struct, frozen=True):
     """The ledger goes by an incarnation that sites hold for a former one: take one above."""
 
     above: int
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """Something that an operator or a test may want to see; nobody needs to act."""
-
-    part: str
-    """edge, overlay, root, node, or spark."""
-    kind: str
-    text: str
 
 
 CubeWrite = Cut | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget

@@ -7,10 +7,11 @@ from headwater.algebra.summary import Rows, Summary
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
 from headwater.node.duties import Duties
-from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Notice, Withdrawn
+from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Withdrawn
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Command, Install
+from headwater.plan.notice import Notice
 from headwater.root import outputs as root_out
 
 ROUNDS_MAX = 1_000
@@ -80,8 +81,6 @@ class Exchange:
             case peer_out.CommandAccepted(command, _):
                 self._effects.append(output)
                 self._obey(command, now_s=now_s)
-            case peer_out.Notice(kind, text):
-                self._effects.append(Notice("overlay", kind, text))
             case _:
                 self._effects.append(output)
 
@@ -109,8 +108,6 @@ class Exchange:
                 if incarnation > self.incarnation:
                     self.incarnation = incarnation
                     self._effects.append(LiveAnew(incarnation))
-            case edge_out.Notice(kind, text):
-                self._effects.append(Notice("edge", kind, text))
             case _:
                 self._effects.append(output)
 
@@ -123,8 +120,6 @@ class Exchange:
                 self._duties.outdated(incarnation)
             case root_out.Overdone(query_id, message):
                 self._duties.suspend_answers(query_id, message)
-            case root_out.Notice(kind, text):
-                self._effects.append(Notice("root", kind, text))
             case _:
                 self._effects.append(output)
 

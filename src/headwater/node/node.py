@@ -30,7 +30,7 @@ from headwater.edge.report import BatchReport
 from headwater.errors import HeadwaterError
 from headwater.node.config import NodeConfig
 from headwater.node.duties import Duties
-from headwater.node.effects import Answer, Effect, LoadAndSend, Notice
+from headwater.node.effects import Answer, Effect, LoadAndSend
 from headwater.node.exchange import Exchange
 from headwater.node.progress import NodeProgress
 from headwater.node.wall_clock import WallClock
@@ -39,6 +39,7 @@ from headwater.overlay.peer import NOTHING_ASIDE, Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.plan.command import Command, Count, Install
 from headwater.plan.duty import Admit
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree

@@ -9,6 +9,7 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.messages import Message
 from headwater.plan.command import Command, Count
+from headwater.plan.notice import Notice
 
 CONTROL = 0
 """Heartbeats, acknowledgements, states, commands: small, and never behind data."""
@@ -75,13 +76,6 @@ class CountsLearned(msgspec.Struct, frozen=True):
     """Installers have counted further, with nothing to act on here: make it durable."""
 
     counts: tuple[Count, ...]
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """Something that an operator or a test may want to see; nobody needs to act."""
-
-    kind: str
-    text: str
 
 
 Output = (

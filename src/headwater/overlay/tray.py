@@ -10,7 +10,8 @@ from collections import Counter
 
 from headwater.overlay.lie_book import LieBook, Untrue
 from headwater.overlay.messages import Message
-from headwater.overlay.outputs import Notice, Output, Transmit
+from headwater.overlay.outputs import Output, Transmit
+from headwater.plan.notice import Notice
 
 NEVER_S = float("-inf")
 KINDS_MAX = 64
@@ -49,7 +50,7 @@ class Tray:
         since = self.noted[kind] - given
         self._given[kind] = (now_s, self.noted[kind])
         text = text if since == times else f"{text} ({since} of this kind)"
-        self._outputs.append(Notice(kind, text))
+        self._outputs.append(Notice("overlay", kind, text))
 
     def refuse(self, sender: str, problem: str, *, now_s: float) -> None:
         """What this neighbour sent is dropped; a lie is written down."""

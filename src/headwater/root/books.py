@@ -13,6 +13,7 @@ from functools import partial
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.site_state import SiteState
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.answers import Answers
@@ -20,7 +21,7 @@ from headwater.root.carriers.agreements import Agreements
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.carriers.replacing import Piece, Replacing
 from headwater.root.config import RootConfig
-from headwater.root.outputs import Keep, KeptSummary, Notice, Output, Trim, WindowAnswered
+from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswered
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
 from headwater.root.said.ack_cutter import AckCutter
@@ -96,7 +97,7 @@ class Books:
         self.counters[kind] += count
         if before.bit_length() != self.counters[kind].bit_length():
             told = f"{self.id}: {text} ({self.counters[kind]} so far)"
-            self.outputs.append(Notice(kind, told))
+            self.outputs.append(Notice("root", kind, told))
 
     def keep(self, pane: int, coverage: Coverage, rows: object) -> None:
         kept = self.number(pane, coverage, rows)

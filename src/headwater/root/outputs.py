@@ -14,6 +14,7 @@ from headwater.algebra.summary import Rows
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.close_digest import Close
 from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.plan.notice import Notice
 from headwater.root.carriers.alarm_book import StandingAlarm
 from headwater.root.said.envelope import Envelope
 
@@ -157,13 +158,6 @@ class Ended(msgspec.Struct, frozen=True):
     """The inputs have ended and every window is final and published."""
 
     query: str
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """Something that an operator or a test may want to see; nobody needs to act."""
-
-    kind: str
-    text: str
 
 
 class Overdone(msgspec.Struct, frozen=True):

@@ -56,7 +56,7 @@ class Bench:
 
 @pytest.fixture
 def make_bench(overlay):
-    return lambda **config: Bench(overlay.BagMerger(), **config)
+    return lambda **config: Bench(overlay.NumbersMerger(), **config)
 
 
 def test_rows_are_merged_once_when_the_entry_leaves(make_bench):

@@ -14,9 +14,10 @@ from headwater.overlay.messages import (
     Heartbeat,
     SummaryMessage,
 )
-from headwater.overlay.outputs import CommandAccepted, CountsLearned, Notice, Transmit
+from headwater.overlay.outputs import CommandAccepted, CountsLearned, Transmit
 from headwater.overlay.tray import Tray
 from headwater.plan.command import Count, Install, Remove
+from headwater.plan.notice import Notice
 
 TREE = """
 root

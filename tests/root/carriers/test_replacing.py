@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 import pytest
-from pane_kit import BagMerger, make_query, make_roster, part, state
+from pane_kit import NumbersMerger, make_query, make_roster, part, state
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.words.close_digest import Closes
@@ -25,7 +25,7 @@ class Desk:
         self.now_s = 0.0
         self.number = 10
         self.board = Scoreboard(SiteTable(QUERY, make_roster(SITES)))
-        self.replacing = Replacing(self.board, RootConfig(**config), BagMerger())
+        self.replacing = Replacing(self.board, RootConfig(**config), NumbersMerger())
         for site in range(SITES):
             self.board.hear(state(QUERY, site, of=LIFE), since=1)
 

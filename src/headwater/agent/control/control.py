@@ -25,7 +25,7 @@ from headwater.agent.view.site_lines import site_lines
 from headwater.agent.view.stream_lines import streams_reply
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.control.control import Caller
-from headwater.node.effects import Notice
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 
 T = TypeVar("T")

@@ -28,9 +28,10 @@ from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.acks.ack_view import AckView
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
-from headwater.edge.outputs import MarkAcked, MarkUnacked, Notice, Outlived
+from headwater.edge.outputs import MarkAcked, MarkUnacked, Outlived
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
+from headwater.plan.notice import Notice
 
 Heard = MarkAcked | MarkUnacked | Outlived | Notice
 CarriersOf = Callable[[str], Sequence[str]]
@@ -83,7 +84,7 @@ def _meet_root(state: QueryState, ack: Acknowledgement) -> list[Heard]:
         state.decline(state.record.lowest(), former.done_through - 1, Reason.EXPIRED)
     state.begin_anew()
     text = f"{state.id}: the root began anew; what it lacks is sent again from this site's cube"
-    return [MarkUnacked(state.id), Notice("root began anew", text)]
+    return [MarkUnacked(state.id), Notice("edge", "root began anew", text)]
 
 
 def _later(clock_s: float | None, age_s: float) -> float | None:
@@ -122,7 +123,7 @@ def _went_back(state: QueryState, greeting: Greeting) -> list[Outlived | Notice]
         f"{state.id}: the root knows state {greeting.number} of this site, which is at "
         f"{state.record.state_number}: its store went back, and goes on under a new incarnation"
     )
-    return [Outlived(greeting.incarnation + 1), Notice("store went back", text)]
+    return [Outlived(greeting.incarnation + 1), Notice("edge", "store went back", text)]
 
 
 def _hear_agreement(state: QueryState, ack: Acknowledgement) -> None:
@@ -257,7 +258,7 @@ def _alarms(state: QueryState, view: AckView, carriers_of: CarriersOf) -> list[H
         record = telling.raise_alarm(state.record, alarm)
         if record is not state.record:
             state.put(record, News.WORD)
-            heard.append(Notice("alarm", f"{state.id}: {text}"))
+            heard.append(Notice("edge", "alarm", f"{state.id}: {text}"))
     return heard
 
 

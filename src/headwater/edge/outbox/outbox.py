@@ -13,8 +13,9 @@ from headwater.algebra.budget import SLACK, Budget
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.sending import Room, Sending
-from headwater.edge.outputs import MarkSent, Notice, Send
+from headwater.edge.outputs import MarkSent, Send
 from headwater.edge.query_state import QueryState
+from headwater.plan.notice import Notice
 
 SEND_EVERY_S = 0.2
 """While something waits for room, room is asked for this often."""
@@ -54,7 +55,7 @@ class Outbox:
         is_news = is_held_back and not self._repairs_wait
         self._repairs_wait = is_held_back or (self._repairs_wait and bool(left))
         text = f"{left} panes are asked for again, and wait for the budget of repairs"
-        return [Notice("repairs wait", text)] if is_news else []
+        return [Notice("edge", "repairs wait", text)] if is_news else []
 
     def next_deadline_s(self, state: QueryState) -> float:
         return self._sent_s + SEND_EVERY_S if state.book.waits_for_room else NEVER_DUE_S

@@ -19,6 +19,7 @@ from headwater.edge.closing.root_time import STEP_S
 from headwater.node import effects as do
 from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer
@@ -90,7 +91,7 @@ class Checkers:
             do.Expire: self._expire,
             do.KeepState: self._keep_state,
             do.Replace: self._replace,
-            do.Notice: self._notice,
+            Notice: self._notice,
             do.Dial: storm.dialled,
             do.Hangup: storm.hung_up,
             do.KeepCommand: self._command,
@@ -300,7 +301,7 @@ class Checkers:
         now_us = round(self._queue.now_s * MICROS)
         return any(window.pane_start_us(pane) <= now_us for pane in effect.panes)
 
-    def _notice(self, site: SimulatedSite, notice: do.Notice) -> None:
+    def _notice(self, site: SimulatedSite, notice: Notice) -> None:
         self._transcript.count(f"notice: {notice.part} {notice.kind}")
         if notice.kind in ("alarm", "disputed") and not self.truth.forged:
             raise Violation("no false alarm", f"{site.name}: {notice.text}")

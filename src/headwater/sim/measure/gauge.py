@@ -17,6 +17,7 @@ from headwater.algebra.summary import Lane
 from headwater.node import effects as do
 from headwater.overlay.messages import Heartbeat, SummaryMessage
 from headwater.overlay.outputs import Transmit
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer
 from headwater.root.said.envelope import Envelope
@@ -108,7 +109,7 @@ class Gauge:
             self.storm.dialled(site, effect)
         elif self._checkers is None and kind is do.Hangup:
             self.storm.hung_up(site, effect)
-        elif kind is do.Notice:
+        elif kind is Notice:
             self.notices[f"{effect.part}: {effect.kind}"] += 1
             if effect.kind == "alarm":
                 raise Violation("no false alarm", f"{site.name}: {effect.text}")

@@ -19,6 +19,7 @@ from headwater.edge.report import BatchReport
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.tuning import Pace
@@ -347,7 +348,7 @@ class Life:
 
     # ---- people
 
-    def notice(self, effect: do.Notice) -> None:
+    def notice(self, effect: Notice) -> None:
         """They read the transcript."""
 
 
