@@ -103,6 +103,16 @@ def test_a_site_that_restarts_before_the_root_has_heard_it_tells_it_again():
     assert alarms_of(site) == [(7, 7)]
 
 
+def test_a_restarted_site_raises_it_no_second_time_and_lets_go_when_the_root_has_heard_it():
+    site = alarmed()
+    site.start(now_s=20.0)
+    held, greet = (PaneHeld(7, 0b1),), site.told[-1].number
+    site.hear(ack(number=3, panes=held, greet=greet - 1), now_s=21.0)
+    assert len(site.notices) == 1, "that of the former process"
+    site.hear(ack(number=4, panes=held, greet=greet), now_s=22.0)
+    assert site.disk.records[ID].alarms == ()
+
+
 def test_a_new_root_hears_it_also_where_the_former_one_had():
     site = alarmed()
     site.hear(ack(number=3, greet=site.told[-1].number), now_s=13.0)

@@ -303,14 +303,10 @@ class Edge:
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""
         if self._due_s is None:
-            self._due_s = self._find_deadline_s()
+            edges, outbox = self._edges.values(), self._outbox
+            due_s = (min(e.next_deadline_s(), outbox.next_deadline_s(e.state)) for e in edges)
+            self._due_s = min(due_s, default=NEVER_DUE_S)
         return self._due_s
-
-    def _find_deadline_s(self) -> float:
-        due_s = NEVER_DUE_S
-        for edge in self._edges.values():
-            due_s = min(due_s, edge.next_deadline_s(), self._outbox.next_deadline_s(edge.state))
-        return due_s
 
     def _to_change(self, query_id: str) -> QueryEdge | None:
         """The edge of a query, for whoever is about to change it."""

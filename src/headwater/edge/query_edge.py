@@ -22,6 +22,7 @@ from headwater.algebra.summary import Lane
 from headwater.algebra.words.site_state import FOREVER, Reason, Tally
 from headwater.edge.closing.begin import Beginning
 from headwater.edge.closing.closing import SourceClock, closable_through, sealable_through
+from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import RUNNING, SUSPENDED
@@ -172,7 +173,7 @@ class QueryEdge:
                 told.append((first, last))
                 continue
             for pane in range(first, last + 1):
-                state.book.add_empty(pane, closed_s=now_s, live=state.is_live)
+                state.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=now_s, live=state.is_live)
                 state.book.written(pane, now_s=now_s)
         if told:
             state.close_empty(*told)
@@ -240,7 +241,7 @@ class QueryEdge:
         state, record = self.state, self.state.record
         is_told = any(ranges.contains(panes, pane) for panes in (record.empty, record.reopened))
         if not (is_told or state.book.updates_of(pane) or state.is_declined(pane)):
-            state.book.add_empty(pane, closed_s=closed_s, live=state.is_live)
+            state.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=state.is_live)
 
     def lane_of(self, done: CutDone, *, now_s: float) -> Lane:
         """A late update of an old pane would be held on the way for partners that never come."""
@@ -255,24 +256,21 @@ class QueryEdge:
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
         """A pane with rows that are in no update yet is not sealed."""
         state, book, through = self.state, self.state.book, FOREVER
+        query, late_s = state.query, self._lateness_s
         if state.record.status == RUNNING:
             self._doubt_seals(clock, now_s=now_s)
             sealing_s = state.belief.sealing_s(now_s)
-            through = sealable_through(
-                state.query, clock, lateness_s=self._lateness_s, now_s=sealing_s
-            )
+            through = sealable_through(query, clock, lateness_s=late_s, now_s=sealing_s)
         self._awaits_cut |= any(pane < through for pane in book.cutting)
         through = min([through, state.record.closed_through, *book.cutting, *book.late])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return
-        every_s = max(min(state.config.seal_every_s, self._lateness_s), self._lateness_s / 100.0)
+        every_s = max(min(state.config.seal_every_s, late_s), late_s / 100.0)
         has_ended = through == FOREVER
         if has_ended or now_s >= self._sealed_s + every_s:
             self._sealed_s = now_s
-            catching_up = state.record.catching_up and not has_ended
-            state.change(
-                News.WORD, sealed_through=through, ended=has_ended, catching_up=catching_up
-            )
+            behind = state.record.catching_up and not has_ended
+            state.change(News.WORD, sealed_through=through, ended=has_ended, catching_up=behind)
 
     def _doubt_seals(self, clock: SourceClock, *, now_s: float) -> None:
         """The clock was set back: what it had sealed too early may lack the records that come now

@@ -1,10 +1,8 @@
 """One query at one site: its state, what surrounds it, and the one door by which it changes.
 
-The state is a value (``EdgeRecord``). The parts (beginning, closing, reports, acknowledgements,
-sending) read it and hand a new one to ``put`` or ``change``, with what must follow of that
-(``News``); so one tick writes at most one record, whatever came in between. Beside it stand where
-each update is (``book``), what the root has heard (``telling``, ``closes``) and by which clock the
-query goes; of these nothing is written, but for what the cube's own tables tell.
+The state is a value (``EdgeRecord``). Beginning, closing, reports, acknowledgements and sending
+read it and hand a new one to ``put`` or ``change``, with what must follow of that. Beside it stand
+where each update is, what the root has heard, and by which clock the query goes.
 """
 
 from __future__ import annotations

@@ -92,13 +92,12 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         )
         if ranges.covers(known, first, last):
             return self
-        gone = [(first, last)]
+        gone = [Declined(first, last, reason)]
         known = ranges.union(known, ((first, last),))
         if len(known) > ranges_max:
             before, after = min(pairwise(known), key=lambda two: two[1][0] - two[0][1])
-            gone.append((before[1] + 1, after[0] - 1))
-        declined = (*self.declined, *(Declined(*panes, reason) for panes in gone))
-        return msgspec.structs.replace(self, declined=joined(declined))
+            gone.append(Declined(before[1] + 1, after[0] - 1, reason))
+        return msgspec.structs.replace(self, declined=joined([*self.declined, *gone]))
 
     def damage(self, first: int, last: int) -> EdgeRecord:
         """The same record where nothing is new."""

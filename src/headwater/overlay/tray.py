@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from headwater.algebra.far_times import LONG_AGO_S
 from headwater.overlay.lie_book import LieBook, Untrue
 from headwater.overlay.messages import Message
 from headwater.overlay.outputs import Output, Transmit
 from headwater.plan.notice import Notice
 
-NEVER_S = float("-inf")
 KINDS_MAX = 64
 """Kinds of notices are words in our code, so this is never reached; it bounds them all the same."""
 
@@ -44,7 +44,7 @@ class Tray:
     def note(self, kind: str, text: str, *, now_s: float, times: int = 1) -> None:
         assert kind in self.noted or len(self.noted) < KINDS_MAX, f"a new kind {kind!r}"
         self.noted[kind] += times
-        given_s, given = self._given.get(kind, (NEVER_S, 0))
+        given_s, given = self._given.get(kind, (LONG_AGO_S, 0))
         if 0.0 <= now_s - given_s < self._notice_every_s:
             return
         since = self.noted[kind] - given

@@ -91,9 +91,6 @@ def _later(clock_s: float | None, age_s: float) -> float | None:
     return None if clock_s is None else clock_s + age_s
 
 
-# What the root has heard of this site, and wants to hear
-
-
 def _hear_greetings(
     edge: QueryEdge, leaf: AckLeaf, *, age_s: float, now_s: float
 ) -> list[Outlived | Notice]:
@@ -145,9 +142,6 @@ def _hear_asked(state: QueryState, ack: Acknowledgement) -> None:
         is_ours = asked.ordinal == state.telling.ordinal and state.telling.is_greeted
         if is_ours and state.closes.ask(asked.first, asked.last, number=ack.number):
             state.hear(News.WORD)
-
-
-# What has arrived, and what is asked for again
 
 
 def _settle_flights(
@@ -230,9 +224,6 @@ def _ask_all(state: QueryState, pane: int) -> None:
     for update in range(1, book.updates_of(pane) + 1) or (EMPTY_CLOSE,):
         if update not in unsent:
             book.ask(pane, update)
-
-
-# What can't be
 
 
 def _alarms(state: QueryState, view: AckView, carriers_of: CarriersOf) -> list[Heard]:

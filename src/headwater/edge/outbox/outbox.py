@@ -1,8 +1,7 @@
 """What leaves a site in a tick, over all its queries: what goes first, and how much of it.
 
 Live first, in the order of their closes; then repairs, which fill the gaps of old answers; then
-backlog, the oldest pane of all queries first. Repairs have a budget, which falls with the share of
-the time that this agent was awake.
+backlog, the oldest pane of all queries first. Fewer are repaired while the machine is busy.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from headwater.algebra.budget import SLACK, Budget
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.edge.config import EdgeConfig
-from headwater.edge.outbox.sending import Room, Sending
+from headwater.edge.outbox.sending import Room, Sending, join_states
 from headwater.edge.outputs import MarkSent, Send
 from headwater.edge.query_state import QueryState
 from headwater.plan.notice import Notice
@@ -41,7 +40,7 @@ class Outbox:
         sending.send_live()
         notices = self._send_repairs(sending, waiting, awake_share=awake_share, now_s=now_s)
         sending.send_backlog(self._config.sends_per_tick_max)
-        return [*notices, *sending.marks()], sending.joined()
+        return [*notices, *sending.marks()], join_states(sending.sends, waiting)
 
     def _send_repairs(
         self, sending: Sending, waiting: Sequence[QueryState], *, awake_share: float, now_s: float

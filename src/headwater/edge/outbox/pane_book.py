@@ -153,9 +153,6 @@ class PaneBook:
                 heappush(self._backlog_order, pane)
         entry.updates = [u for u in entry.updates if u != EMPTY_CLOSE] + updates
 
-    def add_empty(self, pane: int, *, closed_s: float, live: bool) -> None:
-        self.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=live)
-
     def age_fresh(self, before_s: float) -> None:
         """What was closed before this time is backlog from now on."""
         if not self.fresh:

@@ -53,13 +53,10 @@ class Sending:
         self._room = room
         self._now_s = now_s
         self._marks: dict[str, list[tuple[int, int, int]]] = {}
-        self._sends: list[Send] = []
+        self.sends: list[Send] = []
 
     def marks(self) -> list[MarkSent]:
         return [MarkSent(query, tuple(updates)) for query, updates in self._marks.items()]
-
-    def joined(self) -> list[Send]:
-        return join_states(self._sends, self._states)
 
     def send_live(self) -> None:
         for state in self._states:
@@ -122,7 +119,7 @@ class Sending:
             return
         sends = sends_of(state, pane, updates, lane)
         self._room.spend(sends)
-        self._sends += sends
+        self.sends += sends
 
 
 def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -> list[Send]:
