@@ -136,6 +136,25 @@ def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(tmp_pa
     asyncio.run(run())
 
 
+def test_a_finite_input_whose_last_chunk_is_set_aside_has_ended(tmp_path: Path) -> None:
+    """No batch follows that would say so, and all of its files have been looked at."""
+
+    async def run() -> None:
+        async with running(tmp_path) as site:
+            site.write("damaged")
+            query = msgspec.structs.replace(site.query(1), ends=True)
+            await site.feeder.install(query, is_new=True)
+            await site.until_cut("weblog", 1)
+            followed = site.feeder.followed["weblog"]
+            await until(lambda: followed.is_settled)
+            epoch = site.feeder.new_epoch("weblog")
+            await asyncio.to_thread(site.feeder.quarantine, "weblog", 1, "damaged", epoch=epoch)
+            await until(lambda: followed.has_ended)
+            assert followed.is_settled
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     "error", [DiskFull("no room"), DiskTrouble("I/O error"), KeyError("a mistake of ours")]
 )

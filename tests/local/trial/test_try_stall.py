@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from headwater.errors import HeadwaterError
 from headwater.local.trial import try_query
 
+NOTHING = itertools.repeat(0)
 QUERY: Any = SimpleNamespace(id="q@root#1", root="root")
 
 
@@ -45,12 +46,15 @@ def wait(
     work_s_max: float = 60.0,
     looks: int = 10,
     troubles: dict[str, str] | None = None,
+    scanned: Iterator[int] = NOTHING,
 ) -> None:
     monkeypatch.setattr(try_query, "STALL_LOOKS_MAX", looks)
     monkeypatch.setattr(try_query, "WORK_S_MAX", work_s_max)
     monkeypatch.setattr(try_query, "LOOK_EVERY_S", 0.0)
     asked = is_at_work if callable(is_at_work) else lambda: is_at_work
-    spark: Any = SimpleNamespace(end=lambda: None, is_at_work=asked, bytes_scanned=lambda: 0)
+    spark: Any = SimpleNamespace(
+        end=lambda: None, is_at_work=asked, bytes_scanned=lambda: next(scanned)
+    )
     federation: Any = Federation(looks=60, troubles=troubles)
     asyncio.run(try_query._until_ended(federation, [QUERY], spark, lambda _: None))
 
@@ -80,6 +84,19 @@ def test_where_nothing_works_it_ends_with_a_sentence(monkeypatch: pytest.MonkeyP
 def test_a_stall_names_the_site_that_is_in_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HeadwaterError, match="root: source sales: no such device"):
         wait(monkeypatch, is_at_work=False, troubles={"sales": "no such device"})
+
+
+def test_a_batch_that_fails_again_and_again_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark is at work each time, and reads the same bytes once more."""
+    with pytest.raises(HeadwaterError, match="the disk is full"):
+        wait(
+            monkeypatch,
+            is_at_work=True,
+            troubles={"sales": "the disk is full"},
+            scanned=itertools.count(step=1),
+        )
 
 
 def test_no_job_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

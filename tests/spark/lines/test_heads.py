@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import lzma
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.orc as orc
@@ -13,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from spark_kit import Chunk, stream
 
+from headwater.errors import SparkFailed
 from headwater.reading.form import Form, form_of
 from headwater.reading.records import Quoting
 from headwater.spark.central import central_answers
 from headwater.spark.lines.lines import linked, read_lines
-from headwater.spark.lines.readable import ChunkUnreadable, whole_files
+from headwater.spark.lines.readable import ChunkUnreadable, pieces_of, whole_files, write_piece
 from headwater.spark.site.batch import BatchRunner, SiteBatch
 
 if TYPE_CHECKING:
@@ -158,6 +160,24 @@ def test_a_chunk_that_can_not_be_made_readable_is_set_aside_by_its_site(tmp_path
         ):
             pass
         assert error.value.chunk is chunk
+
+
+class NoRoom(Path):
+    """A place on a disk that is full."""
+
+    _flavour = type(Path())._flavour  # type: ignore[attr-defined]
+
+    def open(self, *_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_of_ours_that_is_full_is_no_fault_of_the_chunks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("ä\n".encode("latin1"))
+    form = Form(encoding="latin1")
+    (chunk,) = whole_files([tmp_path / "a.csv"], form)
+    (piece,) = pieces_of(chunk, form)
+    with pytest.raises(SparkFailed, match="No space left on device; it wants as much room"):
+        write_piece(chunk, piece, form, NoRoom(tmp_path / "at"))
 
 
 SCHEMA = b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}'

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 from spark_kit import HITS, ListInbox, compiled, inverse, per_domain, rows, stream
 
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.equality import difference
+from headwater.errors import SparkFailed
 from headwater.plan.query import Query
 from headwater.plan.sources.time_formats import CALENDAR_US
 from headwater.reading.form import form_of
@@ -267,6 +269,24 @@ def test_a_query_fails_alone_with_sparks_words_and_its_panes(
         assert failed.table is None
         if fine in queries:
             assert len(rows(result(outcome, fine))) == 2
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_full_disk_of_spark_declines_nothing_and_the_batch_comes_again(
+    runner: BatchRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    def full(*_: object, **__: object) -> object:
+        raise PySparkException("java.io.IOException: No space left on device")
+
+    for verb in ("rows", "rows_by_site"):
+        monkeypatch.setattr(collect.Collector, verb, full)
+    monkeypatch.setattr(joint_run, "through_driver", full)
+    inbox = ListInbox(tmp_path / "in", per_domain().source)
+    inbox.put(*LINES)
+    total = stream("SELECT sum(ms) AS s FROM hits GROUP BY window(ts, '10 seconds')", name="total")
+    queries = (per_domain(), *[total] * others)
+    with pytest.raises(SparkFailed, match="Spark's disk is full"):
+        runner.run([SiteBatch("x", tuple(inbox.chunks), queries)])
 
 
 def test_a_query_that_one_sites_records_break_works_for_the_others(

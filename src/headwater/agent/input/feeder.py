@@ -104,6 +104,10 @@ class Followed:
     """What polls of this process have registered."""
     broken: deque[str] = field(default_factory=lambda: deque(maxlen=BROKEN_NAMED_MAX))
     """Files of which Spark could not read a part, and why."""
+    lost_chunks: int = 0
+    told_chunks: int = 0
+    """Chunks that were set aside, and of those how many a poll has told of: where no batch follows,
+    nobody else says that the input has ended."""
     shows_values: bool = False
     """Whether people at this site may see values of its records: no column is protected."""
     malformed: tuple[Malformed, ...] = ()
@@ -125,9 +129,13 @@ class Followed:
 
     @property
     def is_settled(self) -> bool:
-        """Whether a poll would find nothing that the newest one did not."""
-        is_polled = self.poll is not None and self.poll.is_clean
+        """Whether a poll would find and tell nothing that the newest one did not."""
+        is_polled = self.poll is not None and self.poll.is_clean and not self.untold_losses
         return is_polled and self.input is not None and self.input.is_settled
+
+    @property
+    def untold_losses(self) -> int:
+        return self.lost_chunks - self.told_chunks
 
     @property
     def unread(self) -> Unread:
@@ -403,9 +411,11 @@ class Feeder:
             followed.unbegun.update(followed.queries)
 
     async def _poll(self, followed: Followed, source: SourceInput) -> None:
+        lost_chunks = followed.lost_chunks
         poll = await self._inputs.poll(source, now_s=self._now_s())
         if not self._is_current(followed):
             return
+        followed.told_chunks = lost_chunks
         self._note_poll(followed, poll)
         await self._look_for_files(followed, poll)
         if not self._is_current(followed):
@@ -601,6 +611,9 @@ class Feeder:
             )
             self._cube.cuts.quarantine(source, cut)
             followed.broken.append(f"{file} can't be read: {reason}")
+            followed.lost_chunks += 1
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._wake.set)
 
     def commit(self, batch: Batch, outcome: SiteOutcome) -> None:
         """Make one batch durable, then tell the node. Raises ``EpochOver`` where the source was

@@ -413,19 +413,21 @@ async def _until_ended(
     roots = {query.root for query in queries}
     last, moved_s, looks, scan = Progress(""), time.monotonic(), 0, _Scan(spark)
     while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
-        now = _progress(federation, roots)
+        now = done = _progress(federation, roots)
         if now.bytes_read < now.bytes_all:
             now = scan.added_to(now)
         show(now)
-        if now != last:
-            last, moved_s, looks = now, time.monotonic(), 0
+        # A batch that fails and comes again moves what is shown, and nothing else.
+        reached = done if done.trouble else now
+        if reached != last:
+            last, moved_s, looks = reached, time.monotonic(), 0
         raise_if_dead(spark)
         runtimes = federation.runtimes.items()
         failures = [f"{name}: {one.failure}" for name, one in runtimes if one.failure]
         if failures:
             raise HeadwaterError("; ".join(failures))
         still_s, looks = time.monotonic() - moved_s, looks + 1
-        if looks > STALL_LOOKS_MAX // 2 and spark.is_at_work():
+        if looks > STALL_LOOKS_MAX // 2 and not done.trouble and spark.is_at_work():
             looks = STALL_LOOKS_MAX // 2
         if still_s > WORK_S_MAX or looks > STALL_LOOKS_MAX:
             raise HeadwaterError(

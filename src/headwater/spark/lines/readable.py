@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.errors import SparkFailed
 from headwater.plan.sources.compressed import BY_SPARK, expanded_suffix
 from headwater.reading.arrays import ARRAY_BYTES_MAX, lines_of_array
 from headwater.reading.chunk import Chunk
@@ -146,13 +147,27 @@ def _fields_lines(read_at: ReadAt, encoding: Encoding) -> list[int]:
 
 
 def write_piece(chunk: Chunk, piece: Piece, form: Form, at: Path) -> None:
-    """As what Spark's text reader takes. Raises ``ChunkUnreadable``."""
+    """As what Spark's text reader takes. Raises ``ChunkUnreadable``, and ``SparkFailed`` where it
+    can't be written: a disk of ours that is full is no fault of the chunk's."""
+    blocks = _blocks(chunk, piece, form)
+    try:
+        with at.open("wb") as out:
+            for block in blocks:
+                out.write(block)
+    except OSError as error:
+        raise SparkFailed(
+            f"a batch can't be written to {at.parent}: {error.strerror or error}; it wants as "
+            "much room there as its input has when it is expanded"
+        ) from error
+
+
+def _blocks(chunk: Chunk, piece: Piece, form: Form) -> Iterator[bytes]:
+    """Raises ``ChunkUnreadable`` for all that goes wrong."""
     path = Path(chunk.path)
     try:
-        with _raw(path) as raw, at.open("wb") as out:
+        with _raw(path) as raw:
             texts = _texts(_held(raw, path.name), piece)
-            for block in _records(texts, form, is_file=chunk.is_file):
-                out.write(block)
+            yield from _records(texts, form, is_file=chunk.is_file)
     except (OSError, ValueError) as error:
         raise ChunkUnreadable(chunk, getattr(error, "strerror", None) or str(error)) from error
 

@@ -33,6 +33,7 @@ from headwater.reading.form import Form, form_of
 from headwater.reading.outcome import QueryResult, SiteOutcome
 from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.jvm.session import apply_settings
 from headwater.spark.lines.fields import LINE
 from headwater.spark.lines.lines import SITE, Linked, linked, read_lines, with_types
@@ -163,6 +164,7 @@ class BatchRunner:
             lines = read_lines(session, found, byte_count=byte_count)
         except SPARK_ERRORS as error:  # of files that have columns of their own
             raise_if_of_the_cluster(error)
+            raise_if_of_the_disk(error)
             raise ReadFailed(message_of(error)) from error
         lines.createOrReplaceTempView(LINES)
         parser = with_types(group.parser(chunks, found.headers), found, lines)
@@ -227,6 +229,7 @@ class BatchRunner:
                     rows = self._rows(again, query, bytes_in=bytes_in)
         except SPARK_ERRORS as error:
             raise_if_of_workers(error)
+            raise_if_of_the_disk(error)
             (tally,) = self._tallies(session, parser, typed, [fence])
             found = failure(query, error, tally, offset_us=offset_us)
         else:
@@ -383,6 +386,7 @@ class BatchRunner:
                 lines.agg(F.max(length)).toArrow()
             except SPARK_ERRORS as error:
                 raise_if_of_the_cluster(error)
+                raise_if_of_the_disk(error)
                 return message_of(error)
         return None
 

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.lines.parse import MASK_NEEDS_MAX, Parser
 from headwater.spark.rows.collect import Collector, through_driver
 from headwater.spark.rows.dealing import by_site
@@ -139,6 +140,7 @@ def _table(session: SparkSession, joint: Joint, jobs: SiteJobs) -> pa.Table | No
     except SPARK_ERRORS as error:
         raise_if_of_the_cluster(error)
         raise_if_of_workers(error)
+        raise_if_of_the_disk(error)
         log.info("queries run one by one", queries=ids, why=message_of(error))
         return None
 

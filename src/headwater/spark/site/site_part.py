@@ -13,6 +13,7 @@ from headwater.algebra.rows.types import site_schema
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
+from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.parse import Parser
 from headwater.spark.rows.collect import Collector
@@ -48,6 +49,7 @@ def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0)
     """Raises ``SparkFailed`` where it is none of the query's."""
     raise_if_of_the_cluster(error)
     raise_if_of_workers(error)
+    raise_if_of_the_disk(error)
     touched = tally.panes(query, offset_us=offset_us)
     log.warning("query failed on a batch", query=str(query.id), words=message_of(error))
     told = message_of(error) if isinstance(error, JobCancelled) else reduced(error)  # our own words

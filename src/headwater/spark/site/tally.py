@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from headwater.algebra.words.malformed import Malformed
 from headwater.plan.query import Query
+from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.malformed import kinds_of
@@ -116,6 +117,7 @@ def _counted(
         rows = session.sql(sql).toArrow().to_pylist()
     except SPARK_ERRORS as error:
         raise_if_of_workers(error)
+        raise_if_of_the_disk(error)
         raise ReadFailed(reduced(error)) from error
     return joined_tallies(rows, site_count=len(fences), needs=len(parser.needs))
 
