@@ -28,9 +28,9 @@ from headwater.spark.lines.parse import Parser
 from headwater.spark.lines.readable import whole_files
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.rows import collect
-from headwater.spark.site import joint_run
 from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.joint import joint_run
 from headwater.spark.site.site_sql import with_high_time, with_site
 from headwater.spark.site.tally import tallies
 from headwater.store.input.site_files import paths_below
@@ -179,7 +179,7 @@ def test_a_line_is_malformed_for_those_queries_alone_that_can_not_use_it(
 ) -> None:
     """A field that a query does not read is none of its business; the source counts both."""
     if not is_joint:
-        monkeypatch.setattr(joint_run, "MASK_NEEDS_MAX", 0)
+        monkeypatch.setattr(joint_run, "NEEDS_MAX", 0)
     queries = compiled(
         "CREATE STREAM b AS SELECT sum(bytes) AS b FROM hits GROUP BY window(ts, '1 hour');"
         "CREATE STREAM m AS SELECT max(ms) AS m FROM hits GROUP BY window(ts, '1 hour');"

@@ -42,7 +42,7 @@ from headwater.spark.lines.readable import ChunkUnreadable
 from headwater.spark.rows.collect import Collector, largest
 from headwater.spark.rows.dealing import Rows
 from headwater.spark.site.fence import Fence, refused_sql
-from headwater.spark.site.joint_run import JointRun, Results
+from headwater.spark.site.joint.joint_run import JointRun, Results
 from headwater.spark.site.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.site.scan_counts import ScanCounter
 from headwater.spark.site.shift import Shift

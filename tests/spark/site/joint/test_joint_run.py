@@ -19,11 +19,11 @@ from headwater.plan.query import Query
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.rows import collect
 from headwater.spark.rows.collect import Collector
-from headwater.spark.site import joint_run, joint_sql
 from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.fence import Fence
-from headwater.spark.site.joint_sql import joint_statements
-from headwater.spark.site.plain_part import part_of, plain_part
+from headwater.spark.site.joint import joint_run, joint_sql
+from headwater.spark.site.joint.joint_sql import joint_statements
+from headwater.spark.site.joint.plain_part import part_of, plain_part
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.site_jobs import SiteJobs
 
@@ -240,8 +240,10 @@ def test_what_one_query_leaves_out_is_neither_summed_nor_a_key(
 def test_many_queries_take_few_jobs(
     spark: SparkSession, runner: BatchRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joint_sql, "QUERIES_MAX", 3)
-    queries = [per_domain(f"q{number}") for number in range(7)]
+    monkeypatch.setattr(joint_sql, "STRANDS_MAX", 3)
+    select = "SELECT bytes > {0} AS k, count(*) AS n, sum(bytes) AS b FROM hits"
+    by = " GROUP BY window(ts, '10 seconds'), bytes > {0}"
+    queries = [stream((select + by).format(100 + n), name=f"q{n}") for n in range(7)]
     inbox = ListInbox(tmp_path / "x", queries[0].program.source)
     inbox.put("2026-05-01T12:00:01Z,a,10,1", "2026-05-01T12:00:02Z,a,20,1")
     given = [SiteBatch("x", tuple(inbox.chunks), tuple(queries))]
@@ -354,7 +356,7 @@ def test_queries_share_the_columns_of_a_statement() -> None:
     (group,) = groups_of([queries])
     (joint,) = joint_statements(group, queries, group.parser([]), "(typed)", site_count=1)
     assert joint.sql.count("SUM(__value_") == 4 + 1 + 1 + 1, joint.sql  # of d, and three of b
-    assert joint.sql.count(") AS `") == len(queries) + 1
+    assert joint.sql.count(") AS `") == len(queries), "none for the tally"
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,14 @@ from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.disk_trouble import raise_if_of_the_disk
-from headwater.spark.lines.parse import MASK_NEEDS_MAX, Parser
+from headwater.spark.lines.parse import Parser
 from headwater.spark.rows.collect import Collector, through_driver
 from headwater.spark.rows.dealing import by_site
 from headwater.spark.site.fence import Fence
-from headwater.spark.site.joint_sql import Joint, joint_statements
-from headwater.spark.site.plain_part import part_of
+from headwater.spark.site.joint.joint_rows import Joint
+from headwater.spark.site.joint.joint_sql import joint_statements
+from headwater.spark.site.joint.plain_part import part_of
+from headwater.spark.site.joint.strands import NEEDS_MAX
 from headwater.spark.site.query_group import QueryGroup
 from headwater.spark.site.site_jobs import SiteJobs
 from headwater.spark.site.site_part import result
@@ -100,7 +102,7 @@ class JointRun:
         for a cluster."""
         ids = [str(query.id) for query in queries]
         is_small = self._collector.is_small(*ids, bytes_in=bytes_in, times=QUICK_TIMES)
-        if not queries or not is_small or len(parser.needs) > MASK_NEEDS_MAX:
+        if not queries or not is_small or len(parser.needs) > NEEDS_MAX:
             return None
         if self._pause:
             self._pause -= 1
@@ -114,16 +116,24 @@ class JointRun:
         tallies = _tallies(counted, site_count=len(fences), needs=len(parser.needs))
         if any(map(_has_beyond, tallies, fences)):
             return None
-        self._is_in_vain = False
         found: Results = {}
         for joint, table in zip(joints, tables, strict=True):
-            found |= self._dealt(joint, table, group, bytes_in=bytes_in)
+            dealt = self._dealt(joint, table, group, bytes_in=bytes_in)
+            if dealt is None:
+                return None
+            found |= dealt
+        self._is_in_vain = False
         return tallies, found
 
-    def _dealt(self, joint: Joint, table: pa.Table, group: QueryGroup, *, bytes_in: int) -> Results:
+    def _dealt(
+        self, joint: Joint, table: pa.Table, group: QueryGroup, *, bytes_in: int
+    ) -> Results | None:
+        """None: a sum leaves its type, of which Spark tells the query that it is in."""
         found: Results = {}
         for number, query in enumerate(joint.queries):
             rows = joint.rows_of(table, number)
+            if rows is None:
+                return None
             self._collector.learn(str(query.id), rows, bytes_in=bytes_in)
             of_sites, nothing = by_site(rows), rows.slice(0, 0)
             sites = sorted(group.sites_of(query))

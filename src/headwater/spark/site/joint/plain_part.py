@@ -27,6 +27,8 @@ FIXED = frozenset(
     ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp")
 )
 """Types that Spark updates in place. One extreme of strings would have all queries sorted."""
+NARROW = frozenset(("tinyint", "smallint", "int", "float", "double"))
+"""Types of which the sum of a batch has room in the type that Spark sums them in."""
 EXTREMES = frozenset(("MIN", "MAX", "BOOL_AND", "BOOL_OR"))
 
 Slot = tuple[str, str]
@@ -39,7 +41,8 @@ class Value(msgspec.Struct, frozen=True):
     slot: Slot
     sql: str
     is_safe: bool = False
-    """It can't fail, so it may be computed for records that the query leaves out."""
+    """Neither it nor its aggregate can fail, so it may be computed for records that the query
+    leaves out."""
 
 
 class PartialValue(msgspec.Struct, frozen=True):
@@ -132,8 +135,9 @@ def _count(
 
 def _value(function: str, type_: str, node: exp.Expr, condition: exp.Expr | None = None) -> Value:
     is_column = isinstance(node, exp.Column) and condition is None
+    is_safe = is_column and (function != "SUM" or type_ in NARROW)
     sql = f"CAST({_only_if(condition, sql_of(node))} AS {type_})"
-    return Value((function, type_), sql, is_safe=is_column)
+    return Value((function, type_), sql, is_safe=is_safe)
 
 
 def _only_if(condition: exp.Expr | None, sql: str) -> str:
