@@ -49,6 +49,7 @@ from headwater.spark.site.shift import Shift
 from headwater.spark.site.site_jobs import JOB_S_MAX, JobCancelled, SiteJobs
 from headwater.spark.site.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site.site_sql import HIGH, with_high_time
+from headwater.spark.site.standing_lines import LINES, Planner, StandingLines
 from headwater.spark.site.tally import ReadFailed, SampleBudget, Tally, tallies
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
@@ -56,8 +57,8 @@ from headwater.spark.workers.worker_trouble import WorkersFailed, raise_if_of_wo
 
 log = structlog.get_logger()
 
-LINES, TYPED = "__lines", "__typed"
-"""Views of the batch's sessions."""
+TYPED = "__typed"
+"""A view of the batch's sessions."""
 ALONE_MAX = 2
 """Queries that read the lines for themselves; for more of them it pays to keep the lines."""
 JOBS_AT_ONCE = 2
@@ -100,7 +101,8 @@ class BatchRunner:
         self._session = session
         self.jobs = SiteJobs(session, job_s_max=job_s_max)
         self._directory = directory
-        self._sessions: dict[Settings, SparkSession] = {}
+        self._standing: dict[Settings, StandingLines] = {}
+        """Each in a session of its own."""
         self._pool = ThreadPoolExecutor(JOBS_AT_ONCE, thread_name_prefix="batch")
         self._samples = SampleBudget()
         self._scans = ScanCounter()
@@ -150,56 +152,61 @@ class BatchRunner:
 
     def _drop_sessions(self, wanted: set[Settings]) -> None:
         """Those of settings that no installed query has any more."""
-        self._sessions = {key: one for key, one in self._sessions.items() if key in wanted}
+        self._standing = {key: one for key, one in self._standing.items() if key in wanted}
 
     def _run_group(
         self, found: Linked, batches: Sequence[SiteBatch], group: QueryGroup
     ) -> list[SiteOutcome]:
-        if group.settings not in self._sessions:
-            self._sessions[group.settings] = apply_settings(self._session, dict(group.settings))
-        session = self._sessions[group.settings]
+        if group.settings not in self._standing:
+            own = apply_settings(self._session, dict(group.settings))
+            self._standing[group.settings] = StandingLines(own)
+        standing = self._standing[group.settings]
+        session = standing.session
         chunks = [chunk for batch in batches for chunk in batch.chunks]
         byte_count = sum(chunk.bytes for chunk in chunks)
         try:
-            lines = read_lines(session, found, byte_count=byte_count)
+            lines = standing.read(found, byte_count=byte_count)
         except SPARK_ERRORS as error:  # of files that have columns of their own
             raise_if_of_the_cluster(error)
             raise_if_of_the_disk(error)
             raise ReadFailed(message_of(error)) from error
-        lines.createOrReplaceTempView(LINES)
         parser = with_types(group.parser(chunks, found.headers), found, lines)
         by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
         if by_workers is not None:
             try:
                 with self.jobs.by_workers():
                     return self._run_over(
-                        session, by_workers, group, batches, byte_count=byte_count
+                        session, session, by_workers, group, batches, byte_count=byte_count
                     )
             except WorkersFailed as error:
                 self._workers.failed(str(error))
-        return self._run_over(session, parser, group, batches, byte_count=byte_count)
+        return self._run_over(session, standing, parser, group, batches, byte_count=byte_count)
 
     def _run_over(
         self,
         session: SparkSession,
+        planner: Planner,
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
         *,
         byte_count: int,
     ) -> list[SiteOutcome]:
-        """Over the lines as this parser has them. Raises ``WorkersFailed``, and nothing is used."""
+        """Over the lines as this parser has them. ``planner`` is for statements that come again
+        with the next batch. Raises ``WorkersFailed``, and nothing is used."""
+        given = (session, planner, parser)
         try:
             if len(group.queries) == 1 and len(batches) == 1:
                 (query,), (batch,) = group.queries, batches
-                return [self._run_direct(session, parser, query, batch, bytes_in=byte_count)]
-            return self._run_shared(session, parser, group, batches, bytes_in=byte_count)
+                return [self._run_direct(*given, query, batch, bytes_in=byte_count)]
+            return self._run_shared(*given, group, batches, bytes_in=byte_count)
         except JobCancelled as error:  # the lines alone took too long
             return [_none_in_time(number, group, error) for number, _ in enumerate(batches)]
 
     def _run_direct(
         self,
         session: SparkSession,
+        planner: Planner,
         parser: Parser,
         query: Query,
         batch: SiteBatch,
@@ -217,7 +224,7 @@ class BatchRunner:
         text = over_records(shift.over(records), with_high_time(query))
         tally: Tally | None = None
         try:
-            frame = session.sql(text)
+            frame = planner.sql(text)
             rows = self._rows(frame, query, bytes_in=bytes_in)
             high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
@@ -278,6 +285,7 @@ class BatchRunner:
     def _run_shared(
         self,
         session: SparkSession,
+        planner: Planner,
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
@@ -292,7 +300,7 @@ class BatchRunner:
         found = None
         if len(alone) <= ALONE_MAX and not any(us for one in offsets_us for us in one.values()):
             found = self._joint.results(
-                session, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
+                planner, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
             )
         if found is not None:
             counted, by_query = found

@@ -1,0 +1,84 @@
+"""The lines of one batch after another, as Spark plans them once.
+
+Spark parses a statement, analyses it, optimizes it and plans it. Batches of a source differ in
+their files alone, so that the first two steps come to the same each time. What they came to is
+kept: the relation over the directory of a batch (``lines``), which is told to list its files anew,
+and the analysed plan of each statement over it. From there on Spark works for each batch.
+
+Only the lines of files with the same directory and columns are taken for the same relation: files
+that have columns of their own, and those that workers read, are planned anew each time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.spark.lines.lines import ONE_TASK_BYTES, Linked, read_lines
+
+LINES = "__lines"
+"""The view of the batch's session."""
+TEXTS_MAX = 64
+"""Statements whose plans are kept; beyond, all are planned again."""
+
+
+class Planner(Protocol):
+    """A session, or lines that stand."""
+
+    def sql(self, sqlQuery: str) -> DataFrame: ...
+
+
+class StandingLines:
+    """For the batches of one source in one session. Statements may come from several threads."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self._kind: tuple[object, ...] | None = None
+        self._frame: DataFrame | None = None
+        self._relation: Any = None
+        """The analysed plan of the lines."""
+        self._plans: dict[str, Any] = {}
+        self._dataset: Any = None
+        """Spark's own way from an analysed plan to a frame; to look it up takes several calls."""
+
+    def read(self, found: Linked, *, byte_count: int) -> DataFrame:
+        """As ``read_lines``, and as the view ``LINES``. Raises ``SPARK_ERRORS``."""
+        kind = _kind(found, byte_count=byte_count)
+        if self._frame is not None and kind is not None and kind == self._kind:
+            self._relation.refresh()
+            return self._frame
+        self._kind, self._frame = None, None
+        self._plans.clear()
+        frame = read_lines(self.session, found, byte_count=byte_count)
+        frame.createOrReplaceTempView(LINES)
+        self._relation = frame._jdf.queryExecution().analyzed()
+        self._kind, self._frame = kind, frame
+        return frame
+
+    def sql(self, sqlQuery: str) -> DataFrame:
+        """A statement over the view, and over nothing else that changes. Raises
+        ``SPARK_ERRORS``."""
+        plan = self._plans.get(sqlQuery)
+        if plan is not None:
+            return DataFrame(self._dataset.ofRows(self.session._jsparkSession, plan), self.session)
+        frame = self.session.sql(sqlQuery)
+        if self._kind is not None:
+            self._keep(sqlQuery, frame)
+        return frame
+
+    def _keep(self, text: str, frame: DataFrame) -> None:
+        if self._dataset is None:
+            jvm: Any = self.session._jvm
+            self._dataset = jvm.org.apache.spark.sql.classic.Dataset
+        if len(self._plans) >= TEXTS_MAX:
+            self._plans.clear()
+        self._plans[text] = frame._jdf.queryExecution().analyzed()
+
+
+def _kind(found: Linked, *, byte_count: int) -> tuple[object, ...] | None:
+    """What the relation depends on beside its files; None: on those as well."""
+    if found.columnar:
+        return None
+    is_one_task = byte_count <= ONE_TASK_BYTES
+    return (found.directory, found.separator, bool(found.headers), is_one_task)
