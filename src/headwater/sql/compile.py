@@ -119,17 +119,18 @@ def compile_statements(
         places = read_places(options, root=root, known=known_sites)
         parts = read_parts(options, stream.name, places.roots)
         check_divisible(tree, options, stream, text, part_count=len(parts))
-        time = read_time(options)
+        time, window = read_time(options), the(tree, Grouped).window
         for part, place in zip(parts, places.roots, strict=True):
-            name = stream.name if part is None else part.query_name
             clock_us = root_now_us(place) if time is TimeKind.AGE else None
-            query = msgspec.structs.replace(
-                _query(tree, QueryId(name, installer, 0), stream.text, part),
-                root=place,
+            query = Query(
+                QueryId(stream.name if part is None else part.query_name, installer, 0),
+                window,
+                place,
+                _program(rewritten(tree, part), stream.text),
                 sites=places.sites,
                 begin_pane=read_begin_pane(
                     options,
-                    the(tree, Grouped).window,
+                    window,
                     default=begin,
                     now_us=now_us if clock_us is None else clock_us,
                     slack_us=slack_us,
@@ -137,6 +138,7 @@ def compile_statements(
                 ends=ends,
                 time=time,
                 timing=read_timing(options),
+                part=part,
             )
             _check(query, stream, text)
             queries.append(query)
@@ -149,9 +151,9 @@ def numbered(queries: Sequence[Query], first: int) -> list[Query]:
     last = first + len(queries) - 1
     return [
         msgspec.structs.replace(
-            query, id=msgspec.structs.replace(query.id, counter=counter), unit_last=last
+            query, id=QueryId(query.id.name, query.id.installer, n), unit_last=last
         )
-        for counter, query in enumerate(queries, start=first)
+        for n, query in enumerate(queries, start=first)
     ]
 
 
@@ -198,10 +200,9 @@ def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collecti
     raise Objection(table, f"no source `{table.name}`{known}")
 
 
-def _query(asked: Node, id_: QueryId, text: str, part: Part | None) -> Query:
-    tree = rewritten(asked, part)
+def _program(tree: Node, text: str) -> Program:
     group = the(tree, Grouped)
-    program = Program(
+    return Program(
         text=text,
         source=group.source,
         keys=tuple(Column(key.name, key.type) for key in group.keys),
@@ -213,7 +214,6 @@ def _query(asked: Node, id_: QueryId, text: str, part: Part | None) -> Query:
         output=tuple(Column(item.name, item.type) for item in the(tree, Shown).items),
         settings=SETTINGS,
     )
-    return Query(id_, group.window, root="", program=program, part=part)
 
 
 def _check_part_names(queries: Collection[Query], script: Script) -> None:

@@ -165,7 +165,10 @@ def source(**changes: Any) -> Query:
         (source(path="file:///etc/passwd"), "is not admitted"),
         (source(options=(("pattern", "x"),)), "option 'pattern' is not admitted"),
         (source(options=(("header", "true"), ("header", "true"))), "option 'header' occurs twice"),
-        (source(options=(("malformed_max", "-1"),)), "malformed_max is no share and no number"),
+        (
+            source(options=(("malformed_max", "-1"),)),
+            "wanted a share of the lines or a number of them",
+        ),
         (source(options=(("quote", "x" * 2000),)), "or is too long"),
         (source(format="regex", options=(("pattern", "(x)"),)), "1 groups for 4 columns"),
     ],

@@ -30,7 +30,7 @@ from headwater.sql.tree.nodes import (
     the,
     walk,
 )
-from headwater.sql.tree.slots import call_slot, key_slot
+from headwater.sql.tree.slots import CALL, KEY, slot
 
 SELECT = (
     "SELECT domain, sum(bytes) AS b FROM access a WHERE bytes > 0 "
@@ -84,7 +84,7 @@ def test_what_a_rule_makes_wrong_is_not_made() -> None:
     ordered = the(tree, Ordered)
     twice = Partial(group.keys[0].name, "bigint", "sum")
     unknown = Partial("p", "bigint", "median")
-    slotless = Item("x", call_slot(9), "bigint", column("x"))
+    slotless = Item("x", slot(CALL, 9), "bigint", column("x"))
     for node, changes in [
         (group, {"keys": group.keys * 2}),
         (split, {"partials": {twice: "COUNT(*)"}}),
@@ -137,4 +137,4 @@ def test_rules_run_in_their_order_and_all_of_them() -> None:
         by_hand = rule(by_hand)
     assert rewritten(asked(), None) == by_hand
     assert one(by_hand, Split) is not None
-    assert sql_of(the(by_hand, Shown).items[0].expression) == sql_of(key_slot(0))
+    assert sql_of(the(by_hand, Shown).items[0].expression) == sql_of(slot(KEY, 0))

@@ -74,3 +74,10 @@ def one_argument(name: str, types: tuple[str, ...]) -> str:
     if len(types) != 1:
         raise UnfitArguments(f"{name} takes one argument, got {len(types)}")
     return types[0]
+
+
+def condition(name: str, types: tuple[str, ...]) -> str:
+    """The same of one that must be a truth."""
+    if one_argument(name, types) != "boolean":
+        raise UnfitArguments(f"{name} takes a condition (boolean), got {types[0]}")
+    return types[0]

@@ -1,12 +1,6 @@
 """``count(*)``, ``count(x, …)`` and ``count_if(condition)``: never null, and sums of each other."""
 
-from headwater.algebra.aggregates.aggregate import (
-    Aggregate,
-    PartialColumn,
-    Split,
-    UnfitArguments,
-    one_argument,
-)
+from headwater.algebra.aggregates.aggregate import Aggregate, PartialColumn, Split, condition
 from headwater.algebra.aggregates.merge_sums import SUMS
 
 COUNTED = PartialColumn("count", "bigint", "COUNT({x}){filter}")
@@ -18,8 +12,7 @@ def split_count(types: tuple[str, ...]) -> Split:
 
 
 def split_count_if(types: tuple[str, ...]) -> Split:
-    if one_argument("count_if", types) != "boolean":
-        raise UnfitArguments(f"count_if takes a condition (boolean), got {types[0]}")
+    condition("count_if", types)
     counted = PartialColumn("count", "bigint", "COUNT_IF({x}){filter}")
     return Split("bigint", (counted,))
 

@@ -1,5 +1,5 @@
 """``min(x)`` and ``max(x)`` of anything that Spark can order: NaN above every number, strings by
-their UTF-8 bytes, false before true."""
+their UTF-8 bytes, false before true. So ``bool_and(x)`` and ``bool_or(x)`` are these of truths."""
 
 from functools import partial
 
@@ -8,6 +8,7 @@ from headwater.algebra.aggregates.aggregate import (
     PartialColumn,
     Split,
     UnfitArguments,
+    condition,
     one_argument,
 )
 from headwater.algebra.aggregates.merge_extremes import GREATEST, LEAST
@@ -21,5 +22,15 @@ def split_extreme(name: str, types: tuple[str, ...]) -> Split:
     return Split(argument, (PartialColumn(name, argument, f"{name.upper()}({{x}}){{filter}}"),))
 
 
+def split_truth(name: str, types: tuple[str, ...]) -> Split:
+    return split_extreme(name, (condition(name, types),))
+
+
 MIN = Aggregate("min", LEAST, partial(split_extreme, "min"), ("min",))
 MAX = Aggregate("max", GREATEST, partial(split_extreme, "max"), ("max",))
+BOOL_AND = Aggregate(
+    "bool_and", LEAST, partial(split_truth, "bool_and"), ("bool_and",), synonyms=("every",)
+)
+BOOL_OR = Aggregate(
+    "bool_or", GREATEST, partial(split_truth, "bool_or"), ("bool_or",), synonyms=("any", "some")
+)

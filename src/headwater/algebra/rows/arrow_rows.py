@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.algebra.aggregates import RULES
-from headwater.algebra.aggregates.merge_rule import Bits, Columns, MergeRule
+from headwater.algebra.aggregates.merge_rule import Bits, Columns, MergeRule, Types
 from headwater.algebra.rows.columns import RowLayout
 from headwater.algebra.rows.types import summary_schema
 from headwater.errors import WireError
@@ -83,7 +83,7 @@ class ArrowMerger:
         table = pa.concat_tables(filled)
         prepared = self._prepared(table)
         grouped = self._aggregated(prepared)
-        fitting = [(state, state.fits(grouped)) for state in self._states]
+        fitting = [(one, one.rule.fits(one.of(grouped), one.types)) for one in self._states]
         masks = [mask for _, mask in fitting if mask is not None]
         if not masks:
             return self._all_fit(self._lowered(grouped))
@@ -139,43 +139,38 @@ class _State(msgspec.Struct, frozen=True):
     """Columns of a summary that one rule merges together."""
 
     rule: MergeRule
-    names: tuple[str, ...]
-    types: tuple[pa.DataType, ...]
-    places: tuple[str, ...]
+    names: Sequence[str]
+    types: Types
+    places: Sequence[str]
     """Their names while they are grouped."""
 
     def of(self, grouped: pa.Table) -> Columns:
         return [grouped.column(place) for place in self.places]
 
-    def fits(self, grouped: pa.Table) -> Bits | None:
-        return self.rule.fits(self.of(grouped), self.types)
-
 
 def _states(layout: RowLayout, schema: pa.Schema, rules: Mapping[str, MergeRule]) -> list[_State]:
     """Raises ``ValueError`` for columns that make no state."""
     states: list[_State] = []
-    names = [partial.name for partial in layout.partials]
     merges = [partial.merge for partial in layout.partials]
-    while merges:
-        rule = rules.get(merges[0])
-        if rule is None or merges[: rule.width] != [rule.name] * rule.width:
+    at, keys = 0, len(layout.keys)
+    while at < len(merges):
+        rule, name = rules.get(merges[at]), layout.partials[at].name
+        if rule is None or merges[at : at + rule.width] != [rule.name] * rule.width:
             known = ", ".join(f"{one.name} of {one.width}" for one in rules.values())
             raise ValueError(
-                f"partial {names[0]!r}: wanted columns side by side that one rule merges "
-                f"({known}), got {merges[0][:60]!r}"
+                f"partial {name!r}: wanted columns side by side that one rule merges ({known}), "
+                f"got {merges[at][:60]!r}"
             )
-        states.append(_state(rule, names[: rule.width], schema))
-        del names[: rule.width], merges[: rule.width]
+        places = range(keys + at, keys + at + rule.width)
+        types = [schema.types[place] for place in places]
+        wanted = rule.fault(types)
+        if wanted is not None:
+            raise ValueError(f"partial {name!r}: {wanted}, got {', '.join(map(str, types))}")
+        states.append(
+            _State(rule, [schema.names[n] for n in places], types, list(map(str, places)))
+        )
+        at += rule.width
     return states
-
-
-def _state(rule: MergeRule, names: Sequence[str], schema: pa.Schema) -> _State:
-    types = tuple(schema.field(name).type for name in names)
-    wanted = rule.fault(types)
-    if wanted is not None:
-        raise ValueError(f"partial {names[0]!r}: {wanted}, got {', '.join(map(str, types))}")
-    places = tuple(str(schema.get_field_index(name)) for name in names)
-    return _State(rule, tuple(names), types, places)
 
 
 def in_schema(rows: pa.Table, wanted: pa.Schema) -> pa.Table:

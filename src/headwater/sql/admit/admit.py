@@ -15,14 +15,13 @@ from msgspec import UNSET
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
 from headwater.errors import QueryRefused
-from headwater.plan.durations import DURATION_US_MAX, duration_us
+from headwater.plan.durations import DURATION_US_MAX
 from headwater.plan.part import PARTS_MAX
 from headwater.plan.program import Program
 from headwater.plan.query import SITES_MAX, Query, QueryId
 from headwater.plan.sources.column_names import name_fault
 from headwater.plan.sources.globs import glob_fault
 from headwater.plan.sources.log_formats import log_format
-from headwater.plan.sources.malformed_max import malformed_max
 from headwater.plan.sources.regex_groups import group_numbers
 from headwater.plan.sources.source import COLUMNS_MAX, Source, SourceFormat
 from headwater.sql.admit.admit_sql import check_root_sql, check_site_sql
@@ -78,11 +77,15 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     _check_part(query)
     program = query.program
     _check_source(program.source)
-    _check_settings(program)
+    if program.settings != SETTINGS:
+        raise QueryRefused(f"settings: wanted {dict(SETTINGS)}, got {str(program.settings)[:200]}")
     check_site_sql(query)
     check_root_sql(program)
-    if policy is not None:
-        _check_policy(query, policy)
+    policy = policy or Policy()
+    if policy.installers and query.id.installer not in policy.installers:
+        raise QueryRefused(f"policy: queries of {query.id.installer!r} are not admitted here")
+    for declared in policy.declared:
+        check_declared(query, declared)
 
 
 def _check_states(query: Query) -> None:
@@ -196,10 +199,7 @@ def _check_source(source: Source) -> None:
         )
     if source.time_sql is not UNSET:
         check_time(source)
-    fault = path_fault(source)
-    if fault is not None:
-        raise QueryRefused(f"source: {fault}")
-    fault = glob_fault(source.path)
+    fault = path_fault(source) or glob_fault(source.path)
     if fault is not None:
         raise QueryRefused(f"source: {fault}")
     names = [name for name, _ in source.options]
@@ -213,14 +213,6 @@ def _check_source(source: Source) -> None:
         fault = time_option_fault(name, value, dict(source.options)) or value_fault(name, value)
         if fault is not None:
             raise QueryRefused(f"source: {fault}")
-    tolerance = dict(source.options).get("future_tolerance")
-    if tolerance is not None and duration_us(tolerance) is None:
-        raise QueryRefused(f"source: future_tolerance: wanted a time, got {tolerance[:60]!r}")
-    most = dict(source.options).get("malformed_max")
-    if most is not None and malformed_max(most) is None:
-        raise QueryRefused(
-            f"source: malformed_max is no share and no number; wanted either, got {most[:60]!r}"
-        )
     _check_format(source)
 
 
@@ -241,15 +233,3 @@ def _check_format(source: Source) -> None:
             group_numbers(dict(source.options).get("pattern", ""), names)
         except ValueError as error:
             raise QueryRefused(f"source: {error}") from error
-
-
-def _check_settings(program: Program) -> None:
-    if program.settings != SETTINGS:
-        raise QueryRefused(f"settings: wanted {dict(SETTINGS)}, got {str(program.settings)[:200]}")
-
-
-def _check_policy(query: Query, policy: Policy) -> None:
-    if policy.installers and query.id.installer not in policy.installers:
-        raise QueryRefused(f"policy: queries of {query.id.installer!r} are not admitted here")
-    for declared in policy.declared:
-        check_declared(query, declared)

@@ -15,7 +15,7 @@ is that record's value. Which aggregates make one number of many records each sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from sqlglot import exp
@@ -28,12 +28,9 @@ from headwater.sql.read.time_of import time_inputs
 from headwater.sql.types.call_types import name_of
 
 _OF_MANY = [aggregate for aggregate in ALL if aggregate.makes_one_of_many]
+_NAMES = [aggregate.name for aggregate in _OF_MANY]
 MANY_TO_ONE = {function for aggregate in _OF_MANY for function in aggregate.functions}
 """What they are in a site part. The average is a sum and a count there."""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 class Level(StrEnum):
@@ -44,7 +41,7 @@ class Level(StrEnum):
 
 ALLOWED = {
     Level.DENIED: "no query may read it here",
-    Level.AGGREGATED: f"only {_listed([one.name for one in _OF_MANY])} may take it, as arguments",
+    Level.AGGREGATED: f"only {', '.join(_NAMES[:-1])} and {_NAMES[-1]} may take it, as arguments",
     Level.FREE: "all is allowed",
 }
 """For people, by level."""

@@ -73,12 +73,11 @@ class Options:
         return us / 1_000_000
 
     def moment_us(self, name: str) -> int:
-        us = timestamps.timestamp_us(self._by_name[name].value)
+        value = self._by_name[name].value
+        us = timestamps.timestamp_us(value)
         if us is None:
             raise self.refused(
-                name,
-                f"`{self._by_name[name].value[:60]}` is no point in time; "
-                f"write {timestamps.EXAMPLES}",
+                name, f"`{value[:60]}` is no point in time; write {timestamps.EXAMPLES}"
             )
         return us
 

@@ -23,9 +23,8 @@ _ADVICE = {
 }
 
 NOT_ONE_SELECT: dict[type[exp.Expr], str] = {
-    exp.Union: "UNION is not available; write one stream for each SELECT",
-    exp.Intersect: "INTERSECT is not available; write one stream for each SELECT",
-    exp.Except: "EXCEPT is not available; write one stream for each SELECT",
+    kind: f"{kind.__name__.upper()} is not available; write one stream for each SELECT"
+    for kind in (exp.Union, exp.Intersect, exp.Except)
 }
 
 EXAMPLE = "SELECT domain, count(*) FROM access GROUP BY window(ts, '10 seconds'), domain"

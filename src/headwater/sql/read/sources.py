@@ -44,6 +44,7 @@ _LINES = {
     "comment": "what lines that are no records begin with",
 }
 _NULL = {"null_value": "the text that stands for NULL"}
+_YEAR = {"year": "of times that say none, as 'May  1 12:00:00' does not"}
 _DELIMITED = {
     **_LINES,
     **_NULL,
@@ -63,17 +64,9 @@ FORMAT_OPTIONS: dict[SourceFormat, dict[str, str]] = {
     SourceFormat.LOGFMT: {**_LINES, **_NULL},
     SourceFormat.APACHE: {**_LINES, **_NULL},
     SourceFormat.NGINX: {**_LINES, **_NULL},
-    SourceFormat.SYSLOG: {
-        **_LINES,
-        **_NULL,
-        "year": "of times that say none, as 'May  1 12:00:00' does not",
-    },
-    SourceFormat.W3C: _HEADED,
-    SourceFormat.CLOUDFRONT: _HEADED,
-    SourceFormat.JOURNALD: _ANYWHERE,
-    SourceFormat.PARQUET: _ANYWHERE,
-    SourceFormat.ORC: _ANYWHERE,
-    SourceFormat.AVRO: _ANYWHERE,
+    SourceFormat.SYSLOG: {**_LINES, **_NULL, **_YEAR},
+    **dict.fromkeys((SourceFormat.W3C, SourceFormat.CLOUDFRONT), _HEADED),
+    **dict.fromkeys((SourceFormat.JOURNALD, *COLUMNAR), _ANYWHERE),
 }
 _ALL = {name: why for options in FORMAT_OPTIONS.values() for name, why in options.items()}
 PATH_FORMATS = (SourceFormat.JSON, *COLUMNAR)
@@ -86,7 +79,6 @@ RESERVED_PREFIX = "__"
 PATTERN_LENGTH_MAX = 4000
 DELIMITER_LENGTH_MAX = 8
 COMMENT_LENGTH_MAX = 20
-WIDTH_MAX = 100_000
 TIME_NAME = "event_time"
 """Of the column that a time is computed into; with underscores behind where a column has it."""
 
@@ -280,12 +272,6 @@ def _format_options(
         for name in sorted(FORMAT_OPTIONS[format_])
         if name not in ("format", "path", "time") and (value := options.text(name)) is not None
     }
-    if "future_tolerance" in found and duration_us(found["future_tolerance"]) is None:
-        raise options.refused("future_tolerance", f"wanted a time, such as {EXAMPLES}")
-    if "malformed_max" in found and malformed_max(found["malformed_max"]) is None:
-        raise options.refused(
-            "malformed_max", f"wanted a share of the lines or a number of them, such as {MOST}"
-        )
     for name, text in found.items():
         fault = time_option_fault(name, text, found)
         if fault is not None:
@@ -314,6 +300,10 @@ def _format_options(
 def value_fault(name: str, text: str) -> str | None:
     """Of an option's value by itself."""
     match name:
+        case "future_tolerance" if duration_us(text) is None:
+            return f"wanted a time, such as {EXAMPLES}"
+        case "malformed_max" if malformed_max(text) is None:
+            return f"wanted a share of the lines or a number of them, such as {MOST}"
         case "quote" | "escape" if len(text) > 1:
             return f"option `{name}` takes one character"
         case "delimiter" if not 1 <= len(text) <= DELIMITER_LENGTH_MAX:

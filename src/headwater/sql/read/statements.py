@@ -124,7 +124,8 @@ class _Reader:
         options = self._options()
         if not columns and not options:
             self._sign("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
-        self._end()
+        if self._peek() is not None:
+            raise self._refusal("wanted `;` or the end")
         self._check_columns(columns)
         return SourceStatement(
             name, tuple(columns), options, self._tokens[0].start, self._statement_text()
@@ -245,10 +246,6 @@ class _Reader:
             raise self._refusal(fault)
         self._next += 1
         return token.text
-
-    def _end(self) -> None:
-        if self._peek() is not None:
-            raise self._refusal("wanted `;` or the end")
 
     def _sign(self, sign: str, what: str) -> None:
         if not self._take_sign(sign):

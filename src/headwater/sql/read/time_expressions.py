@@ -56,29 +56,10 @@ DATE_LENGTH_MIN = 8
 """A colon before the ninth sign of a text: it has no date before its time."""
 NEAR_S = 250_000 * 365 * 86_400
 """Seconds from 1970 within which a time can be moved from zone to zone."""
-_ADMITTED = (
-    exp.Column,
-    exp.Identifier,
-    exp.Literal,
-    exp.Null,
-    exp.Boolean,
-    exp.Paren,
-    exp.DPipe,
-    exp.And,
-    exp.Or,
-    exp.Not,
-    exp.Is,
-    exp.In,
-    exp.Between,
-    exp.Case,
-    exp.If,
-    exp.TryCast,
-    exp.DataType,
-    exp.DataTypeParam,
-    exp.Anonymous,
-    *COMPARISONS,
-    *PATTERNS,
-)
+_LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean)
+_TYPED = (exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Anonymous, exp.Paren, exp.DPipe)
+_TRUTHS = (exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Case, exp.If)
+_ADMITTED = (*_LEAVES, *_TYPED, *_TRUTHS, *COMPARISONS, *PATTERNS)
 
 Types = Mapping[str, str]
 """Of the source's columns, by name."""
@@ -224,7 +205,7 @@ def _turned_cast(value: exp.Expr, to: exp.Expr, types: Types) -> exp.Expr:
         case "string":
             return _read("TRY_TO_TIMESTAMP", [value])
         case "date":
-            return _within(value, cast)
+            return _near_day(value, cast)
     return cast
 
 
@@ -253,22 +234,17 @@ def _misleads(call: exp.Anonymous) -> exp.Expr | None:
     return None if far is None else _call("REGEXP_LIKE", text.copy(), exp.Literal.string(far))
 
 
-def _is_guarded(call: exp.Anonymous) -> bool:
-    above = call.parent
-    return above is not None and sql_of(above) == sql_of(_guarded(call.copy()))
-
-
 def _near(moment: exp.Expr) -> exp.Expr:
-    seconds = _call("UNIX_SECONDS", moment.copy())
-    bound = exp.Literal.number(NEAR_S)
-    is_near = exp.Between(this=seconds, low=exp.Neg(this=bound), high=bound.copy())
-    return _call("IF", is_near, moment, exp.Null())
+    return _within(_call("UNIX_SECONDS", moment.copy()), NEAR_S, moment)
 
 
-def _within(day: exp.Expr, value: exp.Expr) -> exp.Expr:
+def _near_day(day: exp.Expr, value: exp.Expr) -> exp.Expr:
     """A date far off has no timestamp, and Spark would fail to make one."""
-    number = _call("UNIX_DATE", day.copy())
-    bound = exp.Literal.number(NEAR_S // 86_400)
+    return _within(_call("UNIX_DATE", day.copy()), NEAR_S // 86_400, value)
+
+
+def _within(number: exp.Expr, most: int, value: exp.Expr) -> exp.Expr:
+    bound = exp.Literal.number(most)
     is_near = exp.Between(this=number, low=exp.Neg(this=bound), high=bound.copy())
     return _call("IF", is_near, value, exp.Null())
 
@@ -328,7 +304,8 @@ def _check_read(node: exp.Anonymous, types: Types) -> None:
     fault = read_fault(pattern) if rest else None
     if fault is not None:
         raise Objection(None, f"wanted a pattern of Spark, got '{pattern[:60]}': {fault}")
-    if _misleads(node) is not None and not _is_guarded(node):
+    is_guarded = node.parent is not None and sql_of(node.parent) == sql_of(_guarded(node.copy()))
+    if _misleads(node) is not None and not is_guarded:
         raise Objection(None, f"`{brief(node)}` might fail, or take the day of the run for a date")
 
 
@@ -344,13 +321,10 @@ def _check_cast(node: exp.TryCast, types: Types) -> None:
     wanted = type_of(node, _column_type(types))
     if wanted == "timestamp" and (is_number(found) or found == "string"):
         raise Objection(None, "write timestamp_seconds(x) or timestamp_millis(x) for a number")
-    if found == "date" and wanted == "timestamp" and not _is_within(node):
+    guarded = sql_of(_near_day(node.this, node.copy()))
+    is_guarded = node.parent is not None and sql_of(node.parent) == guarded
+    if found == "date" and wanted == "timestamp" and not is_guarded:
         raise Objection(None, f"`{brief(node)}` might fail: a date may be too far off")
-
-
-def _is_within(node: exp.TryCast) -> bool:
-    above = node.parent
-    return above is not None and sql_of(above) == sql_of(_within(node.this, node.copy()))
 
 
 def _check_alike(node: exp.Expr, types: Types) -> None:

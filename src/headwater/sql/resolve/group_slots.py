@@ -18,7 +18,7 @@ from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import placed, sql_of
 from headwater.sql.resolve.resolve_names import Names
 from headwater.sql.tree.nodes import Call, Key
-from headwater.sql.tree.slots import CALL, KEY, call_slot, key_slot, slot_of, window_field
+from headwater.sql.tree.slots import CALL, KEY, slot, slot_of, window_field
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.refused_nodes import brief
@@ -51,9 +51,9 @@ class GroupSlots:
             return node
         index = self._key_index.get(_text(node))
         if index is not None:
-            return placed(key_slot(index), node)
+            return placed(slot(KEY, index), node)
         if is_aggregate(node):
-            return placed(call_slot(self._call(node)), node)
+            return placed(slot(CALL, self._call(node)), node)
         if isinstance(node, exp.Column):
             raise Objection(
                 node,
@@ -73,7 +73,13 @@ class GroupSlots:
         call: exp.Anonymous = node.this if isinstance(node, exp.Filter) else node
         condition = node.expression.this if isinstance(node, exp.Filter) else None
         aggregate = AGGREGATES[name_of(call)]
-        self._check_nesting(call, condition)
+        inner = [*call.expressions, *([] if condition is None else [condition])]
+        for part in (part for one in inner for part in one.walk() if is_aggregate(part)):
+            raise Objection(
+                part,
+                f"`{brief(part)}` is an aggregate within an aggregate; write one stream that "
+                "aggregates once",
+            )
         if condition is not None and type_of(condition, self._names.type_of) != "boolean":
             raise Objection(condition, "FILTER (WHERE …) takes a condition (boolean)")
         types = self._argument_types(call, aggregate)
@@ -99,22 +105,11 @@ class GroupSlots:
             )
         return tuple(type_of(argument, self._names.type_of) for argument in arguments)
 
-    def _check_nesting(self, call: exp.Anonymous, condition: exp.Expr | None) -> None:
-        inner = [part for argument in call.expressions for part in argument.walk()]
-        inner += list(condition.walk()) if condition is not None else []
-        for part in inner:
-            if is_aggregate(part):
-                raise Objection(
-                    part,
-                    f"`{brief(part)}` is an aggregate within an aggregate; write one stream that "
-                    "aggregates once",
-                )
-
     def _slot_type(self, node: exp.Column) -> str:
-        slot = slot_of(node)
-        if slot is None:
+        found = slot_of(node)
+        if found is None:
             return "timestamp" if window_field(node) else WINDOW_TYPE
-        kind, index = slot
+        kind, index = found
         assert kind in (KEY, CALL)
         return self._keys[index].type if kind == KEY else self._calls[index].split.type
 

@@ -19,9 +19,8 @@ def item_name(item: exp.Expr, position: int) -> str:
     if isinstance(item, exp.Alias):
         alias = item.args["alias"]
         fault = name_fault(item.alias)
-        is_quoted = isinstance(alias, exp.Identifier) and alias.quoted
-        is_word = isinstance(alias, exp.Identifier) and re.fullmatch(NAME_PATTERN, item.alias)
-        if fault is None and not is_quoted and not is_word:
+        is_word = alias.args.get("quoted") or re.fullmatch(NAME_PATTERN, item.alias)
+        if fault is None and not (isinstance(alias, exp.Identifier) and is_word):
             fault = "wanted an alias of letters a-z, digits and _, or one in backticks"
         if fault is not None:
             raise Objection(alias, fault)

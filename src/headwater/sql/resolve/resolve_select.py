@@ -20,23 +20,13 @@ from headwater.sql.resolve.find_window import find_window, is_window_call, read_
 from headwater.sql.resolve.group_slots import GroupSlots, check_no_aggregate
 from headwater.sql.resolve.name_items import item_name
 from headwater.sql.resolve.resolve_names import Names
-from headwater.sql.tree.nodes import (
-    LIMIT_MAX,
-    Grouped,
-    Item,
-    Kept,
-    Key,
-    Node,
-    Ordered,
-    Records,
-    Shown,
-    Term,
-)
+from headwater.sql.tree.nodes import Grouped, Item, Kept, Key, Node, Ordered, Records, Shown, Term
 from headwater.sql.tree.slots import window_field
 from headwater.sql.types.expression_types import type_of
 
 ITEMS_MAX = 500
 KEYS_MAX = 100
+LIMIT_MAX = 1_000_000
 
 
 class _Written(msgspec.Struct, frozen=True):

@@ -10,9 +10,8 @@
     Kept       WHERE, and what rules add to it
     Records    FROM
 
-A node knows the one below it, and refuses to be made wrong: with an ``Objection`` where a person
-wrote it so, with an assertion where a rule of ours is at fault. Rules (``sql.rules``) make new
-trees, writers (``sql.write``) say a tree in SQL.
+A node refuses to be made wrong: with an ``Objection`` where a person wrote it so, with an assertion
+where a rule of ours is at fault. Rules make new trees, writers say a tree in SQL.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ import msgspec
 from sqlglot import exp
 
 from headwater.algebra.aggregates import RULES
-from headwater.algebra.aggregates.aggregate import Aggregate
-from headwater.algebra.aggregates.aggregate import Split as SplitCall
+from headwater.algebra.aggregates import aggregate as described
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.rows.types import WINDOW_TYPE
@@ -35,8 +33,6 @@ from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import name_sql, sql_of
 from headwater.sql.tree.slots import KEY, slot_of
 from headwater.sql.types.type_rules import VOID
-
-LIMIT_MAX = 1_000_000
 
 N = TypeVar("N")
 
@@ -66,19 +62,17 @@ class Key(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True):
     """One aggregate over records, with how it is split."""
 
-    aggregate: Aggregate
+    aggregate: described.Aggregate
     arguments: tuple[exp.Expr, ...]
     """Over the source's columns; a star for ``count(*)``."""
     condition: exp.Expr | None
     """Of its FILTER clause."""
-    split: SplitCall
+    split: described.Split
 
     def sql(self, template: str) -> str:
         """SQL of the aggregate's, with this call's arguments and FILTER clause."""
-        arguments = ", ".join(sql_of(argument) for argument in self.arguments)
-        condition = self.condition
-        kept = "" if condition is None else f" FILTER(WHERE {sql_of(condition)})"
-        return template.format(x=arguments, filter=kept)
+        kept = "" if self.condition is None else f" FILTER(WHERE {sql_of(self.condition)})"
+        return template.format(x=", ".join(map(sql_of, self.arguments)), filter=kept)
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -162,9 +156,8 @@ class Split(msgspec.Struct, frozen=True):
     """For each call what finishes it at the root, over merged partials."""
 
     def __post_init__(self) -> None:
-        names = [key.name.lower() for key in self.below.keys]
-        names += [partial.name.lower() for partial in self.partials]
-        assert len(set(names)) == len(names), "one name, one column of a summary"
+        names = {one.name.lower() for part in (self.below.keys, self.partials) for one in part}
+        assert len(names) == len(self.below.keys) + len(self.partials), "one name, one column"
         assert all(partial.merge in RULES for partial in self.partials)
         assert len(self.finishes) >= len(self.below.calls)
 
@@ -181,10 +174,9 @@ class Shown(msgspec.Struct, frozen=True):
                 raise Objection(item.written, "NULL has no type; write CAST(NULL AS STRING)")
         assert len({item.name.lower() for item in self.columns}) == len(self.columns) > 0
         group = the(self, Grouped)
-        for node in (part for item in self.columns for part in item.expression.walk()):
-            slot = slot_of(node)
-            if slot is not None:
-                assert slot[1] < len(group.keys if slot[0] == KEY else group.calls), "no such slot"
+        slots = [slot_of(node) for item in self.columns for node in item.expression.walk()]
+        for kind, index in filter(None, slots):
+            assert index < len(group.keys if kind == KEY else group.calls), "no such slot"
 
     @property
     def columns(self) -> tuple[Item, ...]:
@@ -207,7 +199,7 @@ class Ordered(msgspec.Struct, frozen=True):
         names = {"", *(item.name for item in self.below.columns)}
         assert names.issuperset(term.item.name for term in self.terms), "ordered by what is missing"
         assert names.issuperset(self.ties)
-        assert self.limit is None or 1 <= self.limit <= LIMIT_MAX
+        assert self.limit is None or self.limit > 0
 
 
 Node = Records | Kept | Grouped | Split | Shown | Ordered

@@ -1,8 +1,5 @@
-"""Slots: how an expression speaks of keys and aggregates before it is known what will compute them.
-
-A slot stands for the n-th key or the n-th aggregate call of a grouping, so the same item can be
-written over records, over merged partials, or over anything else that can fill the slots.
-"""
+"""Slots: each stands for the n-th key or the n-th aggregate call of a grouping, so an item can be
+written over records, over merged partials, or over anything else that can fill the slots."""
 
 from __future__ import annotations
 
@@ -18,12 +15,8 @@ CALL = "#call"
 """Slots are columns of tables that no text can name."""
 
 
-def key_slot(index: int) -> exp.Column:
-    return column(str(index), KEY)
-
-
-def call_slot(index: int) -> exp.Column:
-    return column(str(index), CALL)
+def slot(kind: str, index: int) -> exp.Column:
+    return column(str(index), kind)
 
 
 def slot_of(node: exp.Expr) -> tuple[str, int] | None:
@@ -46,10 +39,10 @@ def filled(expression: exp.Expr, fill: Callable[[str, int], exp.Expr]) -> exp.Ex
     """The expression with each slot replaced, in brackets where operators are around it."""
 
     def replace(node: exp.Expr) -> exp.Expr:
-        slot = slot_of(node)
-        if slot is None:
+        found = slot_of(node)
+        if found is None:
             return node
-        value = fill(*slot)
+        value = fill(*found)
         return exp.Paren(this=value) if isinstance(value, exp.Binary) else value
 
     alone = slot_of(expression)

@@ -64,7 +64,7 @@ def _check_arguments(call: exp.Anonymous, function: Function, types: Sequence[st
         if not is_fit:
             raise Objection(
                 call,
-                f"{function.name} takes {KINDS[kind]} as argument {position + 1}, got {found}; "
+                f"{function.name} takes {KINDS[kind][0]} as argument {position + 1}, got {found}; "
                 "write a CAST",
             )
 

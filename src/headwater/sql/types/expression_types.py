@@ -34,6 +34,7 @@ ColumnTypes = Callable[[exp.Column], str]
 INT_MAX = (1 << 31) - 1
 BIGINT_MAX = (1 << 63) - 1
 
+AVAILABLE_TYPES = "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, …"
 TAKE_NESTED = ("isnull", "isnotnull")
 """Functions to which a nested value may be given as a whole."""
 ARITHMETIC: dict[type[exp.Expr], str] = {
@@ -241,9 +242,7 @@ class _Typing:
         extra = [name for name in ("format", "action", "default") if node.args.get(name)]
         wanted = None if extra else named_type(sql_of(node.args["to"]))
         if wanted is None:
-            raise Objection(
-                node, f"no CAST to {sql_of(node.args['to'])}; types: {available_types()}"
-            )
+            raise Objection(node, f"no CAST to {sql_of(node.args['to'])}; types: {AVAILABLE_TYPES}")
         found = self.of(node.this)
         if not can_cast(found, wanted):
             raise Objection(node, f"Spark has no CAST from {found} to {wanted}")
@@ -309,10 +308,6 @@ def literal_type(node: exp.Literal) -> str:
     if precision > DECIMAL_DIGITS_MAX:
         raise Objection(node, f"a number has at most {DECIMAL_DIGITS_MAX} digits")
     return decimal_type(precision, len(fraction))
-
-
-def available_types() -> str:
-    return "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, …"
 
 
 def _no_arithmetic(operator: str, left: str, right: str) -> str:

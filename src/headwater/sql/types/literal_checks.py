@@ -150,22 +150,11 @@ _WRITTEN = partial(_time_pattern, position=1, is_read=False)
 _REGEX = partial(_regex, position=1)
 
 CHECKS: dict[str, Check] = {
-    "date_format": _WRITTEN,
-    "from_unixtime": _WRITTEN,
-    **dict.fromkeys(
-        (
-            "to_date",
-            "to_timestamp",
-            "to_unix_timestamp",
-            "try_to_date",
-            "try_to_timestamp",
-            "unix_timestamp",
-        ),
-        _READ,
-    ),
-    **dict.fromkeys(
-        ("regexp_count", "regexp_instr", "regexp_like", "regexp_replace", "regexp_substr"), _REGEX
-    ),
+    **dict.fromkeys(["date_format", "from_unixtime"], _WRITTEN),
+    **dict.fromkeys(["to_date", "to_timestamp", "to_unix_timestamp", "unix_timestamp"], _READ),
+    **dict.fromkeys(["try_to_date", "try_to_timestamp"], _READ),
+    **dict.fromkeys(["regexp_count", "regexp_instr", "regexp_like"], _REGEX),
+    **dict.fromkeys(["regexp_replace", "regexp_substr"], _REGEX),
     "regexp_extract": _extract,
     **dict.fromkeys(("encode", "decode"), _charset),
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), _zone),

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 import msgspec
 from sqlglot import exp
@@ -85,7 +86,7 @@ class _Sizing:
             "lpad": _padded,
             "overlay": lambda _, sizes: _sum(sizes),
             "regexp_replace": _pattern_replaced,
-            "repeat": _repeated,
+            "repeat": lambda call, sizes: sizes[0].times(_count(call, 1)),
             "replace": _replaced,
             "rpad": _padded,
             "space": lambda call, _: Size(_count(call, 0)),
@@ -129,17 +130,11 @@ class _Sizing:
 
 
 def _sum(sizes: Sequence[Size]) -> Size:
-    found = Size()
-    for size in sizes:
-        found = found.plus(size)
-    return found
+    return reduce(Size.plus, sizes, Size())
 
 
 def _largest(sizes: Sequence[Size]) -> Size:
-    found = Size()
-    for size in sizes:
-        found = found.either(size)
-    return found
+    return reduce(Size.either, sizes, Size())
 
 
 def _growing(factor: int) -> Callable[[exp.Anonymous, list[Size]], Size]:
@@ -157,10 +152,6 @@ def _count(call: exp.Anonymous, position: int) -> int:
         )
     digits = sql_of(node)
     return max(0, int(digits)) if len(digits) <= COUNT_DIGITS_MAX else 10**COUNT_DIGITS_MAX
-
-
-def _repeated(call: exp.Anonymous, sizes: list[Size]) -> Size:
-    return sizes[0].times(_count(call, 1))
 
 
 def _padded(call: exp.Anonymous, sizes: list[Size]) -> Size:

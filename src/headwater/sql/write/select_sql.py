@@ -23,12 +23,11 @@ def select_sql(
     groups: Iterable[str],
     having: str | None = None,
 ) -> str:
-    clauses = [f"SELECT {', '.join(columns)} FROM {view}"]
     condition = " AND ".join(where)
-    clauses += [f"WHERE {condition}"] if condition else []
-    clauses += [f"GROUP BY {', '.join(groups)}"]
-    clauses += [f"HAVING {having}"] if having is not None else []
-    return " ".join(clauses)
+    text = f"SELECT {', '.join(columns)} FROM {view}"
+    text += f" WHERE {condition}" if condition else ""
+    text += f" GROUP BY {', '.join(groups)}"
+    return text if having is None else f"{text} HAVING {having}"
 
 
 def ordered_sql(tree: Node, inner: str) -> str:

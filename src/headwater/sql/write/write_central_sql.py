@@ -21,13 +21,10 @@ def write_central_sql(tree: Node) -> str:
     if len(where) > 1:
         where[0] = f"({where[0]})"
     written = None if shown.having is None else shown.having.written
-    inner = select_sql(
-        columns,
-        f"{RECORDS} AS {name_sql(the(tree, Records).alias)}",
-        where=where,
-        groups=[window_sql(group), *map(sql_of, group.written)],
-        having=None if written is None else sql_of(written),
-    )
+    having = None if written is None else sql_of(written)
+    view = f"{RECORDS} AS {name_sql(the(tree, Records).alias)}"
+    groups = [window_sql(group), *map(sql_of, group.written)]
+    inner = select_sql(columns, view, where=where, groups=groups, having=having)
     return sql_of(parse(ordered_sql(tree, inner)))
 
 
