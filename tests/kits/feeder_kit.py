@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -114,6 +114,13 @@ class Site:
         await self.feeder.install(query, is_new=True)
         return query
 
+    async def first_cut(self, *lines: str) -> Query:
+        """Its first query is installed, and a first cut has these lines."""
+        query = await self.install(1)
+        self.write(*lines)
+        await self.until_cut("weblog", 1)
+        return query
+
     async def until_cut(self, source: str, cut: int) -> None:
         """A poll has found so much."""
         await until(
@@ -139,6 +146,20 @@ async def running(directory: Path, **options: Any) -> AsyncIterator[Site]:
         await asyncio.gather(task, return_exceptions=True)
         await site.feeder.stop()
         site.cube.close()
+
+
+def with_site(test: Callable[[Site], Awaitable[None]]) -> Callable[[Path], None]:
+    """A test that is given a site whose feeder runs."""
+
+    async def run(directory: Path) -> None:
+        async with running(directory) as site:
+            await test(site)
+
+    def tested(tmp_path: Path) -> None:
+        asyncio.run(run(tmp_path))
+
+    tested.__doc__ = test.__doc__
+    return tested
 
 
 async def until(is_so: Callable[[], object]) -> None:

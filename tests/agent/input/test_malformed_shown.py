@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from feeder_kit import Site, running, until
+from feeder_kit import Site, running, until, with_site
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input import feeder
@@ -47,19 +47,16 @@ def declared(level: str) -> SourceDeclaration:
     return SourceDeclaration(f"CREATE SOURCE weblog ({columns}) WITH ({options})", levels)
 
 
-def test_reasons_of_all_batches_add_up(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            await site.install(1)
-            await commit(site, MANY, FEW, lines=10, unparsed=4)
-            await commit(site, MANY, lines=5, unparsed=3)
-            followed = site.feeder.followed["weblog"]
-            assert followed.malformed == (msgspec.structs.replace(MANY, lines=6), FEW)
-            assert (followed.line_count, followed.record_count, followed.unparsed_count) == (
-                15, 8, 7,
-            )  # fmt: skip
-
-    asyncio.run(run())
+@with_site
+async def test_reasons_of_all_batches_add_up(site: Site) -> None:
+    await site.install(1)
+    await commit(site, MANY, FEW, lines=10, unparsed=4)
+    await commit(site, MANY, lines=5, unparsed=3)
+    followed = site.feeder.followed["weblog"]
+    assert followed.malformed == (msgspec.structs.replace(MANY, lines=6), FEW)
+    assert (followed.line_count, followed.record_count, followed.unparsed_count) == (
+        15, 8, 7,
+    )  # fmt: skip
 
 
 def test_too_many_are_a_notice_once_and_a_remark_without_values(tmp_path: Path) -> None:

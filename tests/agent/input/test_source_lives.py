@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from feeder_kit import SITE, Gate, Site, names, running, until
+from feeder_kit import SITE, Gate, Site, names, running, until, with_site
 
 from headwater.agent import patience
 from headwater.agent.input.declarations import SourceDeclaration
@@ -61,79 +61,63 @@ def slow_polls(monkeypatch: pytest.MonkeyPatch, source: str, gate: Gate) -> None
 # Removed and installed again
 
 
-def test_a_source_that_comes_back_at_once_is_committed_again(tmp_path: Path) -> None:
+@with_site
+async def test_a_source_that_comes_back_at_once_is_committed_again(site: Site) -> None:
     """The host looks every 0.25 s; its stream does not notice what happened in between."""
-
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream = site.stream()
-            query = await site.install(1)
-            site.write("a", "b")
-            await site.until_cut("weblog", 1)
-            stream.batch()
-            assert site.cube.cuts.state("weblog").committed_cut == 1
-            site.feeder.withdraw(str(query.id))
-            await site.install(2)
-            site.write("c")
-            await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
-            for _ in range(BATCHES_MAX):
-                stream.batch()
-            assert site.cube.cuts.state("weblog").committed_cut == 1, "refused for ever"
-            assert stream.batches.read[-1] == "c"
-
-    asyncio.run(run())
+    stream = site.stream()
+    query = await site.first_cut("a", "b")
+    stream.batch()
+    assert site.cube.cuts.state("weblog").committed_cut == 1
+    site.feeder.withdraw(str(query.id))
+    await site.install(2)
+    site.write("c")
+    await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
+    for _ in range(BATCHES_MAX):
+        stream.batch()
+    assert site.cube.cuts.state("weblog").committed_cut == 1, "refused for ever"
+    assert stream.batches.read[-1] == "c"
 
 
-def test_a_batch_of_a_former_life_commits_nothing_in_the_new_one(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream, gate = site.stream(), Gate()
-            query = await site.install(1)
-            site.write("old")
-            await site.until_cut("weblog", 1)
-            stream.batches.meanwhile = gate.pass_through
-            batch = asyncio.create_task(asyncio.to_thread(stream.batch))
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(query.id))
-            await site.install(2)
-            site.write("new")
-            await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
-            gate.open()
-            await batch
-            assert site.cube.cuts.state("weblog").committed_cut == 0, "these lines were not read"
-            assert site.feeder.followed["weblog"].record_count == 0
-            stream.batch()
-            assert site.cube.cuts.state("weblog").committed_cut == 1
-            assert stream.batches.read == ["old", "new"]
-
-    asyncio.run(run())
+@with_site
+async def test_a_batch_of_a_former_life_commits_nothing_in_the_new_one(site: Site) -> None:
+    stream, gate = site.stream(), Gate()
+    query = await site.first_cut("old")
+    stream.batches.meanwhile = gate.pass_through
+    batch = asyncio.create_task(asyncio.to_thread(stream.batch))
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(query.id))
+    await site.install(2)
+    site.write("new")
+    await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
+    gate.open()
+    await batch
+    assert site.cube.cuts.state("weblog").committed_cut == 0, "these lines were not read"
+    assert site.feeder.followed["weblog"].record_count == 0
+    stream.batch()
+    assert site.cube.cuts.state("weblog").committed_cut == 1
+    assert stream.batches.read == ["old", "new"]
 
 
-def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            query = await site.install(1)
-            site.write("old")
-            await site.until_cut("weblog", 1)
-            epoch = site.feeder.new_epoch("weblog")
-            site.feeder.withdraw(str(query.id))
-            await site.install(2)
-            site.write("new")
-            await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
-            with pytest.raises(EpochOver):
-                site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
-            assert not site.cube.cuts.state("weblog").losses
-            newer = site.feeder.new_epoch("weblog")
-            assert newer > epoch, "a number of an epoch is never used again"
-            with pytest.raises(EpochOver):
-                site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
-            with pytest.raises(EpochOver):
-                _commit(site, epoch)
-            assert not site.cube.cuts.state("weblog").losses
-            site.feeder.quarantine("weblog", 1, "damaged", epoch=newer)
-            assert site.cube.cuts.state("weblog").losses
-
-    asyncio.run(run())
+@with_site
+async def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(site: Site) -> None:
+    query = await site.first_cut("old")
+    epoch = site.feeder.new_epoch("weblog")
+    site.feeder.withdraw(str(query.id))
+    await site.install(2)
+    site.write("new")
+    await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
+    with pytest.raises(EpochOver):
+        site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
+    assert not site.cube.cuts.state("weblog").losses
+    newer = site.feeder.new_epoch("weblog")
+    assert newer > epoch, "a number of an epoch is never used again"
+    with pytest.raises(EpochOver):
+        site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
+    with pytest.raises(EpochOver):
+        _commit(site, epoch)
+    assert not site.cube.cuts.state("weblog").losses
+    site.feeder.quarantine("weblog", 1, "damaged", epoch=newer)
+    assert site.cube.cuts.state("weblog").losses
 
 
 def test_a_finite_input_whose_last_chunk_is_set_aside_has_ended(tmp_path: Path) -> None:
@@ -164,9 +148,7 @@ def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(
     async def run() -> None:
         async with running(tmp_path) as site:
             stream = site.stream()
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
+            await site.first_cut("a")
             (chunk,) = site.feeder.pending("weblog", after_cut=None, bytes_max=1)
 
             def unreadable() -> None:
@@ -189,9 +171,7 @@ def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path, wha
     async def run() -> None:
         async with running(tmp_path) as site:
             stream = site.stream()
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
+            await site.first_cut("a")
             good = site.feeder
 
             class Bad:
@@ -207,27 +187,21 @@ def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path, wha
     asyncio.run(run())
 
 
-def test_an_offer_that_fails_is_made_again(tmp_path: Path) -> None:
+@with_site
+async def test_an_offer_that_fails_is_made_again(site: Site) -> None:
     """The JVM refuses one call and lives on: an offer that is not out must not count as out."""
-
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream, offered = site.stream(), list[str]()
-            stream.stream._stream = cast(Any, SimpleNamespace(isActive=True, stop=lambda: None))
-            stream.offer = failing(  # type: ignore[method-assign]
-                1, RuntimeError("o7.addData: OutOfMemoryError"), lambda: offered.append("again")
-            )
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            with pytest.raises(RuntimeError, match="OutOfMemoryError"):
-                stream.stream.step()
-            stream.stream.step()
-            assert offered == ["again"]
-            stream.batch()
-            assert site.cube.cuts.state("weblog").committed_cut == 1
-
-    asyncio.run(run())
+    stream, offered = site.stream(), list[str]()
+    stream.stream._stream = cast(Any, SimpleNamespace(isActive=True, stop=lambda: None))
+    stream.offer = failing(  # type: ignore[method-assign]
+        1, RuntimeError("o7.addData: OutOfMemoryError"), lambda: offered.append("again")
+    )
+    await site.first_cut("a")
+    with pytest.raises(RuntimeError, match="OutOfMemoryError"):
+        stream.stream.step()
+    stream.stream.step()
+    assert offered == ["again"]
+    stream.batch()
+    assert site.cube.cuts.state("weblog").committed_cut == 1
 
 
 def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps_its_lines(
@@ -238,9 +212,7 @@ def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps_its_l
     async def run() -> None:
         async with running(tmp_path) as site:
             stream, gate, pending = site.stream(), Gate(), site.feeder.pending
-            query = await site.install(1)
-            site.write("old")
-            await site.until_cut("weblog", 1)
+            query = await site.first_cut("old")
             stream.stream._offer()
 
             def gated(source: str, *, after_cut: int | None, bytes_max: int) -> Any:
@@ -267,58 +239,44 @@ def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps_its_l
     asyncio.run(run())
 
 
-def test_a_stream_that_is_retired_during_a_batch_commits_nothing_of_it(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream = site.stream()
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            stream.batches.meanwhile = stream.stream.retire
-            stream.batch()
-            assert stream.batches.read == ["a"]
-            assert site.cube.cuts.state("weblog").committed_cut == 0
-
-    asyncio.run(run())
+@with_site
+async def test_a_stream_that_is_retired_during_a_batch_commits_nothing_of_it(site: Site) -> None:
+    stream = site.stream()
+    await site.first_cut("a")
+    stream.batches.meanwhile = stream.stream.retire
+    stream.batch()
+    assert stream.batches.read == ["a"]
+    assert site.cube.cuts.state("weblog").committed_cut == 0
 
 
-def test_each_life_of_a_stream_has_epochs_of_its_own_and_says_what_it_is_at(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream, works = site.stream(), list[Work]()
+@with_site
+async def test_each_life_of_a_stream_has_epochs_of_its_own_and_says_what_it_is_at(
+    site: Site,
+) -> None:
+    stream, works = site.stream(), list[Work]()
 
-            def at_work(work: Work) -> Any:
-                works.append(work)
-                return contextlib.nullcontext()
+    def at_work(work: Work) -> Any:
+        works.append(work)
+        return contextlib.nullcontext()
 
-            stream.stream._at_work = at_work
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            stream.batch()
-            assert works == [Work("batch", ("hits@home#1",))]
-            epochs = [stream.stream._epoch(life, SITE, site.feeder) for life in (1, 1, 2)]
-            assert epochs[0] == epochs[1] < epochs[2]
-
-    asyncio.run(run())
+    stream.stream._at_work = at_work
+    await site.first_cut("a")
+    stream.batch()
+    assert works == [Work("batch", ("hits@home#1",))]
+    epochs = [stream.stream._epoch(life, SITE, site.feeder) for life in (1, 1, 2)]
+    assert epochs[0] == epochs[1] < epochs[2]
 
 
-def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(tmp_path: Path) -> None:
+@with_site
+async def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(site: Site) -> None:
     """It was committed, and the source removed before the event loop heard of it."""
-
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            query = await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            epoch = site.feeder.new_epoch("weblog")
-            site.reports.clear()
-            _commit(site, epoch)
-            site.feeder.withdraw(str(query.id))
-            await until(lambda: not site.cube.cuts.names())
-            assert site.reports == []
-
-    asyncio.run(run())
+    query = await site.first_cut("a")
+    epoch = site.feeder.new_epoch("weblog")
+    site.reports.clear()
+    _commit(site, epoch)
+    site.feeder.withdraw(str(query.id))
+    await until(lambda: not site.cube.cuts.names())
+    assert site.reports == []
 
 
 # Removed while something is under way
@@ -330,9 +288,7 @@ def test_a_life_that_was_never_opened_leaves_its_predecessor_to_be_closed(
     async def run() -> None:
         async with running(tmp_path) as site:
             gate = Gate()
-            query = await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
+            query = await site.first_cut("a")
             former = site.feeder.followed["weblog"].input
             assert isinstance(former, LogFollower)
             slow_polls(monkeypatch, "weblog", gate)
@@ -349,18 +305,15 @@ def test_a_life_that_was_never_opened_leaves_its_predecessor_to_be_closed(
     asyncio.run(run())
 
 
-def test_a_query_that_is_removed_before_its_source_begins_is_never_begun(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            site.data.rmdir()
-            query = await site.install(1)
-            await site.install(2)
-            site.feeder.withdraw(str(query.id))
-            site.data.mkdir()
-            await until(lambda: site.begun)
-            assert site.begun == ["hits@home#2"]
-
-    asyncio.run(run())
+@with_site
+async def test_a_query_that_is_removed_before_its_source_begins_is_never_begun(site: Site) -> None:
+    site.data.rmdir()
+    query = await site.install(1)
+    await site.install(2)
+    site.feeder.withdraw(str(query.id))
+    site.data.mkdir()
+    await until(lambda: site.begun)
+    assert site.begun == ["hits@home#2"]
 
 
 def test_a_query_is_removed_while_another_source_is_polled(
@@ -455,61 +408,52 @@ def test_a_source_that_is_removed_while_it_is_opened_leaves_nothing_behind(
     asyncio.run(run())
 
 
-def test_no_batch_is_committed_while_its_source_is_forgotten(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            query = await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            epoch = site.feeder.new_epoch("weblog")
-            gate = Gate()
-            commit = site.cube.commit_batch
+@with_site
+async def test_no_batch_is_committed_while_its_source_is_forgotten(site: Site) -> None:
+    query = await site.first_cut("a")
+    epoch = site.feeder.new_epoch("weblog")
+    gate = Gate()
+    commit = site.cube.commit_batch
 
-            def slow(*batch: Any, **more: Any) -> Any:
-                gate.pass_through()
-                return commit(*batch, **more)
+    def slow(*batch: Any, **more: Any) -> Any:
+        gate.pass_through()
+        return commit(*batch, **more)
 
-            site.cube.commit_batch = slow  # type: ignore[method-assign]
-            told = asyncio.create_task(asyncio.to_thread(_commit, site, epoch))
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(query.id))
-            for _ in range(BATCHES_MAX):
-                await asyncio.sleep(0.01)
-                assert site.cube.cuts.names() == ("weblog",)
-            gate.open()
-            await told
-            await until(lambda: not site.cube.cuts.names())
-            assert not [one for one in site.reports if one.queries], "of a source that is gone"
-
-    asyncio.run(run())
+    site.cube.commit_batch = slow  # type: ignore[method-assign]
+    told = asyncio.create_task(asyncio.to_thread(_commit, site, epoch))
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(query.id))
+    for _ in range(BATCHES_MAX):
+        await asyncio.sleep(0.01)
+        assert site.cube.cuts.names() == ("weblog",)
+    gate.open()
+    await told
+    await until(lambda: not site.cube.cuts.names())
+    assert not [one for one in site.reports if one.queries], "of a source that is gone"
 
 
-def test_no_epoch_begins_while_its_source_is_forgotten(tmp_path: Path) -> None:
+@with_site
+async def test_no_epoch_begins_while_its_source_is_forgotten(site: Site) -> None:
     """It would be of one life here and of another one in the cube."""
+    query = await site.install(1)
+    gate, begin = Gate(), site.cube.cuts.begin_epoch
 
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            query = await site.install(1)
-            gate, begin = Gate(), site.cube.cuts.begin_epoch
+    def slow(source: str) -> int:
+        gate.pass_through()
+        return begin(source)
 
-            def slow(source: str) -> int:
-                gate.pass_through()
-                return begin(source)
-
-            site.cube.cuts.begin_epoch = slow  # type: ignore[method-assign]
-            begun = asyncio.create_task(asyncio.to_thread(site.feeder.new_epoch, "weblog"))
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(query.id))
-            again = asyncio.create_task(site.install(2))
-            for _ in range(BATCHES_MAX):
-                await asyncio.sleep(0.01)
-                assert not again.done(), "it was forgotten, and made anew, under the epoch"
-            gate.open()
-            await begun
-            await again
-            assert site.cube.cuts.state("weblog").epoch == 0, "nothing has begun in the new life"
-
-    asyncio.run(run())
+    site.cube.cuts.begin_epoch = slow  # type: ignore[method-assign]
+    begun = asyncio.create_task(asyncio.to_thread(site.feeder.new_epoch, "weblog"))
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(query.id))
+    again = asyncio.create_task(site.install(2))
+    for _ in range(BATCHES_MAX):
+        await asyncio.sleep(0.01)
+        assert not again.done(), "it was forgotten, and made anew, under the epoch"
+    gate.open()
+    await begun
+    await again
+    assert site.cube.cuts.state("weblog").epoch == 0, "nothing has begun in the new life"
 
 
 def _commit(site: Site, epoch: int) -> None:
@@ -597,9 +541,7 @@ def test_a_source_is_opened_anew_only_when_its_former_life_is_forgotten(
 ) -> None:
     async def run() -> None:
         async with running(tmp_path) as site:
-            query = await site.install(1)
-            site.write("before")
-            await site.until_cut("weblog", 1)
+            query = await site.first_cut("before")
             forget = site.cube.cuts.forget_source
             full = DiskFull("no room")
             monkeypatch.setattr(site.cube.cuts, "forget_source", failing(3, full, forget))
@@ -657,19 +599,18 @@ def test_a_store_that_must_be_opened_anew_ends_the_feeder(tmp_path: Path) -> Non
 # What is told
 
 
-def test_a_poll_that_finds_no_room_is_shown_as_trouble_until_there_is_some(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            await site.install(1)
-            spool = site.cube.cuts.spool
-            room, spool.bytes_max = spool.bytes_max, 0
-            site.write("a")
-            await until(lambda: "weblog" in site.feeder.troubles())
-            spool.bytes_max = room
-            await site.until_cut("weblog", 1)
-            await until(lambda: not site.feeder.troubles())
-
-    asyncio.run(run())
+@with_site
+async def test_a_poll_that_finds_no_room_is_shown_as_trouble_until_there_is_some(
+    site: Site,
+) -> None:
+    await site.install(1)
+    spool = site.cube.cuts.spool
+    room, spool.bytes_max = spool.bytes_max, 0
+    site.write("a")
+    await until(lambda: "weblog" in site.feeder.troubles())
+    spool.bytes_max = room
+    await site.until_cut("weblog", 1)
+    await until(lambda: not site.feeder.troubles())
 
 
 def test_records_are_fenced_by_the_time_of_day(tmp_path: Path) -> None:
@@ -681,28 +622,22 @@ def test_records_are_fenced_by_the_time_of_day(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_input_that_ends_has_ended_when_a_later_poll_was_clean(tmp_path: Path) -> None:
+@with_site
+async def test_input_that_ends_has_ended_when_a_later_poll_was_clean(site: Site) -> None:
     """A second file with the same line may be a copy: for a while it is not read."""
-
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            (site.data / "weblog2.log").write_text("a\n")
-            _commit(site, site.feeder.new_epoch("weblog"))
-            await until(lambda: not site.cube.cuts.state("weblog").is_clean)
-            site.feeder.end_input()
-            count = len(site.reports)
-            await until(lambda: len(site.reports) > count + 3)
-            assert not any(report.ended for report in site.reports)
-            site.write("b", source="weblog2")
-            await site.until_cut("weblog", 3)
-            site.stream().batch()  # of the line that may be a copy's
-            site.stream().batch()
-            await until(lambda: site.reports[-1].ended)
-
-    asyncio.run(run())
+    await site.first_cut("a")
+    (site.data / "weblog2.log").write_text("a\n")
+    _commit(site, site.feeder.new_epoch("weblog"))
+    await until(lambda: not site.cube.cuts.state("weblog").is_clean)
+    site.feeder.end_input()
+    count = len(site.reports)
+    await until(lambda: len(site.reports) > count + 3)
+    assert not any(report.ended for report in site.reports)
+    site.write("b", source="weblog2")
+    await site.until_cut("weblog", 3)
+    site.stream().batch()  # of the line that may be a copy's
+    site.stream().batch()
+    await until(lambda: site.reports[-1].ended)
 
 
 def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
@@ -711,9 +646,7 @@ def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
     async def run() -> None:
         async with running(tmp_path) as site:
             gate = Gate()
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
+            await site.first_cut("a")
             slow_polls(monkeypatch, "weblog", gate)
             await until(gate.came.is_set)
             site.write("b")
@@ -727,45 +660,36 @@ def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
     asyncio.run(run())
 
 
-def test_a_source_is_offered_when_all_queries_of_its_file_are_there(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            site.feeder.commanded = {"home": 0}
-            query = msgspec.structs.replace(site.query(1), unit_last=2)
-            await site.feeder.install(query, is_new=True)
-            assert names(site.feeder.sources()) == set()
-            site.feeder.commanded = {"home": 2}
-            assert names(site.feeder.sources()) == {"weblog"}
-
-    asyncio.run(run())
+@with_site
+async def test_a_source_is_offered_when_all_queries_of_its_file_are_there(site: Site) -> None:
+    site.feeder.commanded = {"home": 0}
+    query = msgspec.structs.replace(site.query(1), unit_last=2)
+    await site.feeder.install(query, is_new=True)
+    assert names(site.feeder.sources()) == set()
+    site.feeder.commanded = {"home": 2}
+    assert names(site.feeder.sources()) == {"weblog"}
 
 
 # The host's queries
 
 
-def test_a_query_that_another_site_has_removed_at_the_host_is_handed_over_again(
-    tmp_path: Path,
+@with_site
+async def test_a_query_that_another_site_has_removed_at_the_host_is_handed_over_again(
+    site: Site,
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            await site.install(1)
-            await until(lambda: SITE in site.host.inboxes)
-            site.host.queries.clear()
-            await site.install(2, "other")
-            await until(lambda: set(site.host.queries) == {"hits@home#1", "hits@home#2"})
-
-    asyncio.run(run())
+    await site.install(1)
+    await until(lambda: SITE in site.host.inboxes)
+    site.host.queries.clear()
+    await site.install(2, "other")
+    await until(lambda: set(site.host.queries) == {"hits@home#1", "hits@home#2"})
 
 
-def test_a_removed_query_is_removed_at_the_host(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            query = await site.install(1)
-            assert list(site.host.queries) == ["hits@home#1"]
-            site.feeder.withdraw(str(query.id))
-            assert site.host.queries == {}
-
-    asyncio.run(run())
+@with_site
+async def test_a_removed_query_is_removed_at_the_host(site: Site) -> None:
+    query = await site.install(1)
+    assert list(site.host.queries) == ["hits@home#1"]
+    site.feeder.withdraw(str(query.id))
+    assert site.host.queries == {}
 
 
 def test_a_host_that_sites_share_keeps_a_query_until_the_last_one_removes_it(
@@ -803,22 +727,17 @@ class ListedQueries:
         return query_id in self.ids
 
 
-def test_a_stream_whose_batches_fail_says_why_until_one_does_not(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream = site.stream()
-            await site.install(1)
-            site.write("a")
-            await site.until_cut("weblog", 1)
-            stream.batches.run = failing(1, SparkFailed("no such pattern"), stream.batches.run)
-            with pytest.raises(SparkFailed):
-                stream.batch()
-            assert stream.stream.trouble == "no such pattern"
-            stream.stream._cuts = None  # as a new life of the stream has it
-            stream.batch()
-            assert stream.stream.trouble == ""
-
-    asyncio.run(run())
+@with_site
+async def test_a_stream_whose_batches_fail_says_why_until_one_does_not(site: Site) -> None:
+    stream = site.stream()
+    await site.first_cut("a")
+    stream.batches.run = failing(1, SparkFailed("no such pattern"), stream.batches.run)
+    with pytest.raises(SparkFailed):
+        stream.batch()
+    assert stream.stream.trouble == "no such pattern"
+    stream.stream._cuts = None  # as a new life of the stream has it
+    stream.batch()
+    assert stream.stream.trouble == ""
 
 
 def test_suspected_queries_run_apart_and_are_told_to_have_survived(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from headwater.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from headwater.net.identity.certs import CertFiles
-    from headwater.net.identity.identity import Role
     from headwater.net.identity.signed_roster import SignedRoster
 
 TIMES = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d"]
@@ -67,66 +66,41 @@ def init(
     _print("authority", federation, CertFiles(ca, ca, directory / "ca.key"), output)
 
 
-@certs.command("site")
-def site(
-    directory: Directory,
-    name: Annotated[str, typer.Argument(help="As in the roster.")],
-    host: Host = None,
-    into: Into = None,
-    days: Days = None,
-    force: Force = False,
-    output: ListingOutput = None,
-) -> None:
-    """Make the certificate of a site."""
-    from headwater.net.identity.identity import Role
+def _of_agents(role: str, about: str) -> None:
+    """The command that makes certificates for those who are dialled."""
 
-    _issue(directory, Role.SITE, name, into, days, force, output, hosts=tuple(host or ()))
-
-
-@certs.command("relay")
-def relay(
-    directory: Directory,
-    name: Annotated[str, typer.Argument(help="As in the roster.")],
-    host: Host = None,
-    into: Into = None,
-    days: Days = None,
-    force: Force = False,
-    output: ListingOutput = None,
-) -> None:
-    """Make the certificate of a relay, which carries and never originates."""
-    from headwater.net.identity.identity import Role
-
-    _issue(directory, Role.RELAY, name, into, days, force, output, hosts=tuple(host or ()))
+    @certs.command(role, help=about)
+    def issued(
+        directory: Directory,
+        name: Annotated[str, typer.Argument(help="As in the roster.")],
+        host: Host = None,
+        into: Into = None,
+        days: Days = None,
+        force: Force = False,
+        output: ListingOutput = None,
+    ) -> None:
+        _issue(directory, role, name, into, days, force, output, hosts=tuple(host or ()))
 
 
-@certs.command("operator")
-def operator(
-    directory: Directory,
-    name: Annotated[str, typer.Argument(help="Who commands.")],
-    into: Into = None,
-    days: Days = None,
-    force: Force = False,
-    output: ListingOutput = None,
-) -> None:
-    """Make the certificate of an operator, who commands."""
-    from headwater.net.identity.identity import Role
-
-    _issue(directory, Role.OPERATOR, name, into, days, force, output)
+def _of_people(role: str, does: str, about: str) -> None:
+    @certs.command(role, help=about)
+    def issued(
+        directory: Directory,
+        name: str = typer.Argument(help=does),
+        into: Into = None,
+        days: Days = None,
+        force: Force = False,
+        output: ListingOutput = None,
+    ) -> None:
+        _issue(directory, role, name, into, days, force, output)
 
 
-@certs.command("viewer")
-def viewer(
-    directory: Directory,
-    name: Annotated[str, typer.Argument(help="Who looks on.")],
-    into: Into = None,
-    days: Days = None,
-    force: Force = False,
-    output: ListingOutput = None,
-) -> None:
-    """Make the certificate of a viewer, who sees and changes nothing."""
-    from headwater.net.identity.identity import Role
-
-    _issue(directory, Role.VIEWER, name, into, days, force, output)
+_of_agents("site", "Make the certificate of a site.")
+_of_agents("relay", "Make the certificate of a relay, which carries and never originates.")
+_of_people("operator", "Who commands.", "Make the certificate of an operator, who commands.")
+_of_people(
+    "viewer", "Who looks on.", "Make the certificate of a viewer, who sees and changes nothing."
+)
 
 
 @certs.command("roster")
@@ -254,7 +228,7 @@ def _print_roster(signed: SignedRoster, output: OutputFormat | None) -> None:
 
 def _issue(
     directory: Path,
-    role: Role,
+    role: str,
     name: str,
     into: Path | None,
     days: float | None,
@@ -264,9 +238,10 @@ def _issue(
     hosts: tuple[str, ...] = (),
 ) -> None:
     from headwater.net.identity.certs import issue, load_authority
+    from headwater.net.identity.identity import Role
 
     signer = load_authority(directory)
-    files = issue(signer, role, name, into=into, hosts=hosts, days=days, force=force)
+    files = issue(signer, Role(role), name, into=into, hosts=hosts, days=days, force=force)
     _print(role, name, files, output)
 
 
