@@ -194,7 +194,7 @@ def compare(running: RunningSpark, scratch: Path, name: str, tables: list[pa.Tab
         "spark": lambda: by_spark(format_.read(session, str(directory))),
         "headwater": lambda: ours(runner, query, paths),
     }
-    if name.startswith("csv"):
+    if name.startswith(("csv", "json")):
         ways["by the JVM"] = lambda: by_the_jvm(runner, query, paths)
     costs: dict[str, list[Cost]] = {way: [] for way in ways}
     rows: dict[str, set[int]] = {way: set() for way in ways}

@@ -9,7 +9,7 @@ import pytest
 from cases import CASES
 from ways import Found, by_following, by_one_spark, by_try, expected_of, write
 
-from headwater.spark.workers import worker_lines
+from headwater.spark.workers import readings, worker_lines
 from headwater.spark.workers.worker_lines import LineWorkers
 
 pytestmark = pytest.mark.spark
@@ -21,7 +21,7 @@ SECONDS_MAX = 600
 def by_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Python workers get all that they could ever get, however little; grows by the formats."""
     monkeypatch.setattr(worker_lines, "WORKERS_BYTES_MIN", 0)
-    monkeypatch.setattr(worker_lines, "GIVEN_BACK_MAX", 1.0)
+    monkeypatch.setattr(readings, "GIVEN_BACK_MAX", 1.0)
     read: list[str] = []
     noted = LineWorkers.parser
 

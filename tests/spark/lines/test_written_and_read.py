@@ -13,12 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.spark.lines.fields import quoted
+from headwater.spark.lines.lines import Linked, LinkedFile
 from headwater.spark.lines.parse import BAD, Parser
+from headwater.spark.workers import readings
+from headwater.spark.workers.worker_lines import frame_of
 from headwater.sql.compile import parse_script
 
 if TYPE_CHECKING:
@@ -141,16 +145,20 @@ def _statement(form: str, options: dict[str, str]) -> str:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(st.lists(tables(), min_size=8, max_size=12))
+@pytest.mark.parametrize("is_by_workers", [False, True], ids=["by the JVM", "by workers"])
 @pytest.mark.timeout(240)
 def test_what_was_written_is_read_and_each_malformed_line_is_counted_once(
-    spark: SparkSession, made: list[Table]
+    spark: SparkSession, is_by_workers: bool, made: list[Table]
 ) -> None:
-    for table, (rows, malformed) in zip(made, _read(spark, made), strict=True):
+    found = _read(spark, made, is_by_workers=is_by_workers)
+    for table, (rows, malformed) in zip(made, found, strict=True):
         assert sorted(rows, key=repr) == sorted(table.rows, key=repr), table
         assert malformed == table.malformed, table
 
 
-def _read(spark: SparkSession, made: list[Table]) -> list[tuple[list[tuple[Any, ...]], int]]:
+def _read(
+    spark: SparkSession, made: list[Table], *, is_by_workers: bool
+) -> list[tuple[list[tuple[Any, ...]], int]]:
     with TemporaryDirectory() as directory:
         parts = []
         for number, table in enumerate(made):
@@ -160,12 +168,30 @@ def _read(spark: SparkSession, made: list[Table]) -> list[tuple[list[tuple[Any, 
             (source,) = parse_script(table.statement).sources
             names = [column.name for column in source.columns]
             parser = Parser(source, (frozenset(names),))
+            if is_by_workers:
+                parser = _by_workers(spark, parser, path, f"written_{number}")
             typed = parser.typed_sql(f"written_{number}")
             columns = ", ".join(quoted(name) for name in names)
             parts.append(f"SELECT {number} AS at, {columns}, {BAD}0 AS bad FROM ({typed})")
         found = spark.sql(" UNION ALL ".join(parts)).toArrow().to_pylist()
+    return _by_table(found, len(made))
+
+
+def _by_workers(spark: SparkSession, parser: Parser, path: Path, view: str) -> Parser:
+    """All that workers could ever be given."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(readings, "GIVEN_BACK_MAX", 1.0)
+        reading = readings.reading_of(
+            parser, Linked(path.parent, files=(LinkedFile(path, 0),)), tasks=2
+        )
+    assert reading is not None
+    frame_of(spark, reading).createOrReplaceTempView(view)
+    return msgspec.structs.replace(parser, by_workers=readings.kinds_of(parser))
+
+
+def _by_table(found: list[dict[str, Any]], count: int) -> list[tuple[list[tuple[Any, ...]], int]]:
     read: list[tuple[list[tuple[Any, ...]], int]] = []
-    for number in range(len(made)):
+    for number in range(count):
         mine = [row for row in found if row["at"] == number]
         good = [
             tuple(row[name] for name in ("ts", "s", "n", "x")) for row in mine if not row["bad"]

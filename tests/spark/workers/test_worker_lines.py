@@ -19,7 +19,9 @@ from headwater.algebra.rows.equality import difference
 from headwater.plan.query import Query
 from headwater.reading.form import form_of
 from headwater.reading.outcome import SiteOutcome
-from headwater.reading.strict_columns import ISO, LINE, TYPES, Layout, Strict, columns_of
+from headwater.reading.strict_columns import Layout, Strict, columns_of
+from headwater.reading.strict_kinds import ISO, TYPES
+from headwater.reading.strict_lines import LINE
 from headwater.spark.lines.convert import conversion
 from headwater.spark.lines.fields import literal
 from headwater.spark.lines.lines import Linked, linked
@@ -28,8 +30,9 @@ from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.site_jobs import SiteJobs
-from headwater.spark.workers import worker_lines
-from headwater.spark.workers.worker_lines import LineWorkers, reading_of
+from headwater.spark.workers import readings, worker_lines
+from headwater.spark.workers.readings import reading_of
+from headwater.spark.workers.worker_lines import LineWorkers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +75,7 @@ class Noted:
 def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
     """Workers get every batch that they can take."""
     monkeypatch.setattr(worker_lines, "WORKERS_BYTES_MIN", 0)
-    monkeypatch.setattr(worker_lines, "GIVEN_BACK_MAX", 1.0)
+    monkeypatch.setattr(readings, "GIVEN_BACK_MAX", 1.0)
     found = Noted()
     parser, failed = LineWorkers.parser, LineWorkers.failed
 

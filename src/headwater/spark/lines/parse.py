@@ -262,7 +262,7 @@ class Parser(msgspec.Struct, frozen=True):
                 value = f"nullif({text}, '')" if fields.is_empty_null else text
             else:
                 value = conversion(text, column.type, options)
-                if isinstance(fields, JsonFields):
+                if isinstance(fields, JsonFields | WorkerFields):
                     value = fields.vouched(column.name, value)
                 converted.append(f"coalesce({text} <> '', false) AS {quoted(HAS + column.name)}")
             if isinstance(fields, WorkerFields):

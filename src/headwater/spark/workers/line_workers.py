@@ -1,8 +1,9 @@
 """What Spark's Python workers do: read stretches of files, and hand their lines over as columns.
 
 A worker is a process that Spark keeps. It gets the number of a task, reads the stretches of that
-task block by block, and yields Arrow batches (``strict_columns``); no line passes through Python
-by itself. It imports nothing of Spark and little of ours, because what it imports is its memory.
+task block by block, and yields Arrow batches (``strict_columns``, ``strict_json``); no line passes
+through Python by itself. It imports nothing of Spark and little of ours, because what it imports is
+its memory.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import BinaryIO
 import msgspec
 import pyarrow as pa
 
-from headwater.reading.strict_columns import LINE_FEED, MARK, Layout, Strict, columns_of
+from headwater.reading.strict_columns import Layout, Strict, columns_of
+from headwater.reading.strict_json import StrictJson, json_columns_of
+from headwater.reading.strict_lines import LINE_FEED, MARK
 
 BLOCK_BYTES = 1 << 20
 """What a worker parses at once. Blocks of 256 KiB took a tenth more CPU, larger ones as much."""
@@ -31,9 +34,9 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    strict: Strict
+    strict: Strict | StrictJson
     layouts: tuple[Layout, ...]
-    """By the number of the header."""
+    """Of delimited lines, by the number of the header."""
     tasks: tuple[tuple[Stretch, ...], ...]
     site: str
     """The name of the column for the number of the site."""
@@ -43,6 +46,11 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def names(self) -> list[str]:
         return [*self.strict.names, self.site, *([self.head] if self.head else [])]
+
+    def columns_of(self, block: bytes, *, head: int) -> list[pa.RecordBatch]:
+        if isinstance(self.strict, StrictJson):
+            return json_columns_of(block, self.strict)
+        return columns_of(block, self.strict, self.layouts[head])
 
 
 def read_tasks(reading: Reading, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -55,11 +63,10 @@ def read_tasks(reading: Reading, numbers: Iterable[pa.RecordBatch]) -> Iterator[
 
 
 def _batches(reading: Reading, stretch: Stretch) -> Iterator[pa.RecordBatch]:
-    layout = reading.layouts[stretch.head]
     with open(stretch.path, "rb", buffering=0) as file:
         separator = reading.strict.separator
         for block in blocks_of(file, stretch.start, stretch.end, separator=separator):
-            for batch in columns_of(block, reading.strict, layout):
+            for batch in reading.columns_of(block, head=stretch.head):
                 numbers = [_repeated(stretch.site, batch.num_rows)]
                 if reading.head:
                     numbers.append(_repeated(stretch.head, batch.num_rows))

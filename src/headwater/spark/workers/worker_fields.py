@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headwater.reading.strict_columns import COLUMN, TEXT
+from headwater.reading.strict_kinds import TEXT
+from headwater.reading.strict_lines import COLUMN
 from headwater.spark.lines.fields import LINE, Fields
+from headwater.spark.lines.json_fields import JsonFields
 
 
 class WorkerFields(msgspec.Struct, frozen=True):
@@ -26,6 +28,12 @@ class WorkerFields(msgspec.Struct, frozen=True):
     def columns(self) -> list[str]:
         """Of the view, those that the rest refers to."""
         return [LINE, *(f"{COLUMN}{number}" for number in range(len(self.kinds)))]
+
+    def vouched(self, name: str, of_text: str) -> str:
+        """See ``JsonFields``: a row with columns has no line whose digits might be lost."""
+        if not isinstance(self.of_lines, JsonFields):
+            return of_text
+        return self.of_lines.vouched(name, of_text)
 
     def value(self, name: str, of_text: str) -> str:
         """In its type; ``of_text`` is the same of the text."""
