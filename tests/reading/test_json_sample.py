@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.reading.json_sample import are_texts, objects_of, unsure_share
-from headwater.reading.strict_json import StrictJson
+from headwater.reading.strict.strict_json import StrictJson
 
 
 def test_lines_that_are_no_json_are_none_and_blank_ones_are_not_there() -> None:

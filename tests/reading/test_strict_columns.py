@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headwater.reading.strict_columns import Layout, Strict, columns_of
-from headwater.reading.strict_lines import LINE
+from headwater.reading.strict.strict_columns import Layout, Strict, columns_of
+from headwater.reading.strict.strict_lines import LINE
 
 STRICT = Strict(",", ("iso", "text", "bigint", "double"))
 LAYOUT = Layout(5, (0, 1, 2, 3))

@@ -9,9 +9,9 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.reading import strict_json
-from headwater.reading.strict_json import StrictJson, json_columns_of
-from headwater.reading.strict_lines import LINE
+from headwater.reading.strict import strict_json
+from headwater.reading.strict.strict_json import StrictJson, json_columns_of
+from headwater.reading.strict.strict_lines import LINE
 
 STRICT = StrictJson(
     ("ts", "name", "n", "x", "ok"),

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.reading.strict_json import StrictJson
-from headwater.reading.strict_kinds import EPOCH_US, ISO, TEXT, TYPES, pattern_of
+from headwater.reading.strict.strict_json import StrictJson
+from headwater.reading.strict.strict_kinds import EPOCH_US, ISO, TEXT, TYPES, pattern_of
 
 
 def are_texts(objects: Sequence[object], keys: Sequence[str], kinds: Sequence[str]) -> list[bool]:

@@ -13,9 +13,9 @@ import pytest
 
 from headwater.algebra.rows.columns import Column
 from headwater.plan.sources.source import Source, SourceFormat
-from headwater.reading.strict_json import StrictJson, json_columns_of
-from headwater.reading.strict_kinds import EPOCH_US, ISO, TEXT, TYPES
-from headwater.reading.strict_lines import LINE
+from headwater.reading.strict.strict_json import StrictJson, json_columns_of
+from headwater.reading.strict.strict_kinds import EPOCH_US, ISO, TEXT, TYPES
+from headwater.reading.strict.strict_lines import LINE
 from headwater.spark.lines.lines import Linked, LinkedFile
 from headwater.spark.lines.parse import Parser
 from headwater.spark.workers.line_workers import Reading

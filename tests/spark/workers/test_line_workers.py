@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.reading.strict_columns import Layout, Strict
+from headwater.reading.strict.strict_columns import Layout, Strict
 from headwater.spark.workers.line_workers import Reading, Stretch, blocks_of, read_tasks
 
 TEXTS = st.lists(st.sampled_from([b"a", b"bc", b"", b"\n", b"\r\n", b"\r", b"long" * 9]))

@@ -19,9 +19,9 @@ from headwater.algebra.rows.equality import difference
 from headwater.plan.query import Query
 from headwater.reading.form import form_of
 from headwater.reading.outcome import SiteOutcome
-from headwater.reading.strict_columns import Layout, Strict, columns_of
-from headwater.reading.strict_kinds import ISO, TYPES
-from headwater.reading.strict_lines import LINE
+from headwater.reading.strict.strict_columns import Layout, Strict, columns_of
+from headwater.reading.strict.strict_kinds import ISO, TYPES
+from headwater.reading.strict.strict_lines import LINE
 from headwater.spark.lines.convert import conversion
 from headwater.spark.lines.fields import literal
 from headwater.spark.lines.lines import Linked, linked

@@ -14,9 +14,9 @@ from typing import BinaryIO
 import msgspec
 import pyarrow as pa
 
-from headwater.reading.strict_columns import Layout, Strict, columns_of
-from headwater.reading.strict_json import StrictJson, json_columns_of
-from headwater.reading.strict_lines import LINE_FEED, MARK
+from headwater.reading.strict.strict_columns import Layout, Strict, columns_of
+from headwater.reading.strict.strict_json import StrictJson, json_columns_of
+from headwater.reading.strict.strict_lines import LINE_FEED, MARK
 
 BLOCK_BYTES = 1 << 20
 """What a worker parses at once. Blocks of 256 KiB took a tenth more CPU, larger ones as much."""

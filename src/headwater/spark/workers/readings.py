@@ -14,10 +14,10 @@ from headwater.plan.sources.log_formats import DELIMITED, FIELDS_DIRECTIVE, all_
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.sources.time_formats import formats_of
 from headwater.reading.json_sample import are_texts, objects_of, unsure_share
-from headwater.reading.strict_columns import Layout, Strict, columns_of
-from headwater.reading.strict_json import StrictJson
-from headwater.reading.strict_kinds import ISO, TEXT, TYPES
-from headwater.reading.strict_lines import LINE, LINE_FEED
+from headwater.reading.strict.strict_columns import Layout, Strict, columns_of
+from headwater.reading.strict.strict_json import StrictJson
+from headwater.reading.strict.strict_kinds import ISO, TEXT, TYPES
+from headwater.reading.strict.strict_lines import LINE, LINE_FEED
 from headwater.spark.lines.delimited import DelimitedFields
 from headwater.spark.lines.fields import HEAD
 from headwater.spark.lines.formats import fields_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headwater.reading.strict_kinds import TEXT
-from headwater.reading.strict_lines import COLUMN
+from headwater.reading.strict.strict_kinds import TEXT
+from headwater.reading.strict.strict_lines import COLUMN
 from headwater.spark.lines.fields import LINE, Fields
 from headwater.spark.lines.json_fields import JsonFields
 

@@ -20,7 +20,7 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from headwater.reading.strict_kinds import EPOCH_US, ISO, TEXT
+from headwater.reading.strict.strict_kinds import EPOCH_US, ISO, TEXT
 from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.jvm.session import core_count
 from headwater.spark.lines.lines import Linked

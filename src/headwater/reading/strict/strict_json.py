@@ -32,7 +32,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from headwater.plan.sources.time_formats import CALENDAR_US
-from headwater.reading.strict_kinds import (
+from headwater.reading.strict.strict_kinds import (
     EPOCH_US,
     TEXT,
     TYPES,
@@ -42,7 +42,7 @@ from headwater.reading.strict_kinds import (
     checked,
     converted,
 )
-from headwater.reading.strict_lines import (
+from headwater.reading.strict.strict_lines import (
     LINE_FEED,
     batches_of,
     bytes_of,

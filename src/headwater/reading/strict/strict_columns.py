@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from headwater.reading.strict_kinds import (
+from headwater.reading.strict.strict_kinds import (
     FALSE,
     TRUE,
     TYPES,
@@ -33,7 +33,7 @@ from headwater.reading.strict_kinds import (
     checked,
     converted,
 )
-from headwater.reading.strict_lines import (
+from headwater.reading.strict.strict_lines import (
     LINE_FEED,
     MARK,
     batches_of,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from headwater.reading.strict_kinds import TYPES, buffers_of
+from headwater.reading.strict.strict_kinds import TYPES, buffers_of
 
 LINE = "value"
 COLUMN = "__made_"
