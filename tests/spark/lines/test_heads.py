@@ -176,7 +176,7 @@ def test_a_disk_of_ours_that_is_full_is_no_fault_of_the_chunks(tmp_path: Path) -
     form = Form(encoding="latin1")
     (chunk,) = whole_files([tmp_path / "a.csv"], form)
     (piece,) = pieces_of(chunk, form)
-    with pytest.raises(SparkFailed, match="No space left on device; it wants as much room"):
+    with pytest.raises(SparkFailed, match="No space left on device; wanted as much room"):
         write_piece(chunk, piece, form, NoRoom(tmp_path / "at"))
 
 

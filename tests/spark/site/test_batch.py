@@ -281,7 +281,7 @@ def test_a_full_disk_of_spark_declines_nothing_and_the_batch_comes_again(
     for verb in ("rows", "rows_by_site"):
         monkeypatch.setattr(collect.Collector, verb, full)
     monkeypatch.setattr(joint_run, "through_driver", full)
-    inbox = ListInbox(tmp_path / "in", per_domain().source)
+    inbox = ListInbox(tmp_path / "in", per_domain().program.source)
     inbox.put(*LINES)
     total = stream("SELECT sum(ms) AS s FROM hits GROUP BY window(ts, '10 seconds')", name="total")
     queries = (per_domain(), *[total] * others)

@@ -156,8 +156,8 @@ def write_piece(chunk: Chunk, piece: Piece, form: Form, at: Path) -> None:
                 out.write(block)
     except OSError as error:
         raise SparkFailed(
-            f"a batch can't be written to {at.parent}: {error.strerror or error}; it wants as "
-            "much room there as its input has when it is expanded"
+            f"a batch can't be written to {at.parent}: {error.strerror or error}; wanted "
+            "as much room there as its input takes when it is expanded: free some"
         ) from error
 
 
