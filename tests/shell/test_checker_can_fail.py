@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from schedules.stand_ins import StandInRoot, StandInRunner
 
 from headwater.agent.effects import EffectRunner
 from headwater.agent.input.feeder import Feeder
+from headwater.agent.threads import done_by
 from headwater.errors import StoreError
 from headwater.store.cube.source_state import SourceState
 from headwater.store.results.results import ResultsWriter
@@ -80,15 +82,14 @@ def test_a_feeder_that_never_tells_spark_stalls(monkeypatch: pytest.MonkeyPatch)
 def test_a_write_that_is_given_up_on_a_full_disk_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real: Callable[..., Any] = EffectRunner._in_writer
-
-    async def given_up(self: EffectRunner, call: Callable[[], Any]) -> Any:
+    async def given_up(self: EffectRunner, write: partial[Any]) -> Any:
         try:
-            return await real(self, call)
+            return await done_by(self._writer, write)
         except StoreError:
-            return None
+            (effects,) = write.args
+            return [() for _ in effects]
 
-    monkeypatch.setattr(EffectRunner, "_in_writer", given_up)
+    monkeypatch.setattr(EffectRunner, "write", given_up)
     assert rules_broken(Kind.FULL)
 
 
