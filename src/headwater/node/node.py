@@ -334,6 +334,8 @@ class Node:
 
     def take(self) -> list[Effect]:
         """What is to be done, in order; each effect is given once."""
+        if not self._effects:  # as it is after most messages
+            return []
         effects = self._effects[:]
         self._effects.clear()
         return effects

@@ -122,9 +122,10 @@ class Life:
 
     def _tell(self, hear: Callable[..., object], *what: Any, sender: str = "", **more: Any) -> None:
         """``sender``: this is a sign of life of that neighbour."""
-        told = partial(self.told, hear, *what, **more)
-        if self.inbox is None or not self._take_turn(told, sender=sender):
-            told()
+        if self.inbox is None or not self._take_turn(
+            partial(self.told, hear, *what, **more), sender=sender
+        ):
+            self.told(hear, *what, **more)
 
     def told(self, hear: Callable[..., object], *what: Any, **more: Any) -> None:
         """The node hears something now, and what it wants then is done."""
@@ -205,9 +206,9 @@ class Life:
 
     def _execute(self, effect: Any) -> None:
         self._watcher.executing(self._site, effect)
-        store, _, _, told = do.WORK[type(effect)]
+        store, method, _, told = do.WORK[type(effect)]
         at = self.disk.ledgers[effect.query] if store == "ledger" else self._stores[store]
-        came = do.perform(at, effect)
+        came = getattr(at, method)(effect)
         if told:
             getattr(self.node, told)(came, now_s=self._clock.now_s())
 
