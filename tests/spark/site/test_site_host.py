@@ -15,6 +15,7 @@ from spark_kit import ListInbox, inverse, per_domain, until
 
 from headwater.errors import StoreError
 from headwater.plan.query import Query
+from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.site.site_host import SiteHost
 
 if TYPE_CHECKING:
@@ -199,8 +200,8 @@ def test_a_batch_that_comes_twice_counts_once(host: SiteHost, serve: MakeInbox) 
     inbox = serve("x", query)
     commit = inbox.commit
 
-    def commit_and_die(source: str, **batch: object) -> None:
-        commit(source, **batch)  # type: ignore[arg-type]
+    def commit_and_die(batch: Batch, outcome: SiteOutcome) -> None:
+        commit(batch, outcome)
         inbox.commit = commit  # type: ignore[method-assign]
         raise RuntimeError("killed after the commit")
 
@@ -216,7 +217,7 @@ def test_a_crash_before_the_commit_repeats_the_batch(host: SiteHost, serve: Make
     inbox = serve("x", query)
     commit = inbox.commit
 
-    def die(source: str, **batch: object) -> None:
+    def die(batch: Batch, outcome: SiteOutcome) -> None:
         inbox.commit = commit  # type: ignore[method-assign]
         raise RuntimeError("killed before the commit")
 
@@ -280,10 +281,10 @@ def test_a_site_with_a_broken_store_does_not_stop_its_neighbour(
     query = per_domain()
     broken, fine = serve("broken", query), serve("fine", query)
 
-    def refuse(source: str, **_: object) -> None:
+    def refuse(batch: Batch, outcome: SiteOutcome) -> None:
         raise StoreError("the manifest is damaged")
 
-    broken.commit = refuse  # type: ignore[method-assign, assignment]
+    broken.commit = refuse  # type: ignore[method-assign]
     broken.put(line(1))
     give(host, fine, line(2))
     give(host, fine, line(3))
