@@ -474,7 +474,10 @@ def test_a_site_where_spark_refused_records_of_a_query_is_named_with_its_words()
     query = a_result().query
 
     def at(*found: tuple[str, str], broken: tuple[str, ...] = ()) -> Any:
-        edge = tuple(SimpleNamespace(query=id_, message=words) for id_, words in found)
+        edge = tuple(
+            SimpleNamespace(query=id_, record=SimpleNamespace(message=words))
+            for id_, words in found
+        )
         return SimpleNamespace(
             node=SimpleNamespace(progress=lambda: SimpleNamespace(edge=edge)),
             feeder=SimpleNamespace(broken=lambda source: list(broken)),
@@ -488,8 +491,9 @@ def test_a_site_where_spark_refused_records_of_a_query_is_named_with_its_words()
     }
     federation = cast(Federation, SimpleNamespace(runtimes=runtimes))
     assert try_module._failed(federation, query) == {
-        "oslo": REFUSED, "rome": "a.csv.gz can't be read: too short"
-    }  # fmt: skip
+        "oslo": REFUSED,
+        "rome": "a.csv.gz can't be read: too short",
+    }
 
 
 def _pieces() -> int:

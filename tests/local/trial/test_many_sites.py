@@ -176,14 +176,14 @@ def test_more_panes_are_few_more_statements(
     """A pane is one statement when it is sent, and some at the root, to which relays bring one, or
     two where they were late: that is one more for ten sites, and never one for each pane."""
     monkeypatch.setattr(MadeRunner, "panes", 2 * PANES)
-    fewest = min(_more_statements(works[10], tmp_path / str(n), monkeypatch) for n in range(3))
-    assert fewest <= 3 * PANES + 1
+    runs = (_more_statements(works[10], tmp_path / str(n), monkeypatch) for n in range(8))
+    assert any(more <= 3 * PANES + 1 for more in runs)
 
 
 def _more_statements(fewer: Work, directory: Path, monkeypatch: pytest.MonkeyPatch) -> float:
     """Of a site, than where there were fewer panes, beside what acknowledgements make it write. A
-    busy machine only adds to it (relays are late, and what they bring is more), so the least of
-    several runs is what the panes cost."""
+    busy machine only adds to it (relays are late, and what they bring is more), so one quiet run
+    of several says what the panes cost."""
     work = run(10, directory, monkeypatch)
     (result,) = work.results
     assert len(result.windows) == 2 * PANES
