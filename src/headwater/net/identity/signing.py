@@ -81,7 +81,8 @@ class MemoryKeys:
     """Keys of sites that live in one process."""
 
     def __init__(self) -> None:
-        self._keys: dict[bytes, tuple[str, ec.EllipticCurvePublicKey]] = {}
+        self._keys: dict[tuple[str, bytes], ec.EllipticCurvePublicKey] = {}
+        """By whose it is, and its name."""
 
     def make(self, site: str) -> OwnKey:
         return self._make(f"site {site}")
@@ -90,22 +91,18 @@ class MemoryKeys:
         return self._make(f"operator {operator}")
 
     def of(self, site: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
-        return self._find(f"site {site}", proof)
+        return self._keys.get((f"site {site}", proof.key))
 
     def of_operator(
         self, operator: str, proof: Proof, *, is_counted: bool
     ) -> ec.EllipticCurvePublicKey | None:
-        return self._find(f"operator {operator}", proof)
+        return self._keys.get((f"operator {operator}", proof.key))
 
     def _make(self, owner: str) -> OwnKey:
         private = ec.generate_private_key(ec.SECP256R1())
         own = OwnKey(key_name(public_bytes(private.public_key())), private)
-        self._keys[own.name] = (owner, private.public_key())
+        self._keys[owner, own.name] = private.public_key()
         return own
-
-    def _find(self, owner: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
-        found = self._keys.get(proof.key)
-        return found[1] if found is not None and found[0] == owner else None
 
 
 class Signer:
