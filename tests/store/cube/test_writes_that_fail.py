@@ -70,14 +70,13 @@ def test_a_batch_is_stored_while_a_failed_write_is_being_undone(
     go; whatever the other does then, it does too late."""
     through = user.cut_input()
     at_the_door, is_committed = threading.Event(), threading.Event()
-    write_segments = user.cube._rows.store.write
+    state = user.cube.cuts.state
 
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
+    def asked(name: str) -> Any:
         at_the_door.set()
-        return segments
+        return state(name)
 
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    monkeypatch.setattr(user.cube.cuts, "state", asked)
     spark = threading.Thread(
         target=lambda: (batch(user, through, (5, "/a", 1)), is_committed.set())
     )
@@ -110,6 +109,7 @@ def test_a_record_that_was_not_committed_decides_nothing(
     """What is sealed by a write that fails is not sealed, neither while it is under way."""
     seen: list[bool] = []
     queries = user.cube._queries
+    write_record = queries.write_record
 
     def look() -> None:
         seen.append(queries.takes(QUERY)(5))
@@ -117,13 +117,14 @@ def test_a_record_that_was_not_committed_decides_nothing(
     class Stop(Exception):
         pass
 
-    def stop(*_: Any) -> None:
+    def stop(*record: Any) -> None:
+        write_record(*record)
         other = threading.Thread(target=look)
         other.start()
         other.join(120)
         raise Stop
 
-    monkeypatch.setattr(user.cube._rows, "free", stop)
+    monkeypatch.setattr(queries, "write_record", stop)
     with pytest.raises(Stop):
         user.cube.write([Remember(QUERY, EdgeRecord(first_pane=0, sealed_through=9))])
     look()
