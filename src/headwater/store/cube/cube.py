@@ -208,22 +208,19 @@ class Cube:
         Raises ``SegmentDamaged``, or ``RowsGone`` when retention has taken them: they never come
         back. Any other ``StoreError`` is worth another try.
         """
-        with self._turn:
-            return self._rows_of(query, pane, updates)
-
-    def _rows_of(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         wanted = ranges.normal(updates)
-        found = self.manifest.all(
-            "SELECT number, segment, first_row, rows FROM updates WHERE query = ? AND pane = ?",
-            (self._queries.number(query), pane),
-        )
-        stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
-        if len(stretches) != ranges.count(wanted):
-            raise RowsGone(
-                f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
-                f"{sorted(n for n, *_ in found)}; retention has taken the others"
+        with self._turn:
+            found = self.manifest.all(
+                "SELECT number, segment, first_row, rows FROM updates WHERE query = ? AND pane = ?",
+                (self._queries.number(query), pane),
             )
-        tables = [self._rows.load(stretch) for stretch in stretches]
+            stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
+            if len(stretches) != ranges.count(wanted):
+                raise RowsGone(
+                    f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
+                    f"{sorted(n for n, *_ in found)}; retention has taken the others"
+                )
+            tables = [self._rows.load(stretch) for stretch in stretches]
         return tables[0] if len(tables) == 1 else self._merger_of(query).merge(tables)
 
     def live_anew(self, former: int) -> int:
