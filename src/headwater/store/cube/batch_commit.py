@@ -95,10 +95,12 @@ class BatchCommitter:
             self._remember(state, batch, new)
             twice_bytes = self._cuts.doubtful_bytes(state, through=batch.through_cut)
             queries = tuple(
-                self._doubted(self._store(result, written, unnamed, now_s=now_s), twice_bytes)
+                self._store(result, written, unnamed, now_s=now_s)
                 for result in new
                 if self._queries.number(result.query) is not None
             )
+            if twice_bytes:
+                queries = tuple(self._doubted(one, twice_bytes) for one in queries)
             if not known:
                 self._cuts.commit_cut(state, max(batch.through_cut, state.committed_cut))
             self._manifest.after_commit(tell)
@@ -207,7 +209,7 @@ class BatchCommitter:
 
     def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:
         """Headers and comments have no rows: then nothing is in doubt."""
-        if not twice_bytes or not batch.panes:
+        if not batch.panes:
             return batch
         self._queries.damage(batch.query, [pane for pane, _ in batch.panes])
         return msgspec.structs.replace(batch, twice_bytes=twice_bytes)

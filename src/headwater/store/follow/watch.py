@@ -248,7 +248,7 @@ class Watch:
         ]
         kept = [file for file in leaving if file.id not in round_.succeeded]
         kept += [
-            msgspec.structs.replace(file, id=self._files.next_id())
+            msgspec.structs.replace(file, id=next(self._files.ids))
             for file in round_.departed
             if file.id not in round_.gone
         ]
