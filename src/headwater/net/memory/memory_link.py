@@ -127,7 +127,11 @@ class MemoryLink:
         """Puts the next frames on the wire, and comes back when they are on it."""
         in_flight_bytes = sum(len(data) for _, data in self._in_flight)
         is_stuck = self.is_cut and in_flight_bytes >= IN_FLIGHT_BYTES_MAX
-        data = self._gather() if self._is_open and not is_stuck else b""
+        # One frame on a wire with a rate, so that the next may be a more urgent one.
+        burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
+        data = b""
+        if self._is_open and not is_stuck:
+            data = self.queue.take_frames(burst_bytes, now_s=self._loop.time())
         self._load.changed()
         if not data:
             self._is_writing = False
@@ -135,19 +139,6 @@ class MemoryLink:
         rate = self.wire.bytes_per_s
         takes_s = len(data) / rate if rate else 0.0
         self._loop.call_later(takes_s, self._written, data)
-
-    def _gather(self) -> bytes:
-        """One frame on a wire with a rate, so that the next may be a more urgent one."""
-        burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
-        frames: list[bytes] = []
-        size_bytes, now_s = 0, self._loop.time()
-        while size_bytes < burst_bytes:
-            frame = self.queue.take_frame(now_s=now_s)
-            if frame is None:
-                break
-            frames.append(frame)
-            size_bytes += len(frame)
-        return b"".join(frames)
 
     def _written(self, data: bytes) -> None:
         """Nothing overtakes what was written before, however the jitter falls."""
