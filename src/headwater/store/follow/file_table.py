@@ -30,6 +30,7 @@ class FileTable:
         """Since when a file is out of sight."""
         self._held = held
         self._files = {file.id: file for file in files}
+        self.get = self._files.get
         self._by_key = {file.key: file.id for file in self._files.values()}
         self.ids = count(next_id)
         """Of those that are met from now on."""
@@ -45,9 +46,6 @@ class FileTable:
 
     def values(self) -> ValuesView[Followed]:
         return self._files.values()
-
-    def get(self, number: int) -> Followed | None:
-        return self._files.get(number)
 
     def at(self, key: tuple[int, int]) -> Followed | None:
         """The one in this inode."""
