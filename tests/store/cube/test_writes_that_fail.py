@@ -60,6 +60,21 @@ def batch(user: CubeUser, through: int, *rows: tuple[int, str, int], **options: 
     return user.cube.commit_batch(of, gave(*rows), **options)
 
 
+def once_written(
+    user: CubeUser, monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]
+) -> None:
+    """``then`` happens when segments are on the disk, and before anything names them."""
+    write_segments = user.cube._rows.store.write
+
+    def written(*args: Any) -> Any:
+        segments = write_segments(*args)
+        monkeypatch.undo()
+        then()
+        return segments
+
+    monkeypatch.setattr(user.cube._rows.store, "write", written)
+
+
 # One after the other, at chosen moments
 
 
@@ -161,15 +176,7 @@ def test_a_query_that_is_removed_while_its_rows_are_written_leaves_no_file(
     user: CubeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     through = user.cut_input()
-    write_segments = user.cube._rows.store.write
-
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
-        monkeypatch.undo()
-        user.cube.write([Forget(QUERY)])
-        return segments
-
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    once_written(user, monkeypatch, lambda: user.cube.write([Forget(QUERY)]))
     assert batch(user, through, (5, "/a", 1)).queries == ()
     assert list((user.directory / "segments").iterdir()) == []
 
@@ -178,15 +185,7 @@ def test_a_source_that_is_forgotten_while_rows_are_written_takes_none_of_them(
     user: CubeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     through = user.cut_input()
-    write_segments = user.cube._rows.store.write
-
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
-        monkeypatch.undo()
-        user.cube.cuts.forget_source(SOURCE)
-        return segments
-
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    once_written(user, monkeypatch, lambda: user.cube.cuts.forget_source(SOURCE))
     with pytest.raises(SourceForgotten):
         batch(user, through, (5, "/a", 1))
     assert list((user.directory / "segments").iterdir()) == []
@@ -243,15 +242,7 @@ def test_a_batch_that_two_threads_bring_at_the_same_time_counts_once(
 ) -> None:
     """Each has looked before the other has committed."""
     through = user.cut_input()
-    write_segments = user.cube._rows.store.write
-
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
-        monkeypatch.undo()
-        batch(user, through, (5, "/a", 1))
-        return segments
-
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    once_written(user, monkeypatch, lambda: batch(user, through, (5, "/a", 1)))
     batch(user, through, (5, "/a", 1))
     assert rows_in(user.cube) == {"/a": 1}
     assert user.cube.status().segments == len(list((user.directory / "segments").iterdir())) == 1
