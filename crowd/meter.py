@@ -159,7 +159,7 @@ class Meter:
             cpu_s=time.process_time(),
             rss_bytes=rss_bytes(),
             counts=counts,
-            asleep_s=sum(runtime.node.peer.asleep_s() for runtime in runtimes),
+            asleep_s=sum(runtime.node.peer.wake.asleep_s for runtime in runtimes),
             links=sum(link.is_up for link in links),
             queued_bytes=sum(link.queued_bytes for link in links),
             storms=storms,

@@ -42,7 +42,7 @@ class LoopOnly:
         self._require_owner()
         peer = SimpleNamespace(
             heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"],
-            asleep_s=lambda: 12.5, awake_share=lambda now_s: 0.5,
+            wake=SimpleNamespace(asleep_s=12.5, share=lambda now_s: 0.5),
             lies=lambda: (LieMet(LieKind.LEAP, "fra", 4, 0.0, 0.0, "a leap"),),
         )  # fmt: skip
         roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)

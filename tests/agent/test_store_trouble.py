@@ -5,67 +5,24 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
-import pyarrow as pa
 import pytest
+from home_agent import at_home, until
 from store_kit import FaultyDisk, query_of, rows_of
 
 from headwater.agent.answers import answer_runner
 from headwater.agent.runtime import SiteRuntime
-from headwater.agent.settings import RuntimeSettings
-from headwater.agent.stores import SiteStores
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.site_state import SiteState
 from headwater.errors import StoreBroken
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.plan.command import Install
 from headwater.plan.query import Query, Timing
-from headwater.plan.roster import Roster, Site
-from headwater.spark.root.root_part import RootSpark
 from headwater.store.results.results import ResultsReader
 
 LIFE = 77
-
-
-class RowsAsTheyAre:
-    """A root part without Spark: the rows of the window's panes."""
-
-    def finish(self, query: Query, windows: dict[int, Any]) -> dict[int, pa.Table]:
-        return {w: pa.concat_tables([table for _, table in panes]) for w, panes in windows.items()}
-
-
-async def until(is_so: Callable[[], object]) -> None:
-    async with asyncio.timeout(120):
-        while not is_so():
-            await asyncio.sleep(0.02)
-
-
-def run_agent(directory: Path, work: Callable[[SiteRuntime], Awaitable[None]]) -> None:
-    async def run() -> None:
-        stores = SiteStores(directory, site="home", clock=time.time)
-        runtime = SiteRuntime(
-            site="home",
-            roster=Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home"),
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-            root_spark=cast(RootSpark, RowsAsTheyAre()),
-        )
-        await runtime.start()
-        try:
-            await work(runtime)
-        finally:
-            await runtime.stop()
-
-    asyncio.run(run())
 
 
 @pytest.mark.parametrize("which", ["cube", "ledger", "commands"])
@@ -82,7 +39,7 @@ def test_an_agent_whose_store_has_to_be_opened_anew_does_not_sit_for_ever(
         assert "disk I/O error; nothing more is written until it is opened anew" in runtime.failure
         assert StoreBroken.__name__ in runtime.failure
 
-    run_agent(tmp_path, work)
+    at_home(tmp_path, work)
 
 
 def test_an_answer_that_readers_could_not_be_shown_is_shown_later_and_once(
@@ -111,7 +68,7 @@ def test_an_answer_that_readers_could_not_be_shown_is_shown_later_and_once(
         envelopes = [e for seq in reader.publications() for e in reader.envelopes(seq)]
         assert len({(e.window, e.revision) for e in envelopes}) == len(envelopes) > 0
 
-    run_agent(tmp_path, work)
+    at_home(tmp_path, work)
 
 
 def test_an_agent_that_ends_while_an_answer_is_hidden_does_not_wait_for_the_disk(
@@ -138,9 +95,9 @@ def test_an_agent_that_ends_while_an_answer_is_hidden_does_not_wait_for_the_disk
         await asyncio.sleep(0)  # its tasks are begun before they are cancelled
         await until(reader.publications)
 
-    run_agent(tmp_path, hide)
+    at_home(tmp_path, hide)
     assert told == [], "nobody can see it"
-    run_agent(tmp_path, look)
+    at_home(tmp_path, look)
 
 
 async def _installed(runtime: SiteRuntime) -> Query:

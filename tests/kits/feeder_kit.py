@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -148,16 +149,19 @@ async def running(directory: Path, **options: Any) -> AsyncIterator[Site]:
         site.cube.close()
 
 
-def with_site(test: Callable[[Site], Awaitable[None]]) -> Callable[[Path], None]:
-    """A test that is given a site whose feeder runs."""
+def with_site(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """A test whose first argument is a site whose feeder runs; the others are its fixtures."""
 
-    async def run(directory: Path) -> None:
+    async def run(directory: Path, fixtures: dict[str, Any]) -> None:
         async with running(directory) as site:
-            await test(site)
+            await test(site, **fixtures)
 
-    def tested(tmp_path: Path) -> None:
-        asyncio.run(run(tmp_path))
+    def tested(tmp_path: Path, **fixtures: Any) -> None:
+        asyncio.run(run(tmp_path, fixtures))
 
+    place, *_ = inspect.signature(tested).parameters.values()
+    _, *others = inspect.signature(test).parameters.values()
+    tested.__signature__ = inspect.Signature([place, *others])  # type: ignore[attr-defined]
     tested.__doc__ = test.__doc__
     return tested
 

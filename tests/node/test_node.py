@@ -490,7 +490,7 @@ def test_a_root_whose_ticks_came_late_says_so_though_messages_were_heard_meanwhi
     acks = [one.message.ack for one in world["s0"].of(do.Transmit) if is_ack(one)]
     assert acks
     assert {6.0 < ack.late_s <= 8.0 for ack in acks} == {True}
-    assert world["s1"].node.peer.late_s(now_s=world.now_s) == 0.0
+    assert world["s1"].node.peer.wake.late_s(world.now_s) == 0.0
 
 
 def is_ack(effect: do.Transmit) -> bool:

@@ -39,15 +39,15 @@ def test_section_3_1_operators_sit_at_the_centres_of_recursive_clusters():
     latency_s = {(p, q): abs(place[p] - place[q]) for p in place for q in place if p < q}
     tree = plan_tree(roster, root="root", branching=2, latency_s=latency_s)
     ordinal = {name: n for n, name in enumerate(place)}
-    assert set(tree.children_of(0)) == {ordinal["b"], ordinal["y"]}
-    assert set(tree.children_of(ordinal["b"])) == {ordinal["a"], ordinal["c"]}
-    assert set(tree.children_of(ordinal["y"])) == {ordinal["x"], ordinal["z"]}
+    assert set(tree.children[0]) == {ordinal["b"], ordinal["y"]}
+    assert set(tree.children[ordinal["b"]]) == {ordinal["a"], ordinal["c"]}
+    assert set(tree.children[ordinal["y"]]) == {ordinal["x"], ordinal["z"]}
 
 
 def test_section_3_1_recursion_ends_at_the_branching_factor():
     roster = Roster(1, tuple(Site(n, f"s{n}") for n in range(9)), "s0")
-    assert plan_tree(roster, root="s0", branching=8).children_of(0) == tuple(range(1, 9))
-    assert len(plan_tree(roster, root="s0", branching=4).children_of(0)) == 4
+    assert plan_tree(roster, root="s0", branching=8).children[0] == tuple(range(1, 9))
+    assert len(plan_tree(roster, root="s0", branching=4).children[0]) == 4
 
 
 def test_section_3_3_heartbeats_are_shared_by_all_queries_of_a_pair(world):

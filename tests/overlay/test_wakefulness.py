@@ -166,8 +166,8 @@ def test_lateness_is_shown(overlay) -> None:
     world.asleep, world.deaf = set(), set()
     world.run(1.0)
     assert "late" in world.notices("a")
-    assert world.peers["a"].asleep_s() > 1.0
-    assert world.peers["a"].awake_share(now_s=world.now_s) < 1.0
+    assert world.peers["a"].wake.asleep_s > 1.0
+    assert world.peers["a"].wake.share(world.now_s) < 1.0
 
 
 # What a late peer says of others
@@ -214,7 +214,7 @@ def test_a_peer_that_slept_dials_less_at_once(overlay) -> None:
             world.run(0.5)
         world.outputs["root"].clear()
         world.part("root")
-        share = world.peers["root"].awake_share(now_s=world.now_s)
+        share = world.peers["root"].wake.share(world.now_s)
         world.run(0.1)
         return len(world.of("root", Dial)), share
 

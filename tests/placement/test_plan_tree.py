@@ -24,7 +24,7 @@ def drawn(roster, tree):
 
     def lines(ordinal, depth):
         yield "  " * depth + name[ordinal]
-        for child in sorted(tree.children_of(ordinal)):
+        for child in sorted(tree.children.get(ordinal, ())):
             yield from lines(child, depth + 1)
 
     return "\n".join(lines(tree.root, 0))
@@ -67,7 +67,7 @@ def test_with_latencies_the_inner_node_is_near_the_centre_of_its_region():
 def test_a_region_larger_than_the_branching_factor_is_divided_again():
     roster = roster_of("home@de", *(f"s{n}@eu" for n in range(1, 31)))
     tree = plan_tree(roster, root="home", branching=3)
-    assert len(tree.children_of(0)) == 1
+    assert len(tree.children.get(0, ())) == 1
     assert max(fan_in(tree).values()) == 3
     assert len(tree.members()) == 31
 
@@ -93,7 +93,7 @@ def test_a_root_that_cannot_be_dialled_has_only_children_that_it_dials():
 def test_too_few_dialable_sites_share_the_load_beyond_the_branching_factor():
     roster = roster_of("home@de", *(f"s{n}@eu!" for n in range(20)))
     tree = plan_tree(roster, root="home", branching=4)
-    assert len(tree.children_of(0)) == 20
+    assert len(tree.children.get(0, ())) == 20
 
 
 def test_a_federation_that_nobody_can_dial_is_refused():

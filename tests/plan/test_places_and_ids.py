@@ -52,8 +52,8 @@ def test_a_tree_knows_parents_children_and_subtrees() -> None:
           4
     """
     tree = Tree(0, ((3, 0), (7, 0), (4, 3)))
-    assert (tree.parent_of(4), tree.parent_of(0)) == (3, None)
-    assert tree.children_of(0) == (3, 7)
+    assert (tree.parent.get(4), tree.parent.get(0)) == (3, None)
+    assert tree.children[0] == (3, 7)
     assert tree.members() == {0, 3, 4, 7}
     subtrees = {member: tree.subtree_of(member) for member in tree.members()}
     assert subtrees == {0: 0b10011001, 3: 0b11000, 4: 0b10000, 7: 0b10000000}

@@ -188,11 +188,17 @@ def acks(world: Federation) -> list[root_out.Acknowledge]:
     return [one for one in world.root.outputs if isinstance(one, root_out.Acknowledge)]
 
 
-@pytest.mark.parametrize("lie", LIES, ids=str)
-def test_what_a_site_has_signed_otherwise_is_disputed_and_then_replaced(lie):
+def lied_to(lie):
+    """A federation in which this lie is told, and the pane that it is about."""
     pane, site, part = LIES[lie]
     world = Federation()
     world.lie = claim(pane, site, part)
+    return world, pane
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+def test_what_a_site_has_signed_otherwise_is_disputed_and_then_replaced(lie):
+    world, pane = lied_to(lie)
     world.run(300.0, panes=6)
     assert any(world.disputed(pane)), "an answer says so"
     for one in world.root.published[pane]:
@@ -224,9 +230,7 @@ def test_a_close_that_is_claimed_before_the_pane_is_over_is_found_by_the_digest(
 
 
 def test_no_answer_loses_anything_while_a_pane_is_disputed():
-    pane, site, part = LIES["rows told as an empty close"]
-    world = Federation()
-    world.lie = claim(pane, site, part)
+    world, pane = lied_to("rows told as an empty close")
     world.run(300.0, panes=6)
     seen: set[int] = set()
     for one in world.root.published[pane]:
@@ -235,9 +239,7 @@ def test_no_answer_loses_anything_while_a_pane_is_disputed():
 
 
 def test_what_is_disputed_goes_on_counting_while_a_site_of_its_piece_is_away():
-    pane, site, part = LIES["rows told as an empty close"]
-    world = Federation()
-    world.lie = claim(pane, site, part)
+    world, pane = lied_to("rows told as an empty close")
     world.run(32.0, panes=6)
     world.silent = {0}
     world.run(200.0, panes=6)
@@ -249,9 +251,7 @@ def test_what_is_disputed_goes_on_counting_while_a_site_of_its_piece_is_away():
 
 
 def test_nothing_is_replaced_while_an_answer_is_made_of_it():
-    pane, site, part = LIES["rows told as an empty close"]
-    world = Federation()
-    world.lie = claim(pane, site, part)
+    world, pane = lied_to("rows told as an empty close")
     world.run(32.0, panes=6)
     world.silent = {0}
     world.run(60.0, panes=6)
@@ -267,9 +267,7 @@ def test_nothing_is_replaced_while_an_answer_is_made_of_it():
 
 
 def test_a_dispute_outlives_the_root():
-    pane, site, part = LIES["an update that was never cut"]
-    world = Federation()
-    world.lie = claim(pane, site, part)
+    world, pane = lied_to("an update that was never cut")
     world.run(32.0, panes=6)
     world.silent = {0}
     world.run(60.0, panes=6)
@@ -365,9 +363,7 @@ def test_a_late_update_that_its_site_tells_of_is_no_dispute():
 
 
 def test_why_names_what_is_disputed():
-    pane, site, part = LIES["rows told as an empty close"]
-    world = Federation()
-    world.lie = claim(pane, site, part)
+    world, pane = lied_to("rows told as an empty close")
     world.run(32.0, panes=6)
     world.silent = {0}
     world.run(60.0, panes=6)

@@ -162,7 +162,7 @@ class EdgesAndRoot(RuleBasedStateMachine):
             if partner is None:
                 self.channel.append((kind, to, message))
             else:
-                merged = merge_summaries(self.channel[partner][2], message, NumbersMerger())
+                merged = merge_summaries((self.channel[partner][2], message), NumbersMerger())
                 self.channel[partner] = (kind, to, merged)
 
     @precondition(lambda self: self.channel)

@@ -85,7 +85,7 @@ class Place:
         )
         tree = self.federation[0]
         everybody = range(1, SITES)
-        for child in (*((liar,) if liar else ()), *tree.children_of(0)):
+        for child in (*((liar,) if liar else ()), *tree.children[0]):
             is_liar = child == liar
             below = everybody if is_liar else list(bitset.members(tree.subtree_of(child)))
             told = self.lies() if is_liar else self.true
@@ -103,7 +103,7 @@ def test_one_liar_costs_its_own_branch_and_not_everybody(kind: str) -> None:
         place = Place(kind, seed)
         base_s = place.cost_s(place.told(None))
         honest.append(base_s / place.cost_s(place.true))
-        liars = place.federation[0].children_of(0)[:3]
+        liars = place.federation[0].children[0][:3]
         one_branch += [place.cost_s(place.told(liar)) / base_s for liar in liars]
         all_of_them.append(place.cost_s(place.lies()) / base_s)
     assert mean(honest) == pytest.approx(1.0)

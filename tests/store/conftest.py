@@ -51,3 +51,8 @@ def follow(open_cube: Callable[..., CubeUser], tmp_path: Path) -> Callable[..., 
         return Follow(open_cube(**(cube or {})), tmp_path / "logs", **options)
 
     return make
+
+
+@pytest.fixture
+def one(follow: Callable[..., Follow]) -> Follow:
+    return follow()

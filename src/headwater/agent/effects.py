@@ -66,7 +66,7 @@ class EffectRunner:
         return self._patience.trouble
 
     async def run(self, effects: Sequence[fx.Effect]) -> None:
-        for (name, is_durable), run in groupby(effects, key=_place):
+        for (name, is_durable), run in groupby(effects, lambda one: fx.WORK[type(one)].place):
             store, group = self._stores[name], list(run)
             if is_durable:
                 self._tell(group, await self.write(partial(store.write, group)))
@@ -116,11 +116,6 @@ class EffectRunner:
                 "the agent ends, and looks anew when it is started again"
             ) from error
         return pause_s
-
-
-def _place(effect: fx.Effect) -> tuple[fx.Store, bool]:
-    work = fx.WORK[type(effect)]
-    return work.store, work.is_durable
 
 
 class NetworkShell:

@@ -24,6 +24,8 @@ class QueryBook:
         self._queries: dict[str, Query] = {}
         self._mergers: dict[str, ArrowMerger] = {}
         self._schemas: dict[str, pa.Schema] = {}
+        self.schema = self._schemas.get
+        """What rows of a query must look like, by its id; None: not known here."""
 
     def add(self, query: Query) -> None:
         name = str(query.id)
@@ -51,7 +53,3 @@ class QueryBook:
         if str(query.id) not in self._mergers:
             self.add(query)
         return self._mergers[str(query.id)]
-
-    def schema(self, name: str) -> pa.Schema | None:
-        """What rows of this query must look like; None: not known here."""
-        return self._schemas.get(name)

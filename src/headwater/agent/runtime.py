@@ -212,6 +212,7 @@ class SiteRuntime:
         )
         self._say_unsigned()
         await self._do_effects(self.node.take())
+        self.feeder.commanded = self.node.peer.commanded()
 
     def _ledgers(self) -> tuple[list[RootKept], dict[str, str]]:
         """Of all queries that are answered here; and those that can't be read, and why."""
@@ -361,7 +362,10 @@ class SiteRuntime:
             timer.cancel()
 
     async def _do_effects(self, effects: Sequence[fx.Effect]) -> None:
-        commanded = self.node.peer.commanded()
+        """What is commanded counts for readers once it is on the disk; it is found before, for
+        more may be heard meanwhile."""
+        has_commands = any(isinstance(effect, fx.CommandWrite) for effect in effects)
+        commanded = self.node.peer.commanded() if has_commands else self.feeder.commanded
         await self._runner.run(effects)
         self.feeder.commanded = commanded
 

@@ -65,7 +65,7 @@ class WindowSpec(msgspec.Struct, frozen=True, array_like=True, dict=True):
         return self.start_us + window * self.slide_us
 
     def window_end_us(self, window: int) -> int:
-        return self.window_start_us(window) + self.range_us
+        return self.start_us + window * self.slide_us + self.range_us
 
     def panes_of(self, window: int) -> range:
         first = window * self.panes_per_slide

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import reduce
 from typing import Any, Protocol
 
 import msgspec
@@ -93,23 +94,15 @@ class Summary(msgspec.Struct, frozen=True):
             yield self.at(pane, pane)
 
 
-def merge_summaries(left: Summary, right: Summary, merger: Merger) -> Summary:
-    """Both as one, with the larger age. Raises ``OverlapError`` where a site is in both."""
-    assert (left.query, left.pane, left.more, left.plan_version) == (
-        right.query,
-        right.pane,
-        right.more,
-        right.plan_version,
-    ), "only summaries of one query, of the same panes and plan, are merged"
-    assert Lane.SPARE not in (left.lane, right.lane), "a spare is never merged on the way"
-    coverage = left.coverage.merge(right.coverage)
-    rows = [part.rows for part in (left, right) if part.rows is not None]
+def merge_summaries(parts: Sequence[Summary], merger: Merger) -> Summary:
+    """All as one; whoever hands it on says its age, its way and its panes. Raises ``OverlapError``
+    where a site is in two of them."""
+    assert all(part.lane is not Lane.SPARE for part in parts), "a spare is never merged on the way"
+    rows = [part.rows for part in parts if part.rows is not None]
     return msgspec.structs.replace(
-        left,
-        coverage=coverage,
+        parts[0],
+        coverage=reduce(Coverage.merge, (part.coverage for part in parts)),
         rows=merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
-        age_s=max(left.age_s, right.age_s),
-        roster_version=max(left.roster_version, right.roster_version),
-        route=left.route.merge(right.route),
+        roster_version=max(part.roster_version for part in parts),
         proof=None,
     )

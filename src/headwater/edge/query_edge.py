@@ -65,7 +65,7 @@ class QueryEdge:
         elif pane < max(record.lowest(), record.sealed_through):
             state.add_tally(Tally(too_late=rows))
         elif pane >= record.closed_through:
-            state.book.add_open(pane)
+            state.book.open.add(pane, pane)
         else:
             state.book.add_late(pane, now_s=now_s)
 
@@ -150,8 +150,8 @@ class QueryEdge:
         """Those with rows, as many as one cut takes; the others up to there are closed empty."""
         book = self.state.book
         panes = book.take_open(through, self.state.config.panes_per_cut_max)
-        next_open = book.lowest_open()
-        if next_open is not None and next_open < through:
+        next_open = next(book.open.numbers(-FOREVER, through - 1), None)
+        if next_open is not None:
             through, self._has_more = next_open, True
         filled = IntervalSet((pane, pane) for pane in panes)
         runs = [run for one in self._unclosed(through) for run in filled.gaps(*one)]

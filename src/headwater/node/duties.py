@@ -138,9 +138,9 @@ class Duties:
             self._effects.append(Notice("edge", "set aside", text))
             return
         self._awaited[query_id] = query
-        why = self.waits().get(query_id)
-        if why is not None:
-            self._effects.append(Notice("edge", "waits", f"{query_id}: {why}"))
+        other = self._edge.in_the_way_of(query)
+        if other is not None:
+            self._effects.append(Notice("edge", "waits", f"{query_id}: {_why_waiting(other)}"))
         self.begin_awaited(now_s=now_s)
 
     def remove(self, query_id: str) -> None:
@@ -167,12 +167,7 @@ class Duties:
     def waits(self) -> dict[str, str]:
         """Queries whose source has the name of another one that is read here, and what to do."""
         found = {id_: self._edge.in_the_way_of(query) for id_, query in self._awaited.items()}
-        return {
-            query_id: f"{other.id} reads another source called {other.source_name!r} here; it "
-            "begins when that one is removed"
-            for query_id, other in found.items()
-            if other is not None
-        }
+        return {id_: _why_waiting(other) for id_, other in found.items() if other is not None}
 
     def begin_awaited(self, *, now_s: float) -> None:
         """A query by age begins when the clock that it goes by is known, and three neighbours have
@@ -259,6 +254,11 @@ class Duties:
             self.refusals[query_id] = f"{SUSPENDED}{message}"
             self._effects.append(do.AnswersSuspended(query_id, self.refusals[query_id]))
             self._effects.append(Notice("root", "suspended", f"{query_id}: {message}"))
+
+
+def _why_waiting(other: Query) -> str:
+    text = f"{other.id} reads another source called {other.source_name!r} here"
+    return f"{text}; it begins when that one is removed"
 
 
 def _unopened(error: Exception) -> str:

@@ -115,6 +115,11 @@ class Work(NamedTuple):
     told: str = ""
     """The method of ``Node`` that is given what came of it."""
 
+    @property
+    def place(self) -> tuple[Store, bool]:
+        """What neighbours have in common that are done as one."""
+        return self.store, self.is_durable
+
 
 WORK: Mapping[type[Effect], Work] = {
     Transmit: Work("network", "transmit"),

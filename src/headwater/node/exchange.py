@@ -10,7 +10,7 @@ from headwater.node.duties import Duties
 from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Withdrawn
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
-from headwater.plan.command import Command, Install
+from headwater.plan.command import Install
 from headwater.plan.notice import Notice
 from headwater.root import outputs as root_out
 
@@ -80,15 +80,12 @@ class Exchange:
                 self._edge.receive_ack(ack, now_s=now_s)
             case peer_out.CommandAccepted(command, _):
                 self._effects.append(output)
-                self._obey(command, now_s=now_s)
+                if isinstance(command, Install):
+                    self._duties.install(command.query, now_s=now_s)
+                else:
+                    self._duties.remove(str(command.id))
             case _:
                 self._effects.append(output)
-
-    def _obey(self, command: Command, *, now_s: float) -> None:
-        if isinstance(command, Install):
-            self._duties.install(command.query, now_s=now_s)
-        else:
-            self._duties.remove(str(command.id))
 
     def _from_edge(self, output: edge_out.Output, *, now_s: float) -> None:
         match output:

@@ -314,11 +314,11 @@ class Node:
         peer = self.peer
         if self.edge.next_deadline_s() <= now_s:
             self._duties.tell_clocks(now_s=now_s)
-            share = peer.awake_share(now_s=now_s)
+            share = peer.wake.share(now_s)
             self.edge.tick(now_s=now_s, room=self._exchange.room_bytes, awake_share=share)
         for root in self._duties.roots.values():
             if root.next_deadline_s() <= now_s:
-                late_s, share = peer.late_s(now_s=now_s), peer.awake_share(now_s=now_s)
+                late_s, share = peer.wake.late_s(now_s), peer.wake.share(now_s)
                 root.tick(now_s=now_s, late_s=late_s, awake_share=share)
         self._pass_on(now_s)
         self.next_deadline_s()  # promised before effects are done: a slow disk makes us late, too

@@ -6,7 +6,8 @@ mean. ``Message`` is the union of all of them, told apart by their tag.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -117,22 +118,19 @@ Message = (
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
+_AGEING: Mapping[type[msgspec.Struct], str] = {
+    SummaryMessage: "summary",
+    AckMessage: "ack",
+    CommandMessage: "command",
+}
+"""What has an age in a message; removals have none."""
+
 
 def aged(message: AnyMessage, by_s: float) -> AnyMessage:
     """The same message, older. A driver calls it for what waited in its queue before writing."""
-    if by_s <= 0.0:
+    field = _AGEING.get(type(message))
+    content: Any = None if field is None else getattr(message, field)
+    if by_s <= 0.0 or field is None or isinstance(content, Remove):
         return message
-    if isinstance(message, SummaryMessage):
-        return _with(message, "summary", message.summary, by_s)
-    if isinstance(message, AckMessage):
-        return _with(message, "ack", message.ack, by_s)
-    if isinstance(message, CommandMessage) and isinstance(message.command, Install):
-        return _with(message, "command", message.command, by_s)
-    return message
-
-
-def _with(
-    message: AnyMessage, field: str, content: Summary | Acknowledgement | Install, by_s: float
-) -> AnyMessage:
     older = msgspec.structs.replace(content, age_s=content.age_s + by_s)
     return msgspec.structs.replace(message, **{field: older})

@@ -51,7 +51,6 @@ from headwater.overlay.messages import (
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.outputs import Output
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.overlay.ways.pathfinder import Pathfinder
 from headwater.overlay.ways.router import Way
@@ -87,7 +86,10 @@ class Peer:
         self._ordinal = here.ordinal
         self._merger_of = merger_of
         self._tray = here.tray
-        self._wake = here.wake
+        self.wake = here.wake
+        """How late its ticks were, and how much of its time it was awake."""
+        self.take = here.tray.take
+        """What is to be done, in order; each output is given once."""
         self._beat_count = 0
         self._due_s: float | None = None
         """The next deadline, until something moves it."""
@@ -201,9 +203,9 @@ class Peer:
             self._due_s = None
 
     def tick(self, *, now_s: float) -> None:
-        if not self._wake.is_promised:
-            self._wake.promise(max(self.next_deadline_s(), self._asked_s), now_s=self._asked_s)
-        late_s = self._wake.wake(now_s=now_s)
+        if not self.wake.is_promised:
+            self.wake.promise(max(self.next_deadline_s(), self._asked_s), now_s=self._asked_s)
+        late_s = self.wake.wake(now_s=now_s)
         self._begin(now_s)
         if late_s:
             self._overslept(late_s, now_s=now_s)
@@ -239,19 +241,15 @@ class Peer:
     def promise(self, due_s: float, *, now_s: float) -> None:
         """The driver will tick at this time, for another machine's sake perhaps; what comes later
         is late. Without this word, own deadlines are what a tick is held against."""
-        self._wake.promise(due_s, now_s=now_s)
+        self.wake.promise(due_s, now_s=now_s)
 
     def is_wanted(self, *, now_s: float) -> bool:
         """The driver ticks: something is due here, or all ticks are late. If neither, then this
         tick was in time, and needs nothing more of this peer."""
-        is_wanted = self.next_deadline_s() <= now_s or self._wake.is_late(now_s)
+        is_wanted = self.next_deadline_s() <= now_s or self.wake.is_late(now_s)
         if not is_wanted:
-            self._wake.wake(now_s=now_s)
+            self.wake.wake(now_s=now_s)
         return is_wanted
-
-    def take(self) -> list[Output]:
-        """What is to be done, in order; each output is given once."""
-        return self._tray.take()
 
     # What this agent's own edge, root and operators say.
 
@@ -370,18 +368,6 @@ class Peer:
     def stages(self) -> dict[str, int]:
         """How many summaries left by each stage of the routing policy."""
         return dict(self._carrier.stages)
-
-    def awake_share(self, *, now_s: float) -> float:
-        """Of the last while, in which this peer's ticks came in time: budgets fall with it."""
-        return self._wake.share(now_s)
-
-    def late_s(self, *, now_s: float) -> float:
-        """How late its ticks were lately: so long may what has come wait to be heard."""
-        return self._wake.late_s(now_s)
-
-    def asleep_s(self) -> float:
-        """By how much its ticks came late, in all."""
-        return self._wake.asleep_s
 
     def is_silent(self, site: str) -> bool:
         """This peer has heard nothing of that neighbour for too long."""

@@ -64,12 +64,6 @@ class Tree(msgspec.Struct, frozen=True, dict=True):
         """The level of those farthest from the root."""
         return next(reversed(self.levels.values()))
 
-    def parent_of(self, ordinal: int) -> int | None:
-        return self.parent.get(ordinal)
-
-    def children_of(self, ordinal: int) -> tuple[int, ...]:
-        return self.children.get(ordinal, ())
-
     def subtree_of(self, ordinal: int) -> int:
         """The member and everyone below it as a bitset. Not kept for all: a peer wants its own."""
         found = [ordinal]

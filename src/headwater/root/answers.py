@@ -85,7 +85,7 @@ class Answers:
 
     def ask(self, *, kept_through: int, now_s: float) -> Answer | None:
         """The answers that are due, if none is under way; the newest first, then the oldest."""
-        if self.under_way is not None or now_s < self._retry_s:
+        if not self._dirty or self.under_way is not None or now_s < self._retry_s:
             return None
         requests: list[WindowAnswer] = []
         due = deque(self._due(now_s=now_s))

@@ -96,15 +96,12 @@ class PaneBoard:
 
     # Changes: what returns a bool says whether anything is new
 
-    def add_whole(self, sites: int) -> None:
-        """Sites of which nothing was known here: closed with one update, and it is in."""
-        self.whole |= sites
-        self.covered |= sites
-
-    def add_empty(self, sites: int) -> None:
-        """Sites of which nothing was known here: closed with no update."""
-        self.empty |= sites
-        self.covered |= sites
+    def add_closed(self, whole: int, empty: int) -> None:
+        """Sites of which nothing was known here: closed with one update, and it is in; or closed
+        with none."""
+        self.whole |= whole
+        self.empty |= empty
+        self.covered |= whole | empty
 
     def add_part(self, ordinal: int, part: Share, present: int | None) -> bool:
         """Join a part to what is known of the site; closes merge by maximum.

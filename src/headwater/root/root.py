@@ -189,7 +189,8 @@ class Root:
             return
         self._over_limit = 0
         for window in self.answers.published(now_s=now_s, left_out=left_out):
-            self._note_left_out(window, left_out.get(window.window))
+            if window.window in left_out:
+                self._note_left_out(window, left_out[window.window])
             for pane in self.windows.spec.panes_of(window.window):
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
@@ -201,10 +202,9 @@ class Root:
         if self._over_limit >= self.books.config.over_limit_max:
             self.books.outputs.append(Overdone(self.id, failed))
 
-    def _note_left_out(self, window: Window, left_out: LeftOut | None) -> None:
-        if left_out is not None:
-            text = f"window {window.window}: {left_out.text()}"
-            self.books.notice("group left out", text, count=left_out.count)
+    def _note_left_out(self, window: Window, left_out: LeftOut) -> None:
+        text = f"window {window.window}: {left_out.text()}"
+        self.books.notice("group left out", text, count=left_out.count)
 
     def _end(self) -> None:
         is_over = self.table.all_ended and self.books.sealed_through == FOREVER

@@ -155,8 +155,7 @@ class Scoreboard:
             board.rows_number = number
         apart = bitset.of(board.shares)
         known = board.whole | board.empty | apart
-        board.add_whole(coverage.whole & ~known)
-        board.add_empty(coverage.empty & ~known)
+        board.add_closed(coverage.whole & ~known, coverage.empty & ~known)
         for ordinal in bitset.members(coverage.whole & (board.empty | apart)):
             self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), ((1, 1),), 1))
         for ordinal in bitset.members(coverage.empty & apart):

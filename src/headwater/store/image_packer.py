@@ -50,6 +50,8 @@ class ImagePacker:
 
     def flush(self) -> None:
         """Write what waits. Raises ``DiskFull`` or ``DiskTrouble`` with none of it written."""
+        if not self._open:  # most writes cut nothing
+            return
         images = list(self._open.values())
         tables = ((image.query, pa.concat_tables(image.tables)) for image in images)
         for image, segment in zip(images, self._store.write(tables), strict=True):

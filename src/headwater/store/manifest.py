@@ -81,8 +81,8 @@ class Transaction:
     """What an open transaction will do in memory once it is committed."""
 
     thread: int
-    pending: dict[int, tuple[Any, Callable[[Any], None]]] = field(default_factory=dict)
-    """By the identity of what they belong to: changed copies, and who takes them over."""
+    changed: dict[Any, Any] = field(default_factory=dict)
+    """By mirror: the copy that takes the place of what is committed."""
     after: list[Callable[[], None]] = field(default_factory=list)
 
 
@@ -198,32 +198,23 @@ class Manifest:
                 raise
             finally:
                 self._open = None
-            for value, take_over in opened.pending.values():
-                take_over(value)
+            for mirror, value in opened.changed.items():
+                mirror.committed = value
             for call in opened.after:
                 call()
 
     def after_commit(self, call: Callable[[], None]) -> None:
         """Inside a transaction: what memory, and files that are named no more, learn of it. It is
         done in the same hold of the lock as the commit, and it must not fail."""
-        self._mine().after.append(call)
+        opened = self.own
+        assert opened is not None, "only a transaction of this thread changes what memory has of it"
+        opened.after.append(call)
 
-    def pending(self, owner: object) -> Any | None:
-        """The copy that the present thread's transaction has changed; None: there is none."""
+    @property
+    def own(self) -> Transaction | None:
+        """The present thread's transaction, if it has one open."""
         opened = self._open
-        if opened is None or opened.thread != threading.get_ident():
-            return None
-        return opened.pending.get(id(owner), (None, None))[0]
-
-    def set_pending(self, owner: object, value: Any, take_over: Callable[[Any], None]) -> None:
-        """Inside a transaction: ``take_over`` gets the value when it is committed."""
-        self._mine().pending[id(owner)] = (value, take_over)
-
-    def _mine(self) -> Transaction:
-        opened = self._open
-        assert opened is not None, "only a transaction changes what memory has of it"
-        assert opened.thread == threading.get_ident(), "this is another thread's transaction"
-        return opened
+        return opened if opened is not None and opened.thread == threading.get_ident() else None
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """One statement; changes belong inside ``transaction``."""

@@ -23,22 +23,21 @@ class Mirror(Generic[T]):
     def __init__(self, manifest: Manifest, value: T, copied: Callable[[T], T]) -> None:
         """``copied`` makes a copy whose change leaves the first one as it is."""
         self._manifest = manifest
-        self._committed = value
+        self.committed = value
+        """Set by the manifest, with the commit."""
         self._copied = copied
 
     @property
     def value(self) -> T:
         """What is committed; for whoever is inside a transaction, as that has changed it."""
-        pending: T | None = self._manifest.pending(self)
-        return self._committed if pending is None else pending
+        opened = self._manifest.own
+        return self.committed if opened is None else opened.changed.get(self, self.committed)
 
     def change(self) -> T:
         """Inside a transaction: the copy that takes the place of the value when it commits."""
-        pending: T | None = self._manifest.pending(self)
-        if pending is None:
-            pending = self._copied(self._committed)
-            self._manifest.set_pending(self, pending, self._take_over)
-        return pending
-
-    def _take_over(self, value: T) -> None:
-        self._committed = value
+        opened = self._manifest.own
+        assert opened is not None, "only a transaction of this thread changes what memory has of it"
+        if self not in opened.changed:
+            opened.changed[self] = self._copied(self.committed)
+        changed: T = opened.changed[self]
+        return changed

@@ -6,7 +6,8 @@ or anything else, can read a segment by itself. A loaded stretch has the query's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -97,6 +98,16 @@ class PaneSegments:
             )
             names += [name for name, is_damaged in rows if not is_damaged]
         return names
+
+    @contextlib.contextmanager
+    def undone_if_failed(self, names: Sequence[str]) -> Iterator[None]:
+        """Files of what was not committed go, unless that isn't sure."""
+        try:
+            yield
+        except BaseException:
+            if not self._manifest.is_broken:
+                self.store.remove(names)
+            raise
 
 
 def with_pane(rows: pa.Table, pane: int) -> pa.Table:

@@ -2,74 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-import pyarrow as pa
+from home_agent import at_home, until
 from store_kit import query_of, rows_of
 
 from headwater.agent.runtime import SiteRuntime
-from headwater.agent.settings import RuntimeSettings
-from headwater.agent.stores import SiteStores
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.site_state import SiteState
 from headwater.errors import DiskFull, DiskTrouble
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.plan.command import Install
-from headwater.plan.query import Query, Timing
-from headwater.plan.roster import Roster, Site
+from headwater.plan.query import Timing
 from headwater.root.root import Root
-from headwater.spark.root.root_part import RootSpark
 from headwater.store.table_cache import TableCache
 
 LIFE = 77
-
-
-class RowsAsTheyAre:
-    """A root part without Spark: the rows of the window's panes."""
-
-    def finish(self, query: Query, windows: dict[int, Any]) -> dict[int, pa.Table]:
-        return {
-            window: pa.concat_tables([table for _, table in panes])
-            for window, panes in windows.items()
-        }
-
-
-async def until(is_so: Callable[[], object]) -> None:
-    async with asyncio.timeout(120):
-        while not is_so():
-            await asyncio.sleep(0.02)
-
-
-def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, None]]) -> None:
-    """A root at work, over sites of whom nobody is there."""
-
-    async def run() -> None:
-        roster = Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home")
-        stores = SiteStores(directory, site="home", clock=time.time)
-        runtime = SiteRuntime(
-            site="home",
-            roster=roster,
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-            root_spark=cast(RootSpark, RowsAsTheyAre()),
-        )
-        await runtime.start()
-        try:
-            await work(runtime)
-        finally:
-            await runtime.stop()
-
-    asyncio.run(run())
 
 
 async def _damage(runtime: SiteRuntime) -> tuple[Root, str, int]:

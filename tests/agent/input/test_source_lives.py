@@ -120,71 +120,61 @@ async def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(
     assert site.cube.cuts.state("weblog").losses
 
 
-def test_a_finite_input_whose_last_chunk_is_set_aside_has_ended(tmp_path: Path) -> None:
+@with_site
+async def test_a_finite_input_whose_last_chunk_is_set_aside_has_ended(site: Site) -> None:
     """No batch follows that would say so, and all of its files have been looked at."""
-
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            site.write("damaged")
-            query = msgspec.structs.replace(site.query(1), ends=True)
-            await site.feeder.install(query, is_new=True)
-            await site.until_cut("weblog", 1)
-            followed = site.feeder.followed["weblog"]
-            await until(lambda: followed.is_settled)
-            epoch = site.feeder.new_epoch("weblog")
-            await asyncio.to_thread(site.feeder.quarantine, "weblog", 1, "damaged", epoch=epoch)
-            await until(lambda: followed.has_ended)
-            assert followed.is_settled
-
-    asyncio.run(run())
+    site.write("damaged")
+    query = msgspec.structs.replace(site.query(1), ends=True)
+    await site.feeder.install(query, is_new=True)
+    await site.until_cut("weblog", 1)
+    followed = site.feeder.followed["weblog"]
+    await until(lambda: followed.is_settled)
+    epoch = site.feeder.new_epoch("weblog")
+    await asyncio.to_thread(site.feeder.quarantine, "weblog", 1, "damaged", epoch=epoch)
+    await until(lambda: followed.has_ended)
+    assert followed.is_settled
 
 
 @pytest.mark.parametrize(
     "error", [DiskFull("no room"), DiskTrouble("I/O error"), KeyError("a mistake of ours")]
 )
-def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(
-    tmp_path: Path, error: Exception
+@with_site
+async def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(
+    site: Site, error: Exception
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream = site.stream()
-            await site.first_cut("a")
-            (chunk,) = site.feeder.pending("weblog", after_cut=None, bytes_max=1)
+    stream = site.stream()
+    await site.first_cut("a")
+    (chunk,) = site.feeder.pending("weblog", after_cut=None, bytes_max=1)
 
-            def unreadable() -> None:
-                raise Unreadable([(SITE, chunk, "damaged")])
+    def unreadable() -> None:
+        raise Unreadable([(SITE, chunk, "damaged")])
 
-            stream.batches.meanwhile = unreadable
-            site.cube.cuts.quarantine = failing(  # type: ignore[method-assign]
-                1, error, site.cube.cuts.quarantine
-            )
-            stream.batch()
-            stream.stream._trouble_until_s.clear()
-            stream.batch()
-            assert site.cube.cuts.state("weblog").losses
-
-    asyncio.run(run())
+    stream.batches.meanwhile = unreadable
+    site.cube.cuts.quarantine = failing(  # type: ignore[method-assign]
+        1, error, site.cube.cuts.quarantine
+    )
+    stream.batch()
+    stream.stream._trouble_until_s.clear()
+    stream.batch()
+    assert site.cube.cuts.state("weblog").losses
 
 
 @pytest.mark.parametrize("what", ["sources", "pending", "offset_us"])
-def test_one_site_whose_inbox_fails_does_not_stop_the_others(tmp_path: Path, what: str) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream = site.stream()
-            await site.first_cut("a")
-            good = site.feeder
+@with_site
+async def test_one_site_whose_inbox_fails_does_not_stop_the_others(site: Site, what: str) -> None:
+    stream = site.stream()
+    await site.first_cut("a")
+    good = site.feeder
 
-            class Bad:
-                def __getattr__(self, name: str) -> Any:
-                    if name == what:
-                        raise KeyError("gone")
-                    return getattr(good, name)
+    class Bad:
+        def __getattr__(self, name: str) -> Any:
+            if name == what:
+                raise KeyError("gone")
+            return getattr(good, name)
 
-            stream.stream._sites = lambda: {"bad": Bad(), SITE: good}
-            stream.batch()
-            assert site.cube.cuts.state("weblog").committed_cut == 1
-
-    asyncio.run(run())
+    stream.stream._sites = lambda: {"bad": Bad(), SITE: good}
+    stream.batch()
+    assert site.cube.cuts.state("weblog").committed_cut == 1
 
 
 @with_site
@@ -204,39 +194,35 @@ async def test_an_offer_that_fails_is_made_again(site: Site) -> None:
     assert site.cube.cuts.state("weblog").committed_cut == 1
 
 
-def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps_its_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps_its_lines(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The chunks of the former life must not be committed under an epoch of the new one."""
+    stream, gate, pending = site.stream(), Gate(), site.feeder.pending
+    query = await site.first_cut("old")
+    stream.stream._offer()
 
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            stream, gate, pending = site.stream(), Gate(), site.feeder.pending
-            query = await site.first_cut("old")
-            stream.stream._offer()
+    def gated(source: str, *, after_cut: int | None, bytes_max: int) -> Any:
+        found = pending(source, after_cut=after_cut, bytes_max=bytes_max)
+        if not gate.came.is_set():
+            gate.pass_through()
+        return found
 
-            def gated(source: str, *, after_cut: int | None, bytes_max: int) -> Any:
-                found = pending(source, after_cut=after_cut, bytes_max=bytes_max)
-                if not gate.came.is_set():
-                    gate.pass_through()
-                return found
+    def read(batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
+        return [SiteOutcome() for _ in batches]
 
-            def read(batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
-                return [SiteOutcome() for _ in batches]
-
-            monkeypatch.setattr(stream.batches, "run", read)
-            monkeypatch.setattr(site.feeder, "pending", gated)
-            batch = asyncio.create_task(asyncio.to_thread(stream.stream._batch, 0, 0))
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(query.id))
-            await site.install(2)
-            site.write("new")
-            await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
-            gate.open()
-            await batch
-            assert site.cube.cuts.state("weblog").committed_cut == 0
-
-    asyncio.run(run())
+    monkeypatch.setattr(stream.batches, "run", read)
+    monkeypatch.setattr(site.feeder, "pending", gated)
+    batch = asyncio.create_task(asyncio.to_thread(stream.stream._batch, 0, 0))
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(query.id))
+    await site.install(2)
+    site.write("new")
+    await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
+    gate.open()
+    await batch
+    assert site.cube.cuts.state("weblog").committed_cut == 0
 
 
 @with_site
@@ -282,27 +268,24 @@ async def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(site:
 # Removed while something is under way
 
 
-def test_a_life_that_was_never_opened_leaves_its_predecessor_to_be_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_life_that_was_never_opened_leaves_its_predecessor_to_be_closed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            gate = Gate()
-            query = await site.first_cut("a")
-            former = site.feeder.followed["weblog"].input
-            assert isinstance(former, LogFollower)
-            slow_polls(monkeypatch, "weblog", gate)
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(query.id))
-            again = asyncio.create_task(site.install(2))
-            await asyncio.sleep(0)
-            site.feeder.withdraw("hits@home#2")
-            gate.open()
-            await again
-            await until(lambda: not site.cube.cuts.names())
-            assert len(former._watch.open_files) == 0
-
-    asyncio.run(run())
+    gate = Gate()
+    query = await site.first_cut("a")
+    former = site.feeder.followed["weblog"].input
+    assert isinstance(former, LogFollower)
+    slow_polls(monkeypatch, "weblog", gate)
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(query.id))
+    again = asyncio.create_task(site.install(2))
+    await asyncio.sleep(0)
+    site.feeder.withdraw("hits@home#2")
+    gate.open()
+    await again
+    await until(lambda: not site.cube.cuts.names())
+    assert len(former._watch.open_files) == 0
 
 
 @with_site
@@ -316,96 +299,83 @@ async def test_a_query_that_is_removed_before_its_source_begins_is_never_begun(s
     assert site.begun == ["hits@home#2"]
 
 
-def test_a_query_is_removed_while_another_source_is_polled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_query_is_removed_while_another_source_is_polled(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            gate = Gate()
-            await site.install(1, "first")
-            second = await site.install(2, "second")
-            slow_polls(monkeypatch, "first", gate)
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(second.id))
-            gate.open()
-            site.write("a", source="first")
-            await site.until_cut("first", 1)
-            await until(lambda: site.cube.cuts.names() == ("first",))
-
-    asyncio.run(run())
+    gate = Gate()
+    await site.install(1, "first")
+    second = await site.install(2, "second")
+    slow_polls(monkeypatch, "first", gate)
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(second.id))
+    gate.open()
+    site.write("a", source="first")
+    await site.until_cut("first", 1)
+    await until(lambda: site.cube.cuts.names() == ("first",))
 
 
-def test_a_source_that_was_replaced_while_it_awaited_its_turn_is_not_polled_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_source_that_was_replaced_while_it_awaited_its_turn_is_not_polled_any_more(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the poll of the former life writes into the new one, which is read from its end on."""
-
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            gate = Gate()
-            await site.install(1, "first")
-            second = await site.install(2, "second")
-            slow_polls(monkeypatch, "first", gate)
-            await until(gate.came.is_set)
-            site.feeder.withdraw(str(second.id))
-            again = asyncio.create_task(site.install(3, "second"))
-            await asyncio.sleep(0)
-            site.write("written before the source came back", source="second")
-            gate.open()
-            await again
-            site.write("a", source="first")
-            await site.until_cut("first", 1)
-            assert site.feeder.pending("second", after_cut=None, bytes_max=1) == []
-            assert [kind for kind, _ in site.notices if kind != "no file"] == []
-
-    asyncio.run(run())
+    gate = Gate()
+    await site.install(1, "first")
+    second = await site.install(2, "second")
+    slow_polls(monkeypatch, "first", gate)
+    await until(gate.came.is_set)
+    site.feeder.withdraw(str(second.id))
+    again = asyncio.create_task(site.install(3, "second"))
+    await asyncio.sleep(0)
+    site.write("written before the source came back", source="second")
+    gate.open()
+    await again
+    site.write("a", source="first")
+    await site.until_cut("first", 1)
+    assert site.feeder.pending("second", after_cut=None, bytes_max=1) == []
+    assert [kind for kind, _ in site.notices if kind != "no file"] == []
 
 
-def test_a_poll_under_way_ends_before_its_source_is_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_poll_under_way_ends_before_its_source_is_forgotten(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            gate = Gate()
-            query = await site.install(1)
-            former = site.cube.cuts.state("weblog")
-            slow_polls(monkeypatch, "weblog", gate)
-            await until(gate.came.is_set)
-            site.write("read by the poll that is under way")
-            site.feeder.withdraw(str(query.id))
-            again = asyncio.create_task(site.install(2))
-            await asyncio.sleep(0)
-            assert site.cube.cuts.state("weblog") is former, "it is still being polled"
-            gate.open()
-            await again
-            assert site.cube.cuts.state("weblog") is not former
-            assert site.cube.cuts.state("weblog").last_cut == 0, "read from its end on"
-            assert site.begun == ["hits@home#1", "hits@home#2"]
-
-    asyncio.run(run())
+    gate = Gate()
+    query = await site.install(1)
+    former = site.cube.cuts.state("weblog")
+    slow_polls(monkeypatch, "weblog", gate)
+    await until(gate.came.is_set)
+    site.write("read by the poll that is under way")
+    site.feeder.withdraw(str(query.id))
+    again = asyncio.create_task(site.install(2))
+    await asyncio.sleep(0)
+    assert site.cube.cuts.state("weblog") is former, "it is still being polled"
+    gate.open()
+    await again
+    assert site.cube.cuts.state("weblog") is not former
+    assert site.cube.cuts.state("weblog").last_cut == 0, "read from its end on"
+    assert site.begun == ["hits@home#1", "hits@home#2"]
 
 
-def test_a_source_that_is_removed_while_it_is_opened_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_source_that_is_removed_while_it_is_opened_leaves_nothing_behind(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            gate, opens = Gate(), site.cube.cuts.open_source
+    gate, opens = Gate(), site.cube.cuts.open_source
 
-            def slow(name: str, *, ends: bool = False) -> Any:
-                gate.pass_through()
-                return opens(name, ends=ends)
+    def slow(name: str, *, ends: bool = False) -> Any:
+        gate.pass_through()
+        return opens(name, ends=ends)
 
-            monkeypatch.setattr(site.cube.cuts, "open_source", slow)
-            install = asyncio.create_task(site.install(1))
-            await until(gate.came.is_set)
-            site.feeder.withdraw("hits@home#1")
-            gate.open()
-            await install
-            await until(lambda: not site.cube.cuts.names())
-            assert names(site.feeder.sources()) == set()
-
-    asyncio.run(run())
+    monkeypatch.setattr(site.cube.cuts, "open_source", slow)
+    install = asyncio.create_task(site.install(1))
+    await until(gate.came.is_set)
+    site.feeder.withdraw("hits@home#1")
+    gate.open()
+    await install
+    await until(lambda: not site.cube.cuts.names())
+    assert names(site.feeder.sources()) == set()
 
 
 @with_site
@@ -463,28 +433,25 @@ def _commit(site: Site, epoch: int) -> None:
 # What fails is tried again
 
 
-def test_a_full_disk_at_the_opening_is_waited_for_and_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_full_disk_at_the_opening_is_waited_for_and_shown(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            opens = site.cube.cuts.open_source
-            full = DiskFull("manifest: no room")
-            monkeypatch.setattr(site.cube.cuts, "open_source", failing(3, full, opens))
-            await site.install(1)
-            assert site.feeder.troubles() == {"weblog": "manifest: no room"}
-            assert names(site.feeder.sources()) == set(), "there is nothing to be read yet"
-            assert site.begun == [], "panes that begin meanwhile are not answered for"
-            site.write("a")
-            await until(lambda: site.begun)
-            assert site.begun == ["hits@home#1"]
-            assert site.feeder.troubles() == {}
-            assert names(site.feeder.sources()) == {"weblog"}
-            assert [kind for kind, _ in site.notices] == ["in trouble"] * 3
-            site.write("b")
-            await site.until_cut("weblog", 1)
-
-    asyncio.run(run())
+    opens = site.cube.cuts.open_source
+    full = DiskFull("manifest: no room")
+    monkeypatch.setattr(site.cube.cuts, "open_source", failing(3, full, opens))
+    await site.install(1)
+    assert site.feeder.troubles() == {"weblog": "manifest: no room"}
+    assert names(site.feeder.sources()) == set(), "there is nothing to be read yet"
+    assert site.begun == [], "panes that begin meanwhile are not answered for"
+    site.write("a")
+    await until(lambda: site.begun)
+    assert site.begun == ["hits@home#1"]
+    assert site.feeder.troubles() == {}
+    assert names(site.feeder.sources()) == {"weblog"}
+    assert [kind for kind, _ in site.notices] == ["in trouble"] * 3
+    site.write("b")
+    await site.until_cut("weblog", 1)
 
 
 def test_a_restored_query_whose_source_opens_late_does_not_begin_anew(
@@ -508,52 +475,46 @@ def test_a_restored_query_whose_source_opens_late_does_not_begin_anew(
 
 
 @pytest.mark.parametrize("error", [StoreError("EIO"), KeyError("a mistake of ours")], ids=repr)
-def test_what_one_source_raises_does_not_stop_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+@with_site
+async def test_what_one_source_raises_does_not_stop_the_others(
+    site: Site, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            await site.install(1, "bad")
-            await site.install(2, "good")
-            poll = LogFollower.poll
+    await site.install(1, "bad")
+    await site.install(2, "good")
+    poll = LogFollower.poll
 
-            def sometimes(self: LogFollower, *, now_s: float) -> Any:
-                if self.source == "bad" and is_bad[0]:
-                    raise error
-                return poll(self, now_s=now_s)
+    def sometimes(self: LogFollower, *, now_s: float) -> Any:
+        if self.source == "bad" and is_bad[0]:
+            raise error
+        return poll(self, now_s=now_s)
 
-            is_bad = [True]
-            monkeypatch.setattr(LogFollower, "poll", sometimes)
-            await until(lambda: "bad" in site.feeder.troubles())
-            site.write("a", source="good")
-            await site.until_cut("good", 1)
-            assert any("source bad" in text for _, text in site.notices)
-            is_bad[0] = False
-            site.write("b", source="bad")
-            await site.until_cut("bad", 1)
-            await until(lambda: not site.feeder.troubles())
-
-    asyncio.run(run())
+    is_bad = [True]
+    monkeypatch.setattr(LogFollower, "poll", sometimes)
+    await until(lambda: "bad" in site.feeder.troubles())
+    site.write("a", source="good")
+    await site.until_cut("good", 1)
+    assert any("source bad" in text for _, text in site.notices)
+    is_bad[0] = False
+    site.write("b", source="bad")
+    await site.until_cut("bad", 1)
+    await until(lambda: not site.feeder.troubles())
 
 
-def test_a_source_is_opened_anew_only_when_its_former_life_is_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_a_source_is_opened_anew_only_when_its_former_life_is_forgotten(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            query = await site.first_cut("before")
-            forget = site.cube.cuts.forget_source
-            full = DiskFull("no room")
-            monkeypatch.setattr(site.cube.cuts, "forget_source", failing(3, full, forget))
-            site.feeder.withdraw(str(query.id))
-            await site.install(2)
-            assert site.feeder.troubles() == {"weblog": "no room"}
-            assert names(site.feeder.sources()) == set()
-            await until(lambda: "hits@home#2" in site.begun)
-            assert site.cube.cuts.state("weblog").last_cut == 0, "read from its end on"
-            assert site.feeder.troubles() == {}
-
-    asyncio.run(run())
+    query = await site.first_cut("before")
+    forget = site.cube.cuts.forget_source
+    full = DiskFull("no room")
+    monkeypatch.setattr(site.cube.cuts, "forget_source", failing(3, full, forget))
+    site.feeder.withdraw(str(query.id))
+    await site.install(2)
+    assert site.feeder.troubles() == {"weblog": "no room"}
+    assert names(site.feeder.sources()) == set()
+    await until(lambda: "hits@home#2" in site.begun)
+    assert site.cube.cuts.state("weblog").last_cut == 0, "read from its end on"
+    assert site.feeder.troubles() == {}
 
 
 def test_what_the_former_process_did_not_forget_is_forgotten_by_the_next(tmp_path: Path) -> None:
@@ -640,24 +601,21 @@ async def test_input_that_ends_has_ended_when_a_later_poll_was_clean(site: Site)
     await until(lambda: site.reports[-1].ended)
 
 
-def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@with_site
+async def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as site:
-            gate = Gate()
-            await site.first_cut("a")
-            slow_polls(monkeypatch, "weblog", gate)
-            await until(gate.came.is_set)
-            site.write("b")
-            site.feeder.end_input()
-            _commit(site, site.feeder.new_epoch("weblog"))
-            await asyncio.sleep(0)
-            assert not any(report.ended for report in site.reports), "b is not read"
-            gate.open()
-            await site.until_cut("weblog", 2)
-
-    asyncio.run(run())
+    gate = Gate()
+    await site.first_cut("a")
+    slow_polls(monkeypatch, "weblog", gate)
+    await until(gate.came.is_set)
+    site.write("b")
+    site.feeder.end_input()
+    _commit(site, site.feeder.new_epoch("weblog"))
+    await asyncio.sleep(0)
+    assert not any(report.ended for report in site.reports), "b is not read"
+    gate.open()
+    await site.until_cut("weblog", 2)
 
 
 @with_site

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headwater.algebra.words.proof import Proof
 from headwater.net.identity import signing
 from headwater.net.identity.signing import KeySignatures, Kind, MemoryKeys
 
@@ -25,11 +26,11 @@ def _unlooked(check: str) -> Plant:
 
 
 def _any_kind(patch: pytest.MonkeyPatch) -> None:
-    true = KeySignatures._is_signed
+    true = KeySignatures._is_by
     patch.setattr(
         KeySignatures,
-        "_is_signed",
-        lambda self, public, _, proof: any(true(self, public, kind, proof) for kind in Kind),
+        "_is_by",
+        lambda self, who, _, *word: any(true(self, who, kind, *word) for kind in Kind),
     )
 
 
@@ -45,7 +46,10 @@ def _any_federation(patch: pytest.MonkeyPatch) -> None:
 
 
 def _any_member(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(MemoryKeys, "of", lambda self, _, proof: self._keys.get(proof.key, (0, None))[1])
+    def of(self: MemoryKeys, _: str, proof: Proof) -> Any:
+        return next((key for (_, name), key in self._keys.items() if name == proof.key), None)
+
+    patch.setattr(MemoryKeys, "of", of)
 
 
 def _any_bytes(patch: pytest.MonkeyPatch) -> None:

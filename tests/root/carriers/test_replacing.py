@@ -49,7 +49,7 @@ class Desk:
         self.replacing.hear(state(QUERY, site, of=LIFE, number=2, closes=(told,)))
 
     def size_bytes(self, pane: int) -> int:
-        return self.replacing._benches[pane].size_bytes
+        return self.replacing.benches[pane].size_bytes
 
 
 def covering(*sites: int) -> Coverage:

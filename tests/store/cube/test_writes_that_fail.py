@@ -60,6 +60,21 @@ def batch(user: CubeUser, through: int, *rows: tuple[int, str, int], **options: 
     return user.cube.commit_batch(of, gave(*rows), **options)
 
 
+def once_written(
+    user: CubeUser, monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]
+) -> None:
+    """``then`` happens when segments are on the disk, and before anything names them."""
+    write_segments = user.cube._rows.store.write
+
+    def written(*args: Any) -> Any:
+        segments = write_segments(*args)
+        monkeypatch.undo()
+        then()
+        return segments
+
+    monkeypatch.setattr(user.cube._rows.store, "write", written)
+
+
 # One after the other, at chosen moments
 
 
@@ -70,14 +85,13 @@ def test_a_batch_is_stored_while_a_failed_write_is_being_undone(
     go; whatever the other does then, it does too late."""
     through = user.cut_input()
     at_the_door, is_committed = threading.Event(), threading.Event()
-    write_segments = user.cube._rows.store.write
+    state = user.cube.cuts.state
 
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
+    def asked(name: str) -> Any:
         at_the_door.set()
-        return segments
+        return state(name)
 
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    monkeypatch.setattr(user.cube.cuts, "state", asked)
     spark = threading.Thread(
         target=lambda: (batch(user, through, (5, "/a", 1)), is_committed.set())
     )
@@ -110,6 +124,7 @@ def test_a_record_that_was_not_committed_decides_nothing(
     """What is sealed by a write that fails is not sealed, neither while it is under way."""
     seen: list[bool] = []
     queries = user.cube._queries
+    write_record = queries.write_record
 
     def look() -> None:
         seen.append(queries.takes(QUERY)(5))
@@ -117,13 +132,14 @@ def test_a_record_that_was_not_committed_decides_nothing(
     class Stop(Exception):
         pass
 
-    def stop(*_: Any) -> None:
+    def stop(*record: Any) -> None:
+        write_record(*record)
         other = threading.Thread(target=look)
         other.start()
         other.join(120)
         raise Stop
 
-    monkeypatch.setattr(user.cube._rows, "free", stop)
+    monkeypatch.setattr(queries, "write_record", stop)
     with pytest.raises(Stop):
         user.cube.write([Remember(QUERY, EdgeRecord(first_pane=0, sealed_through=9))])
     look()
@@ -160,15 +176,7 @@ def test_a_query_that_is_removed_while_its_rows_are_written_leaves_no_file(
     user: CubeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     through = user.cut_input()
-    write_segments = user.cube._rows.store.write
-
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
-        monkeypatch.undo()
-        user.cube.write([Forget(QUERY)])
-        return segments
-
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    once_written(user, monkeypatch, lambda: user.cube.write([Forget(QUERY)]))
     assert batch(user, through, (5, "/a", 1)).queries == ()
     assert list((user.directory / "segments").iterdir()) == []
 
@@ -177,15 +185,7 @@ def test_a_source_that_is_forgotten_while_rows_are_written_takes_none_of_them(
     user: CubeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     through = user.cut_input()
-    write_segments = user.cube._rows.store.write
-
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
-        monkeypatch.undo()
-        user.cube.cuts.forget_source(SOURCE)
-        return segments
-
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    once_written(user, monkeypatch, lambda: user.cube.cuts.forget_source(SOURCE))
     with pytest.raises(SourceForgotten):
         batch(user, through, (5, "/a", 1))
     assert list((user.directory / "segments").iterdir()) == []
@@ -242,15 +242,7 @@ def test_a_batch_that_two_threads_bring_at_the_same_time_counts_once(
 ) -> None:
     """Each has looked before the other has committed."""
     through = user.cut_input()
-    write_segments = user.cube._rows.store.write
-
-    def written(*args: Any) -> Any:
-        segments = write_segments(*args)
-        monkeypatch.undo()
-        batch(user, through, (5, "/a", 1))
-        return segments
-
-    monkeypatch.setattr(user.cube._rows.store, "write", written)
+    once_written(user, monkeypatch, lambda: batch(user, through, (5, "/a", 1)))
     batch(user, through, (5, "/a", 1))
     assert rows_in(user.cube) == {"/a": 1}
     assert user.cube.status().segments == len(list((user.directory / "segments").iterdir())) == 1

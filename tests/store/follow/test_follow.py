@@ -24,8 +24,7 @@ FAR_AHEAD_NS = 4_000_000_000 * 1_000_000_000
 """A file of this time never counts as settled."""
 
 
-def test_lines_come_as_they_are_written(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_lines_come_as_they_are_written(one: Follow) -> None:
     one.write("a.log", "1\n2\n")
     assert one.poll().cuts == 1
     one.write("a.log", "3\n")
@@ -34,8 +33,7 @@ def test_lines_come_as_they_are_written(follow: Callable[..., Follow]) -> None:
     assert one.poll().cuts == 0
 
 
-def test_a_chunk_holds_whole_lines_of_one_file(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_chunk_holds_whole_lines_of_one_file(one: Follow) -> None:
     one.write("a.log", "a1\na2\n")
     one.write("b.log", "b1\n")
     one.poll()
@@ -46,10 +44,7 @@ def test_a_chunk_holds_whole_lines_of_one_file(follow: Callable[..., Follow]) ->
     }
 
 
-def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(one: Follow) -> None:
     one.write("a.log", "1\n2")
     poll = one.poll()
     assert (poll.pending_bytes, poll.is_clean, one.text()) == (1, True, "1\n")
@@ -128,8 +123,7 @@ def test_skipped_lines_reach_the_edge_as_unparsed_exactly_once(
     assert (second.unparsed, second.skipped_lines) == (0, 0)  # type: ignore[union-attr]
 
 
-def test_binary_garbage_passes_as_it_is(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_binary_garbage_passes_as_it_is(one: Follow) -> None:
     garbage = bytes(range(256)).replace(b"\n", b"") * 3 + b"\n\x00\x00\n\r\n"
     one.write("a.log", garbage)
     one.poll()
@@ -139,9 +133,8 @@ def test_binary_garbage_passes_as_it_is(follow: Callable[..., Follow]) -> None:
 @pytest.mark.parametrize("new_name", ["a.log.1", "b.log"])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_was_written_before_a_rename_is_read_under_the_new_name(
-    follow: Callable[..., Follow], new_name: str, restarts: bool
+    one: Follow, new_name: str, restarts: bool
 ) -> None:
-    one = follow()
     one.write("a.log", "1\n")
     one.poll()
     one.write("a.log", "2\n").rename(one.logs / new_name)
@@ -152,8 +145,7 @@ def test_what_was_written_before_a_rename_is_read_under_the_new_name(
     assert sorted(one.text().split()) == ["1", "2", "3"]
 
 
-def test_a_removed_file_is_read_to_its_end(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_removed_file_is_read_to_its_end(one: Follow) -> None:
     path = one.write("a.log", "1\n")
     one.poll()
     with path.open("ab") as writer:
@@ -180,8 +172,7 @@ def test_a_removed_file_is_read_to_its_end_however_long_that_takes(
     assert sum(poll.lost_bytes for poll in polls) == 0
 
 
-def test_a_removed_file_is_let_go_after_a_while(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_removed_file_is_let_go_after_a_while(one: Follow) -> None:
     path = one.write("a.log", "1\nhalf")
     one.poll()
     path.unlink()
@@ -192,10 +183,9 @@ def test_a_removed_file_is_let_go_after_a_while(follow: Callable[..., Follow]) -
 
 
 def test_of_two_new_files_that_are_alike_the_one_with_the_shorter_name_is_the_original(
-    follow: Callable[..., Follow],
+    one: Follow,
 ) -> None:
     """Rotation appends to names."""
-    one = follow()
     one.poll()
     text = "".join(f"line {n}\n" for n in range(200))
     for name in ("long-name.log", "a.log", "longer-name.log"):
@@ -225,9 +215,8 @@ def test_the_rest_of_a_line_that_is_stepped_over_is_stepped_over_in_the_copy(
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize("size", [1, 300])
 def test_rotation_by_copying_reads_nothing_twice_and_loses_nothing(
-    follow: Callable[..., Follow], copy: str, polls_between: bool, restarts: bool, size: int
+    one: Follow, copy: str, polls_between: bool, restarts: bool, size: int
 ) -> None:
-    one = follow()
     pad = "x" * 10
     first = "".join(f"a{n} {pad}\n" for n in range(size))
     path = one.write("a.log", first)
@@ -244,10 +233,7 @@ def test_rotation_by_copying_reads_nothing_twice_and_loses_nothing(
     assert sorted(one.text().splitlines()) == sorted([*first.splitlines(), "late", "new"])
 
 
-def test_a_second_log_that_begins_like_the_first_is_read_once_it_differs(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_second_log_that_begins_like_the_first_is_read_once_it_differs(one: Follow) -> None:
     one.write("a.log", "time,page\n1,/\n2,/\n")
     one.poll()
     one.write("b.log", "time,page\n")
@@ -257,10 +243,7 @@ def test_a_second_log_that_begins_like_the_first_is_read_once_it_differs(
     assert one.text() == "time,page\n1,/\n2,/\ntime,page\n1,/other\n"
 
 
-def test_small_files_that_stay_alike_are_two_files_after_a_while(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_small_files_that_stay_alike_are_two_files_after_a_while(one: Follow) -> None:
     one.write("a.log", "same\n")
     one.poll()
     one.write("b.log", "same\n")
@@ -270,20 +253,14 @@ def test_small_files_that_stay_alike_are_two_files_after_a_while(
     assert one.text() == "same\nsame\n"
 
 
-def test_files_that_were_there_from_the_start_are_all_read_however_alike(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_files_that_were_there_from_the_start_are_all_read_however_alike(one: Follow) -> None:
     for name in ("a.log", "b.log"):
         one.write(name, "same line\n" * 300)
     one.poll()
     assert one.text() == "same line\n" * 600
 
 
-def test_truncate_and_regrow_is_a_new_file_even_if_it_grew_beyond(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_truncate_and_regrow_is_a_new_file_even_if_it_grew_beyond(one: Follow) -> None:
     path = one.write("a.log", "1\n2\n")
     one.poll()
     os.truncate(path, 0)
@@ -329,8 +306,7 @@ def test_a_log_that_is_emptied_and_filled_again_while_it_is_read_is_not_torn(
     assert one.text() == "line 1\nline 2\nanother 1\nanother 2\nanother 3\n"
 
 
-def test_as_many_bytes_in_the_same_inode_are_noticed(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_as_many_bytes_in_the_same_inode_are_noticed(one: Follow) -> None:
     path = one.write("a.log", "1\n2\n")
     one.poll()
     path.write_bytes(b"3\n4\n")
@@ -368,8 +344,7 @@ def test_a_change_that_no_time_of_the_file_shows_is_noticed(
     assert one.text() == "1\n2\n3\n4\n"
 
 
-def test_a_file_cut_back_is_not_read_again(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_file_cut_back_is_not_read_again(one: Follow) -> None:
     path = one.write("a.log", "line 1\nline 2\nline 3\n")
     one.poll()
     os.truncate(path, 10)
@@ -379,10 +354,7 @@ def test_a_file_cut_back_is_not_read_again(follow: Callable[..., Follow]) -> Non
     assert one.text() == "line 1\nline 2\nline 3\nlin/4\n"
 
 
-def test_a_file_replaced_by_its_edited_copy_goes_on_where_it_was(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_file_replaced_by_its_edited_copy_goes_on_where_it_was(one: Follow) -> None:
     one.write("a.log", "1\n2\n")
     one.poll()
     edited = one.write("edited", "1\n2\n3\n")
@@ -489,8 +461,7 @@ def test_a_known_file_with_news_that_can_not_be_read_keeps_the_source_behind(
     assert one.text() == "1\n2\n"
 
 
-def test_links_to_one_file_are_one_file(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_links_to_one_file_are_one_file(one: Follow) -> None:
     path = one.write("a.log", "1\n")
     os.link(path, one.logs / "b.log")
     (one.logs / "c.log").symlink_to("a.log")
@@ -511,8 +482,7 @@ def test_irregular_files_and_those_that_nobody_expands_are_not_followed(
     assert [Path(path).name for path, _ in poll.refused] == ["a.log.2.zip", "d.log", "pipe.log"]
 
 
-def test_a_name_that_is_not_text_is_visible_and_stops_nobody(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_name_that_is_not_text_is_visible_and_stops_nobody(one: Follow) -> None:
     (one.logs / os.fsdecode(b"\xff\xfe.log")).write_bytes(b"no\n")
     one.write("a.log", "1\n")
     poll = one.poll()
@@ -523,9 +493,8 @@ def test_a_name_that_is_not_text_is_visible_and_stops_nobody(follow: Callable[..
 
 
 def test_a_file_that_a_listing_missed_because_it_was_being_renamed_is_not_read_again(
-    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+    one: Follow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = follow()
     one.write("a.log", "1\n")
     one.write("b.log", "2\n")
     one.poll()
@@ -612,10 +581,7 @@ def test_a_directory_that_can_not_be_listed_is_not_empty(
     assert one.text() == "1\n2\n3\n"
 
 
-def test_a_directory_that_vanishes_and_returns_is_not_read_again(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_directory_that_vanishes_and_returns_is_not_read_again(one: Follow) -> None:
     one.write("a.log", "1\n")
     one.poll()
     one.restart()
@@ -857,10 +823,9 @@ def test_a_file_that_was_in_sight_in_between_is_not_given_up(
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize("lines", [8, 400])
 def test_a_file_that_is_replaced_again_and_again_is_read_once(
-    follow: Callable[..., Follow], restarts: bool, lines: int
+    one: Follow, restarts: bool, lines: int
 ) -> None:
     """As ``rsync`` does it: a new inode under the old name, with the same content and more."""
-    one = follow()
     text = "".join(f"line {n}\n" for n in range(lines))
     one.write("a.log", text)
     one.poll()
@@ -899,10 +864,7 @@ def test_an_edited_file_goes_on_at_the_edit_and_says_what_may_come_twice(
     assert one.text() == text
 
 
-def test_a_file_cut_back_beyond_its_head_and_written_on_loses_nothing(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_file_cut_back_beyond_its_head_and_written_on_loses_nothing(one: Follow) -> None:
     path = one.write("a.log", "".join(f"line {n}\n" for n in range(300)))
     one.poll()
     one.write("a.log", "last\n" * 200)
@@ -914,8 +876,7 @@ def test_a_file_cut_back_beyond_its_head_and_written_on_loses_nothing(
     assert poll.twice_bytes > 0
 
 
-def test_files_alike_in_head_tail_and_length_are_told_apart(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_files_alike_in_head_tail_and_length_are_told_apart(one: Follow) -> None:
     head, tail = "head line\n" * 200, "tail line\n" * 100
     one.write("a.log", head + "one\n" + tail)
     one.poll()
@@ -926,10 +887,7 @@ def test_files_alike_in_head_tail_and_length_are_told_apart(follow: Callable[...
     assert "left out" in dict(poll.told)[str(one.logs / "b.log")]
 
 
-def test_a_copy_is_named_as_one_at_every_poll_and_read_when_it_becomes_another(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_copy_is_named_as_one_at_every_poll_and_read_when_it_becomes_another(one: Follow) -> None:
     path = one.write("a.log", "line\n" * 300)
     one.poll()
     shutil.copyfile(path, one.logs / "b.log")
@@ -942,10 +900,7 @@ def test_a_copy_is_named_as_one_at_every_poll_and_read_when_it_becomes_another(
     assert one.text() == "line\n" * 300 + "own\n"
 
 
-def test_a_poll_is_not_clean_while_a_small_file_may_be_a_copy(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_poll_is_not_clean_while_a_small_file_may_be_a_copy(one: Follow) -> None:
     one.write("a.log", "same\n")
     one.poll()
     one.write("b.log", "same\n")
@@ -1034,9 +989,8 @@ def test_the_unread_bytes_of_a_symlinked_log_are_kept_alive(
 
 
 def test_a_link_that_leads_nowhere_hides_its_file_rather_than_removing_it(
-    follow: Callable[..., Follow], tmp_path: Path
+    one: Follow, tmp_path: Path
 ) -> None:
-    one = follow()
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "real.log").write_text("1\n")
     (one.logs / "a.log").symlink_to(tmp_path / "far" / "real.log")
@@ -1119,9 +1073,8 @@ def test_a_file_of_which_not_all_can_be_read_leaves_what_it_goes_on_from_remembe
 
 
 def test_an_inode_that_another_file_got_is_not_read_on_in_beside_the_glob(
-    follow: Callable[..., Follow], tmp_path: Path
+    one: Follow, tmp_path: Path
 ) -> None:
-    one = follow()
     path = one.write("a.log", "1\n2\n")
     one.poll()
     aside = tmp_path / "aside"
@@ -1184,10 +1137,7 @@ def test_a_line_that_is_stepped_over_still_is_when_its_file_was_renamed(
     assert one.text() == "2\n"
 
 
-def test_what_was_compared_of_a_file_is_not_believed_once_it_is_another(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_what_was_compared_of_a_file_is_not_believed_once_it_is_another(one: Follow) -> None:
     begin = "line\n" * 220
     path = one.write("a.log", begin + "old\n")
     one.poll()
@@ -1212,10 +1162,7 @@ def test_a_file_that_begins_like_one_out_of_sight_is_said_to(follow: Callable[..
     assert one.poll().twice_bytes >= 4
 
 
-def test_what_goes_on_beside_the_glob_is_said_to_begin_like_another(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_what_goes_on_beside_the_glob_is_said_to_begin_like_another(one: Follow) -> None:
     path = one.write("a.log", "1\n")
     one.poll()
     one.write("b.log", "1\n2\n3\n")
@@ -1227,9 +1174,8 @@ def test_what_goes_on_beside_the_glob_is_said_to_begin_like_another(
 
 
 def test_what_is_in_the_file_that_replaced_another_is_not_lost_with_it_after_a_restart(
-    follow: Callable[..., Follow],
+    one: Follow,
 ) -> None:
-    one = follow()
     path = one.write("a.log", "1\nhal")
     one.poll()
     one.write(".new", "1\nhalf\n2\n").rename(path)
@@ -1241,9 +1187,8 @@ def test_what_is_in_the_file_that_replaced_another_is_not_lost_with_it_after_a_r
 
 
 def test_a_file_that_grows_after_it_was_replaced_has_bytes_of_its_own(
-    follow: Callable[..., Follow], tmp_path: Path
+    one: Follow, tmp_path: Path
 ) -> None:
-    one = follow()
     path = one.write("a.log", "1\nhal")
     one.poll()
     os.link(path, tmp_path / "still")
@@ -1416,9 +1361,8 @@ def test_what_was_listed_of_a_file_that_was_never_opened_is_lost_when_it_gets_sh
 
 
 def test_a_file_that_shrinks_between_being_listed_and_opened_has_lost_what_was_listed(
-    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+    one: Follow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = follow()
     path = one.write("a.log", "1\n")
     one.poll()
     one.write("a.log", "22\n")
@@ -1433,11 +1377,8 @@ def test_a_file_that_shrinks_between_being_listed_and_opened_has_lost_what_was_l
     assert one.poll().lost_bytes == len("22\n")
 
 
-def test_lines_that_may_have_been_read_before_are_cut_by_themselves(
-    follow: Callable[..., Follow],
-) -> None:
+def test_lines_that_may_have_been_read_before_are_cut_by_themselves(one: Follow) -> None:
     """So that whoever counts them knows which panes they are in."""
-    one = follow()
     one.write("a.log", "time,page\n1,/\n2,/\n")
     one.poll()
     one.write("b.log", "time,page\n1,/other\n")
@@ -1564,9 +1505,8 @@ def test_a_link_that_leads_to_another_file_holds_nothing(follow: Callable[..., F
 
 
 def test_a_file_that_only_the_first_of_two_looks_has_seen_is_not_gone(
-    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
+    one: Follow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = follow()
     one.write("a.log", "1\nhalf")
     one.write("b.log", "2\n")
     one.poll()
@@ -1601,10 +1541,7 @@ def test_a_file_that_is_gone_from_a_file_system_with_another_number_is_not_await
     assert one.text() == "a\nb\nmore\n"
 
 
-def test_nothing_goes_on_from_a_file_that_another_went_on_from(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_nothing_goes_on_from_a_file_that_another_went_on_from(one: Follow) -> None:
     path = one.write("a.log", "1\n2\n")
     one.poll()
     one.restart()
@@ -1657,10 +1594,7 @@ def test_a_file_that_may_be_renamed_to_what_can_not_be_looked_at_is_not_gone(
     assert one.text() == "1\nhalf\n"
 
 
-def test_what_was_compared_of_a_copy_is_forgotten_when_it_is_emptied(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_what_was_compared_of_a_copy_is_forgotten_when_it_is_emptied(one: Follow) -> None:
     head, tail = "head line\n" * 200, "tail line\n" * 100
     path = one.write("a.log", head + "middle 1\n" + tail)
     one.poll()
@@ -1776,9 +1710,8 @@ def test_what_a_copy_has_of_an_original_that_could_not_be_looked_at_is_not_its_o
 
 @pytest.mark.parametrize("partly", [False, True])
 def test_a_copy_that_is_empty_or_half_there_at_first_is_a_copy_when_it_is_filled(
-    follow: Callable[..., Follow], partly: bool
+    one: Follow, partly: bool
 ) -> None:
-    one = follow()
     text = "".join(f"{n} of a log\n" for n in range(300))
     one.write("a.log", text)
     assert one.poll().is_clean

@@ -68,9 +68,8 @@ def test_lines_of_old_macs_end_in_a_carriage_return(follow: Make) -> None:
 
 
 def test_a_carriage_return_before_a_line_feed_that_is_still_to_come_ends_nothing(
-    follow: Make,
+    one: Follow,
 ) -> None:
-    one = follow()
     one.write("a.log", b"one\r")
     one.poll()
     assert texts(one) == []

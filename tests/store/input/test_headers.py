@@ -48,8 +48,7 @@ def test_a_file_begun_at_its_end_has_the_header_of_its_beginning(
     assert heads(one) == [("x,y", "3,4\n")]
 
 
-def test_a_source_without_header_looks_for_none(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_source_without_header_looks_for_none(one: Follow) -> None:
     one.write("a.log", "x,y\n1,2\n")
     one.poll()
     assert heads(one) == [("", "x,y\n1,2\n")]

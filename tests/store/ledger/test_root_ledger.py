@@ -269,9 +269,9 @@ def test_a_merge_with_rows_that_are_set_aside_is_not_built_upon(ledger: RootLedg
     """The merge is in memory; an answer that goes less far reads the summaries one by one."""
     ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/b", 1), site=1)])
     damage(ledger, 1)
-    ledger._cache.put(f"{ID} summary 1", rows_of(("/a", 1)))
+    ledger._cache.put((ID, 1), rows_of(("/a", 1)))
     ledger.pane_rows(ID, 5, kept_through=2)
-    ledger._cache.drop(f"{ID} summary 1")
+    ledger._cache.drop((ID, 1))
     with pytest.raises(SegmentDamaged):
         ledger.pane_rows(ID, 5, kept_through=1)
     assert ledger.mend(ID)

@@ -19,10 +19,7 @@ FAR_AHEAD_NS = 4_000_000_000 * 1_000_000_000
 TEXT = "".join(f"{n} of a log\n" for n in range(300))
 
 
-def test_a_copy_that_stood_still_in_its_first_line_is_a_copy_when_it_goes_on(
-    follow: Callable[..., Follow],
-) -> None:
-    one = follow()
+def test_a_copy_that_stood_still_in_its_first_line_is_a_copy_when_it_goes_on(one: Follow) -> None:
     text = "a long first line " * 5 + "\n" + TEXT
     one.write("a.log", text)
     one.poll()
@@ -34,11 +31,8 @@ def test_a_copy_that_stood_still_in_its_first_line_is_a_copy_when_it_goes_on(
     assert (poll.copies, poll.twice_bytes, one.text()) == (1, 0, text)
 
 
-def test_a_renamed_file_goes_on_before_its_copy_is_taken_for_what_it_once_was(
-    follow: Callable[..., Follow],
-) -> None:
+def test_a_renamed_file_goes_on_before_its_copy_is_taken_for_what_it_once_was(one: Follow) -> None:
     """It was cut back and written again, so that what it was before is remembered as gone."""
-    one = follow()
     path = one.write("a.log", TEXT)
     one.poll()
     path.write_text(TEXT[: TEXT.index("9 of")])
@@ -78,8 +72,7 @@ def report(line: str) -> str:
     return f"{begin}{line}\n{end}"
 
 
-def test_a_report_that_looks_like_one_that_is_gone_is_read(follow: Callable[..., Follow]) -> None:
-    one = follow()
+def test_a_report_that_looks_like_one_that_is_gone_is_read(one: Follow) -> None:
     path = one.write("monday.log", report("1 fault"))
     one.poll()
     path.unlink()
@@ -94,9 +87,8 @@ def test_a_report_that_looks_like_one_that_is_gone_is_read(follow: Callable[...,
 
 @pytest.mark.parametrize("has_same_inode", [False, True])
 def test_a_report_is_not_known_again_by_its_inode_or_its_time_alone(
-    follow: Callable[..., Follow], has_same_inode: bool
+    one: Follow, has_same_inode: bool
 ) -> None:
-    one = follow()
     path = one.write("a.log", report("1 fault"))
     os.utime(path, ns=(FAR_AHEAD_NS, FAR_AHEAD_NS))
     one.poll()
@@ -114,11 +106,8 @@ def test_a_report_is_not_known_again_by_its_inode_or_its_time_alone(
 
 
 @pytest.mark.parametrize("name", ["a.log", "b.log"])
-def test_a_report_that_takes_the_place_of_one_like_it_is_read(
-    follow: Callable[..., Follow], name: str
-) -> None:
+def test_a_report_that_takes_the_place_of_one_like_it_is_read(one: Follow, name: str) -> None:
     """Nobody had the first one open when the second one came."""
-    one = follow()
     path = one.write("a.log", report("1 fault"))
     one.poll()
     one.restart()
@@ -144,11 +133,8 @@ def test_a_report_that_looks_like_one_out_of_sight_is_read(follow: Callable[...,
     assert one.text().count("2 fault\n") == 1
 
 
-def test_reports_that_come_back_are_known_each_by_what_was_read_of_it(
-    follow: Callable[..., Follow],
-) -> None:
+def test_reports_that_come_back_are_known_each_by_what_was_read_of_it(one: Follow) -> None:
     """Each has another inode then, and of all but one only the lines that are its own were read."""
-    one = follow()
     one.poll()
     reports = {f"{n}.log": report(f"{n} fault") for n in range(4)}
     for name, text in reports.items():
@@ -204,10 +190,9 @@ def test_a_file_that_comes_back_as_it_was_is_not_read_to_know_it(
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_report_that_is_written_again_at_the_same_length_is_read(
-    follow: Callable[..., Follow], restarts: bool
+    one: Follow, restarts: bool
 ) -> None:
     """Or another one has got the inode of the first."""
-    one = follow()
     path = one.write("a.log", report("1 fault"))
     one.poll()
     if restarts:

@@ -18,7 +18,6 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import NamedTuple
 
-import msgspec
 import pyarrow as pa
 import structlog
 
@@ -189,10 +188,7 @@ class AnswerRunner:
                 request.window,
                 request.revision,
                 answer.kept_through,
-                msgspec.structs.replace(
-                    request.envelope.without(left_out.get(request.window, LeftOut())),
-                    rows=rows[request.window].num_rows if request.window in rows else 0,
-                ),
+                request.envelope.without(left_out.get(request.window, LeftOut())),
             )
             for request in answer.requests
         ]

@@ -50,7 +50,7 @@ def trees_text(
     for number, tree in enumerate(trees):
         kind = "primary" if number == 0 else "sibling"
         depth = max(tree.levels.values())
-        below = ", ".join(names[child] for child in tree.children_of(tree.root)[:8])
+        below = ", ".join(names[child] for child in tree.children.get(tree.root, ())[:8])
         far = _far_text(roster, tree, coordinates)
         lines.append(f"tree {number} ({kind}): depth {depth}{far}; below the root: {below}")
         if number == 0 and len(tree.levels) <= DRAWN_MAX:
@@ -74,7 +74,7 @@ def _far_text(roster: Roster, tree: Tree, coordinates: Mapping[str, Coordinate] 
 def _drawn(tree: Tree, top: int, names: Mapping[int, str], before: str = "") -> Iterator[str]:
     if not before:
         yield names[top]
-    children = tree.children_of(top)
+    children = tree.children.get(top, ())
     for place, child in enumerate(children):
         is_last = place == len(children) - 1
         yield f"{before}{'└─ ' if is_last else '├─ '}{names[child]}"

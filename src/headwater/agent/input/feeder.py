@@ -515,16 +515,14 @@ class Feeder:
     # What the Spark host asks (an ``Inbox``), from its own threads
 
     def sources(self) -> list[Source]:
+        """Those of files of which all statements are installed, or refused, or removed again."""
+        heard = self.commanded
         return [
             one.source
             for one in self.followed.values()
-            if one.input is not None and all(map(self._is_whole, one.units))
+            if one.input is not None
+            and all(heard.get(installer, 0) >= last for installer, last in one.units)
         ]
-
-    def _is_whole(self, unit: tuple[str, int]) -> bool:
-        """All statements of this file are installed, or refused, or removed again."""
-        installer, last = unit
-        return self.commanded.get(installer, 0) >= last
 
     def runs(self, query_id: str) -> bool:
         return any(query_id in followed.queries for followed in self.followed.values())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,7 +53,15 @@ class SourceInputs:
     ) -> SourceInput:
         """``closed``: files that the source does not read though its path names them; ``reach``:
         where links may lead, None: anywhere."""
-        return await self.beside(lambda: self._open(query, directory, pattern, closed, reach))
+        form = form_of(query.program.source)
+        kind: Callable[..., SourceInput] = FiniteInput
+        if not query.ends:
+            start = Start.BEGINNING if query.begin_pane is None else Start.END
+            kind = partial(WholeFiles if form.is_whole else LogFollower, start=start)
+        opened = partial(kind, self._cuts, source=query.source_name, form=form)
+        return await self.beside(
+            lambda: opened(directory=directory, pattern=pattern, closed=closed, reach=reach)
+        )
 
     async def poll(self, source: SourceInput, *, now_s: float) -> Poll:
         return await self.beside(lambda: source.poll(now_s=now_s))
@@ -64,48 +73,6 @@ class SourceInputs:
     def close(self) -> None:
         """What is under way ends first: the poller does one thing after the other."""
         self._poller.submit(lambda: None).result()
-
-    def _open(
-        self,
-        query: Query,
-        directory: Path,
-        pattern: str,
-        closed: Closed | None,
-        reach: Reach | None,
-    ) -> SourceInput:
-        name = query.source_name
-        if query.ends:
-            return FiniteInput(
-                self._cuts,
-                source=name,
-                directory=directory,
-                pattern=pattern,
-                closed=closed,
-                reach=reach,
-                form=form_of(query.program.source),
-            )
-        start = Start.BEGINNING if query.begin_pane is None else Start.END
-        if form_of(query.program.source).is_whole:
-            return WholeFiles(
-                self._cuts,
-                source=name,
-                directory=directory,
-                pattern=pattern,
-                start=start,
-                closed=closed,
-                reach=reach,
-                form=form_of(query.program.source),
-            )
-        return LogFollower(
-            self._cuts,
-            source=name,
-            directory=directory,
-            pattern=pattern,
-            start=start,
-            closed=closed,
-            reach=reach,
-            form=form_of(query.program.source),
-        )
 
     def _forget(self, name: str, source: SourceInput | None) -> None:
         if source is not None:

@@ -43,7 +43,7 @@ def _parents(runtime: SiteRuntime, ordinal: int) -> str:
     """In the federation's trees, each once; of this site's own, those that do not lead on are
     marked."""
     names = {site.ordinal: site.name for site in runtime.roster.sites}
-    found = dict.fromkeys(tree.parent_of(ordinal) for tree in runtime.trees)
+    found = dict.fromkeys(tree.parent.get(ordinal) for tree in runtime.trees)
     down = _parents_down(runtime) if names[ordinal] == runtime.site else set()
     parents = [names[parent] for parent in found if parent is not None]
     return " ".join(f"{name}(down)" if name in down else name for name in parents)

@@ -6,9 +6,12 @@ two ranges that touch, so equal sets are equal tuples.
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from operator import itemgetter
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
+
+_FIRST = itemgetter(0)
 
 
 def normal(ranges: Iterable[Range]) -> Ranges:
@@ -44,12 +47,8 @@ def contains(ranges: Ranges, number: int) -> bool:
 
 def covers(ranges: Ranges, first: int, last: int) -> bool:
     """True when every number of the closed range is in; an empty range always is."""
-    at = bisect_right(ranges, first, key=_first_of) - 1
+    at = bisect_right(ranges, first, key=_FIRST) - 1
     return last < first or (at >= 0 and last <= ranges[at][1])
-
-
-def _first_of(one: Range) -> int:
-    return one[0]
 
 
 def difference(left: Ranges, right: Ranges) -> Ranges:

@@ -151,7 +151,8 @@ def _settle_flights(
     life_s = state.config.summary_life_s
     before_s = now_s - ack.age_s - ack.late_s - life_s
     landed = _land(state, view, before_s=before_s)
-    _land_empty(state, view, before_s=before_s)
+    if state.book.doubtful:
+        _land_empty(state, view, before_s=before_s)
     _hear_wanted(state, ack, again_s=life_s, now_s=now_s)
     is_further = ack.done_through > state.record.done_through
     if is_further:
@@ -189,8 +190,6 @@ def _is_held(state: QueryState, view: AckView, pane: int, update: int) -> bool:
 
 def _land_empty(state: QueryState, view: AckView, *, before_s: float) -> None:
     book = state.book
-    if not book.doubtful:
-        return
     held, lacking = view.split_empty(book.doubtful)
     if book.doubtful_s >= before_s:
         lacking = ()

@@ -31,6 +31,7 @@ class Beginning:
         """``made_s``: when the cube was made; None: in a former process."""
         self._state = state
         self._cube_made_s = made_s
+        self._tolerance_s = state.query.future_tolerance_s(state.config.future_tolerance_s)
         self._reading_s: float | None = None
         """When reading for this query began, in this process."""
 
@@ -39,7 +40,7 @@ class Beginning:
         of the source that came before this query."""
         state, query = self._state, self._state.query
         begun_s, born_s = state.time.of(now_s), state.time.of_wall(born_s)
-        first = first_pane_of(query, now_s=begun_s, future_tolerance_s=self._tolerance_s())
+        first = first_pane_of(query, now_s=begun_s, future_tolerance_s=self._tolerance_s)
         state.change(
             News.WORD,
             first_pane=first,
@@ -76,7 +77,7 @@ class Beginning:
         """What was read before ``at_s`` was read without this query: see ``Edge``."""
         state = self._state
         if state.query.begin_pane is None and state.record.first_pane == -FOREVER:
-            whole = pane_from(state.query, state.time.of(at_s) + self._tolerance_s())
+            whole = pane_from(state.query, state.time.of(at_s) + self._tolerance_s)
             self._begin_at(whole, Reason.NOT_INSTALLED)
 
     def hear_clock(self, offset_s: float, *, is_confirmed: bool, now_s: float) -> None:
@@ -99,7 +100,7 @@ class Beginning:
         state.change(News.RECORD, awaits_greeting=False)
         if clock_s is not None and not state.time.is_used:
             age_s = 0.0 if self._cube_made_s is None else now_s - self._cube_made_s
-            whole = pane_from(state.query, clock_s - age_s + self._tolerance_s())
+            whole = pane_from(state.query, clock_s - age_s + self._tolerance_s)
             self._begin_at(whole, Reason.LOST)
 
     def _begin_at(self, pane: int, reason: Reason) -> None:
@@ -109,10 +110,6 @@ class Beginning:
             self._state.decline(record.first_pane, pane - 1, reason)
             closed_through = max(record.closed_through, pane)
             self._state.change(News.WORD, first_pane=pane, closed_through=closed_through)
-
-    def _tolerance_s(self) -> float:
-        usual_s = self._state.config.future_tolerance_s
-        return self._state.query.future_tolerance_s(usual_s)
 
 
 def first_pane_of(query: Query, *, now_s: float, future_tolerance_s: float) -> int:

@@ -46,6 +46,8 @@ class PaneBook:
     """One query. Only panes that are not acknowledged cost an entry each."""
 
     def __init__(self) -> None:
+        self.open = IntervalSet()
+        """Panes that are not closed yet and have rows."""
         self.late: dict[int, float] = {}
         """Closed panes with rows that are in no update -> since when; oldest first."""
         self.cutting: dict[int, float] = {}
@@ -68,7 +70,6 @@ class PaneBook:
         """What an update of this query takes, on average; for panes whose size was not kept."""
         self._wanted_s: dict[int, float] = {}
         """Panes that the root wanted from this site alone -> when it was last heard."""
-        self._open = IntervalSet()
         self._backlog: dict[int, Unsent] = {}
         self._backlog_order: list[int] = []
         self._counts: dict[int, int] = {}
@@ -78,19 +79,12 @@ class PaneBook:
 
     # Rows in no update
 
-    def add_open(self, pane: int) -> None:
-        """The pane is not closed yet and has rows."""
-        self._open.add(pane, pane)
-
     def take_open(self, below: int, count_max: int) -> list[int]:
         """The lowest open panes with rows, rising; they are closed from now on."""
-        found = list(islice(self._open.numbers(-FOREVER, below - 1), count_max))
+        found = list(islice(self.open.numbers(-FOREVER, below - 1), count_max))
         if found:
-            self._open.remove(found[0], found[-1])
+            self.open.remove(found[0], found[-1])
         return found
-
-    def lowest_open(self) -> int | None:
-        return next(self._open.numbers(-FOREVER, FOREVER), None)
 
     def add_late(self, pane: int, *, now_s: float) -> None:
         """The pane is closed and has rows."""

@@ -11,6 +11,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -64,6 +65,8 @@ class OwnKey(NamedTuple):
 
 Pack = Callable[[str, Rows], bytes]
 """The rows of a query as they travel; raises ``WireError`` for what nobody would take."""
+KeyOf = Callable[[str, Proof], ec.EllipticCurvePublicKey | None]
+"""The key of a proof, if it is that of whoever is named."""
 
 
 class PublicKeys(Protocol):
@@ -81,7 +84,8 @@ class MemoryKeys:
     """Keys of sites that live in one process."""
 
     def __init__(self) -> None:
-        self._keys: dict[bytes, tuple[str, ec.EllipticCurvePublicKey]] = {}
+        self._keys: dict[tuple[str, bytes], ec.EllipticCurvePublicKey] = {}
+        """By whose it is, and its name."""
 
     def make(self, site: str) -> OwnKey:
         return self._make(f"site {site}")
@@ -90,22 +94,18 @@ class MemoryKeys:
         return self._make(f"operator {operator}")
 
     def of(self, site: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
-        return self._find(f"site {site}", proof)
+        return self._keys.get((f"site {site}", proof.key))
 
     def of_operator(
         self, operator: str, proof: Proof, *, is_counted: bool
     ) -> ec.EllipticCurvePublicKey | None:
-        return self._find(f"operator {operator}", proof)
+        return self._keys.get((f"operator {operator}", proof.key))
 
     def _make(self, owner: str) -> OwnKey:
         private = ec.generate_private_key(ec.SECP256R1())
         own = OwnKey(key_name(public_bytes(private.public_key())), private)
-        self._keys[own.name] = (owner, private.public_key())
+        self._keys[owner, own.name] = private.public_key()
         return own
-
-    def _find(self, owner: str, proof: Proof) -> ec.EllipticCurvePublicKey | None:
-        found = self._keys.get(proof.key)
-        return found[1] if found is not None and found[0] == owner else None
 
 
 class Signer:
@@ -189,7 +189,7 @@ class KeySignatures:
         return msgspec.structs.replace(count, proof=proof)
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
-        return self._is_by(site, Kind.STATE, state.proof)
+        return self._is_by(site, Kind.STATE, state.proof, self._others.of)
 
     def is_update_of(self, site: str, summary: Summary) -> bool:
         """Looked at by whoever it comes to, once: nothing is remembered, since a copy is rare."""
@@ -202,34 +202,28 @@ class KeySignatures:
         return public is not None and _verifies(public, proof.signature, text)
 
     def is_ack_of(self, root: str, ack: Acknowledgement) -> bool:
-        return self._is_by(root, Kind.ACK, ack.proof)
+        return self._is_by(root, Kind.ACK, ack.proof, self._others.of)
 
     def is_leaf_of(self, head: Acknowledgement, leaf: AckLeaf) -> bool:
         return leaf_digest(leaf.word) == head.digest_of(leaf.number)
 
     def is_plan_of(self, site: str, install: Install) -> bool:
-        return self._is_by(site, Kind.PLAN, install.plan_proof)
+        return self._is_by(site, Kind.PLAN, install.plan_proof, self._others.of)
 
     def is_count_of(self, installer: str, count: Count) -> bool:
-        return self._is_by(installer, Kind.COUNT, count.proof)
+        return self._is_by(installer, Kind.COUNT, count.proof, self._others.of)
 
     def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
-        proof = command.proof
-        if proof is None:
-            return False
-        public = self._others.of_operator(operator, proof, is_counted=is_counted)
-        return public is not None and self._is_signed(public, Kind.COMMAND, proof)
+        key_of = partial(self._others.of_operator, is_counted=is_counted)
+        return self._is_by(operator, Kind.COMMAND, command.proof, key_of)
 
     def is_of_present_key(self, proof: Proof | None) -> bool:
         return proof is not None and proof.key == self._signer.key
 
-    def _is_by(self, site: str, kind: Kind, proof: Proof | None) -> bool:
-        if proof is None:
+    def _is_by(self, who: str, kind: Kind, proof: Proof | None, key_of: KeyOf) -> bool:
+        public = None if proof is None else key_of(who, proof)
+        if proof is None or public is None:
             return False
-        public = self._others.of(site, proof)
-        return public is not None and self._is_signed(public, kind, proof)
-
-    def _is_signed(self, public: ec.EllipticCurvePublicKey, kind: Kind, proof: Proof) -> bool:
         text = signed_text(kind, self._federation, proof.word)
         seen = hashlib.sha256(proof.key + proof.signature + text).digest()
         if seen in self._verified:

@@ -68,11 +68,12 @@ class MemoryLink:
         self._arrival: asyncio.TimerHandle | None = None
         self._is_open = True
         self._is_writing = False
+        self._loop = asyncio.get_running_loop()
 
     def send(self, message: Message, priority: int) -> bool:
         """False: the queue is full. Raises ``WireError`` for what nobody would accept."""
         body = self._codec.encode(message)
-        if not self.queue.put(stream_of(message, priority), body, message, now_s=_now_s()):
+        if not self.queue.put(stream_of(message, priority), body, message, now_s=self._loop.time()):
             return False
         self._counters.sent_messages += 1
         self._kinds[type(message).__name__] += len(body)
@@ -89,7 +90,7 @@ class MemoryLink:
         assert isinstance(data, bytes), "wires carry bytes"
         self._counters.received_bytes += len(data)
         self._splitter.feed(data)
-        found = [self._assembler.add(f, now_s=_now_s()) for f in self._splitter.frames()]
+        found = [self._assembler.add(f, now_s=self._loop.time()) for f in self._splitter.frames()]
         decoded = [self._decode(one.body, one.delay_s) for one in found if one is not None]
         messages = [message for message in decoded if message is not None]
         self._counters.received_messages += len(messages)
@@ -107,7 +108,7 @@ class MemoryLink:
         """What surely was not taken; what is on the wire is lost."""
         self._is_open = False
         self._in_flight.clear()
-        return [aged(message, s) for message, s in self.queue.unsent(now_s=_now_s())]
+        return [aged(message, s) for message, s in self.queue.unsent(now_s=self._loop.time())]
 
     def _decode(self, body: bytes, delay_s: float) -> Message | None:
         try:
@@ -120,49 +121,37 @@ class MemoryLink:
     def _write_soon(self) -> None:
         if not self._is_writing:
             self._is_writing = True
-            asyncio.get_running_loop().call_soon(self._write)
+            self._loop.call_soon(self._write)
 
     def _write(self) -> None:
         """Puts the next frames on the wire, and comes back when they are on it."""
-        data = self._gather() if self._is_open and not self._is_stuck() else b""
+        in_flight_bytes = sum(len(data) for _, data in self._in_flight)
+        is_stuck = self.is_cut and in_flight_bytes >= IN_FLIGHT_BYTES_MAX
+        # One frame on a wire with a rate, so that the next may be a more urgent one.
+        burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
+        data = b""
+        if self._is_open and not is_stuck:
+            data = self.queue.take_frames(burst_bytes, now_s=self._loop.time())
         self._load.changed()
         if not data:
             self._is_writing = False
             return
         rate = self.wire.bytes_per_s
         takes_s = len(data) / rate if rate else 0.0
-        asyncio.get_running_loop().call_later(takes_s, self._written, data)
-
-    def _is_stuck(self) -> bool:
-        in_flight_bytes = sum(len(data) for _, data in self._in_flight)
-        return self.is_cut and in_flight_bytes >= IN_FLIGHT_BYTES_MAX
-
-    def _gather(self) -> bytes:
-        """One frame on a wire with a rate, so that the next may be a more urgent one."""
-        burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
-        frames: list[bytes] = []
-        size_bytes, now_s = 0, _now_s()
-        while size_bytes < burst_bytes:
-            frame = self.queue.take_frame(now_s=now_s)
-            if frame is None:
-                break
-            frames.append(frame)
-            size_bytes += len(frame)
-        return b"".join(frames)
+        self._loop.call_later(takes_s, self._written, data)
 
     def _written(self, data: bytes) -> None:
         """Nothing overtakes what was written before, however the jitter falls."""
         self._counters.sent_bytes += len(data)
         delay_s = self.wire.delay_s + self.wire.jitter_s * self._chance.random()
         before_s = self._in_flight[-1][0] if self._in_flight else 0.0
-        self._in_flight.append((max(before_s, _now_s() + delay_s), data))
+        self._in_flight.append((max(before_s, self._loop.time() + delay_s), data))
         self._await_arrival()
         self._write()
 
     def _await_arrival(self) -> None:
         if self._arrival is None and self._in_flight and not self.is_cut:
-            loop = asyncio.get_running_loop()
-            self._arrival = loop.call_at(self._in_flight[0][0], self._arrive)
+            self._arrival = self._loop.call_at(self._in_flight[0][0], self._arrive)
 
     def _arrive(self) -> None:
         self._arrival = None
@@ -170,7 +159,3 @@ class MemoryLink:
             _, data = self._in_flight.popleft()
             self._deliver(data)
         self._await_arrival()
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

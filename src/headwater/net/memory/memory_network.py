@@ -20,6 +20,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import msgspec
 
@@ -113,8 +114,7 @@ class MemoryWorld:
             self.heal(left, right)
 
     def deliver(self, sender: str, to: str, pair: object, data: bytes | Message) -> None:
-        if (network := self.find(to)) is not None:
-            network.deliver(sender, pair, data)
+        self._networks[to].deliver(sender, pair, data)
 
     def end(self) -> None:
         """All leave at one moment: nobody is told that the others have left."""
@@ -233,7 +233,7 @@ class MemoryNetwork:
     def deliver(self, sender: str, pair: object, data: bytes | Message) -> None:
         """Something has come from the other end."""
         link = self._links.get(sender)
-        if link is None or link.pair is not pair:
+        if not self.is_started or link is None or link.pair is not pair:
             return
         for message in link.receive(data):
             self._handler.message(sender, message)
@@ -242,10 +242,7 @@ class MemoryNetwork:
 
     def _new_link(self, site: str, pair: object, counters: LinkCounters) -> MemoryLink | ValueLink:
         world = self._world
-
-        def deliver(data: bytes | Message) -> None:
-            world.deliver(self.site, site, pair, data)
-
+        deliver = partial(world.deliver, self.site, site, pair)
         if world.hands_over_values:
             return ValueLink(pair, counters=counters, deliver=deliver)
         return MemoryLink(

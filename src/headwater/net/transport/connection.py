@@ -184,19 +184,11 @@ class Connection(asyncio.Protocol):
     def _pump(self) -> None:
         self._is_pump_due = False
         while self._queue and not (self._is_paused or self._is_over):
-            self._write(self._gather(self._queue))
+            # About one TLS record.
+            self._write(self._queue.take_frames(CHUNK_BYTES, now_s=_loop().time()))
         if not self._queue:
             self._drained.set()
         self._on_written()
-
-    def _gather(self, queue: SendQueue[Any]) -> bytes:
-        """Frames up to about one TLS record: many small messages cost one write."""
-        frames: list[bytes] = []
-        size_bytes, now_s = 0, _loop().time()
-        while size_bytes < CHUNK_BYTES and (frame := queue.take_frame(now_s=now_s)) is not None:
-            frames.append(frame)
-            size_bytes += len(frame)
-        return b"".join(frames)
 
     def _write(self, data: bytes) -> None:
         if not self._is_over:

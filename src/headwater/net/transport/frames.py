@@ -54,6 +54,10 @@ class Stream(IntEnum):
     BACKLOG = 3
 
 
+_TYPES = {kind | stream << 4: (kind, stream) for kind in Kind for stream in Stream}
+"""By the byte that says them."""
+
+
 class Frame(NamedTuple):
     kind: Kind
     stream: Stream
@@ -102,8 +106,10 @@ class FrameSplitter:
         payload = bytes(self._buffer[HEADER.size : end])
         if _crc(kind_byte, payload) != crc:
             raise Refused(Refusal.FRAME_CHECKSUM, f"a frame of {length} bytes does not match")
+        if kind_byte not in _TYPES:
+            raise Refused(Refusal.FRAME_KIND, f"no frame has type {kind_byte}")
         del self._buffer[:end]
-        return _frame(kind_byte, payload)
+        return Frame(*_TYPES[kind_byte], payload)
 
 
 class Arrived(NamedTuple):
@@ -156,10 +162,3 @@ class _Opened:
 
 def _crc(kind_byte: int, payload: bytes) -> int:
     return zlib.crc32(payload, zlib.crc32(bytes((kind_byte,))))
-
-
-def _frame(kind_byte: int, payload: bytes) -> Frame:
-    try:
-        return Frame(Kind(kind_byte & 15), Stream(kind_byte >> 4), payload)
-    except ValueError:
-        raise Refused(Refusal.FRAME_KIND, f"no frame has type {kind_byte}") from None

@@ -59,6 +59,15 @@ class SendQueue(Generic[Item]):
         self._settle(stream, len(chunk))
         return encode_frame(Kind.LAST if is_last else Kind.PART, stream, chunk)
 
+    def take_frames(self, about_bytes: int, *, now_s: float) -> bytes:
+        """As many as make up so many bytes: many small messages cost one write."""
+        frames: list[bytes] = []
+        size_bytes = 0
+        while size_bytes < about_bytes and (frame := self.take_frame(now_s=now_s)) is not None:
+            frames.append(frame)
+            size_bytes += len(frame)
+        return b"".join(frames)
+
     def unsent(self, *, now_s: float) -> list[tuple[Item, float]]:
         """What surely was not taken, most urgent first, and how long each has waited."""
         return [

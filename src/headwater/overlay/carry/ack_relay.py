@@ -73,7 +73,7 @@ class AckRelay:
         """From this agent's own root."""
         query = self._router.live.get(ack.query)
         if query is not None and query.is_root:
-            self._accept(self._signatures.sign_ack(ack), None, now_s=now_s)
+            self._accept(query, self._signatures.sign_ack(ack), None, now_s=now_s)
         else:
             text = f"acknowledgement of {ack.query}: its root is not here"
             self._tray.note("refused", text, now_s=now_s)
@@ -106,12 +106,14 @@ class AckRelay:
             age_s=min(ack.age_s + link.one_way_s, age_s_max),
             late_s=ack.late_s + self._here.wake.late_s(now_s),
         )
-        self._accept(aged, sender, now_s=now_s)
+        self._accept(query, aged, sender, now_s=now_s)
 
     def way_opened(self, child: str, *, now_s: float) -> None:
         """The link to this neighbour can take messages (again)."""
         for query_id in self._cast.take_owed(child):
-            self._send_newest(query_id, child, now_s=now_s)
+            ack, query = self._cast.newest(query_id, now_s=now_s), self._router.live.get(query_id)
+            if ack is not None and query is not None:
+                self._send(self._trimmed(ack, ack.leaves, query, child, now_s=now_s), child)
 
     def link_down(self, child: str) -> None:
         """What was under way may be lost: the newest of every query is owed again."""
@@ -138,14 +140,14 @@ class AckRelay:
                 self._tray.refuse(sender, Untrue.of(LieKind.UNSIGNED, text), now_s=now_s)
         return tuple(sound[number] for number in sorted(sound))
 
-    def _accept(self, ack: Acknowledgement, sender: str | None, *, now_s: float) -> None:
+    def _accept(
+        self, query: LiveQuery, ack: Acknowledgement, sender: str | None, *, now_s: float
+    ) -> None:
         self._cast.accept(ack, now_s=now_s)
         self._tray.put(AckDelivered(ack))
-        query = self._router.live.get(ack.query)
-        if query is not None:
-            for child in self._receivers(query, ack, now_s=now_s):
-                if child != sender:
-                    self._send_newest(ack.query, child, now_s=now_s)
+        for child in self._receivers(query, ack, now_s=now_s):
+            if child != sender:
+                self._send(self._trimmed(ack, ack.leaves, query, child, now_s=now_s), child)
 
     def _take_more(
         self,
@@ -184,11 +186,6 @@ class AckRelay:
             if sender not in children and self._neighbours.is_open(sender)
         ]
         return [*children, *guests]
-
-    def _send_newest(self, query_id: str, child: str, *, now_s: float) -> None:
-        ack, query = self._cast.newest(query_id, now_s=now_s), self._router.live.get(query_id)
-        if ack is not None and query is not None:
-            self._send(self._trimmed(ack, ack.leaves, query, child, now_s=now_s), child)
 
     def _send(self, ack: Acknowledgement, child: str) -> None:
         """A child that can't take it now is owed it."""

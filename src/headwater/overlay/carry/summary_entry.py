@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import msgspec
 
-from headwater.algebra.coverage import Coverage
 from headwater.algebra.route import START, Route
-from headwater.algebra.summary import Lane, Rows, Summary
+from headwater.algebra.summary import Lane, Rows, Summary, merge_summaries
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.ways.staged_policy import Hop
 
@@ -78,7 +75,8 @@ class SummaryEntry:
     def compact(self) -> None:
         """All parts as one. Raises whatever the rows raise, and then nothing has changed."""
         if len(self.parts) > 1 and self.query is not None:
-            self.parts = [_merge_all(self.parts, self.query)]
+            assert self.query.merger is not None, "without a merger an entry has one part"
+            self.parts = [merge_summaries(self.parts, self.query.merger)]
             self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
 
     def leave(self, hop: Hop, *, now_s: float) -> list[Summary]:
@@ -118,16 +116,3 @@ def rows_bytes(rows: Rows, query: LiveQuery | None) -> int:
     if isinstance(rows, bytes):
         return len(rows)
     return query.merger.size_bytes(rows) if query is not None and query.merger is not None else 0
-
-
-def _merge_all(parts: list[Summary], query: LiveQuery) -> Summary:
-    """Disjointness is checked again by ``Coverage.merge``, at every merge."""
-    assert query.merger is not None, "entries of queries without a merger have one part"
-    rows = [part.rows for part in parts if part.rows is not None]
-    return msgspec.structs.replace(
-        parts[0],
-        coverage=reduce(Coverage.merge, (part.coverage for part in parts)),
-        rows=query.merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
-        roster_version=max(part.roster_version for part in parts),
-        proof=None,
-    )

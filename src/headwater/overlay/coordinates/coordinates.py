@@ -126,7 +126,7 @@ class Coordinates:
         way = [ordinal, *self._tree.ancestors_of(ordinal)]
         if self._own in way:
             return self._roster.name_of[way[way.index(self._own) - 1]]
-        parent = self._tree.parent_of(self._own)
+        parent = self._tree.parent.get(self._own)
         return None if parent is None else self._roster.name_of[parent]
 
     def _is_news(self, sender: str, ordinal: int, place: Coordinate, *, now_s: float) -> bool:

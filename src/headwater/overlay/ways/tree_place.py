@@ -34,10 +34,10 @@ def find_place(tree: Tree, ordinal: int, *, roster: RosterIndex, node_set: int) 
     """None where the peer is no member of the tree."""
     if ordinal not in tree.levels:
         return None
-    parent = tree.parent_of(ordinal)
+    parent = tree.parent.get(ordinal)
     return TreePlace(
         parent=None if parent is None else roster.name_of[parent],
-        children=tuple(roster.name_of[child] for child in tree.children_of(ordinal)),
+        children=tuple(roster.name_of[child] for child in tree.children.get(ordinal, ())),
         level=tree.levels[ordinal],
         awaited=tree.subtree_of(ordinal) & node_set,
         patience=1.0 - tree.levels[ordinal] / (tree.height + 1),

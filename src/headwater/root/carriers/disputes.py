@@ -54,6 +54,8 @@ class Disputes:
 
     def take(self, summary: Summary, *, now_s: float) -> bool:
         """Whether a disputed pane waits for this update of one site."""
+        if summary.pane not in self.replacing.benches:
+            return False
         verdict = self.scoreboard.judge(summary.pane, summary.coverage)
         if verdict in (Verdict.STRANGER, Verdict.MISTAGGED) or not self.replacing.take(summary):
             return False
@@ -66,7 +68,7 @@ class Disputes:
         is to go. A final answer stays as it is."""
         if self.answers.under_way is not None:
             return
-        for pane in self.replacing.panes():
+        for pane in sorted(self.replacing.benches):
             own = None if self.scoreboard.open(pane).is_frozen else self.replacing.complete(pane)
             if own is not None:
                 self._replace(pane, own, now_s=now_s)

@@ -92,7 +92,8 @@ class Replacing:
         self._config = config
         self._merger = merger
         self.pieces = Pieces(config)
-        self._benches: dict[int, Bench] = {}
+        self.benches: dict[int, Bench] = {}
+        """Of the panes that have their turn."""
         self._turn = 0
         self._gave_up: dict[int, None] = {}
         """Disputed panes that had their turn, the one that had it longest ago first."""
@@ -100,9 +101,9 @@ class Replacing:
     def begin(self, pane: int, *, now_s: float) -> bool:
         """The pane is disputed; False: its pieces are not known any more."""
         found = self._disputed_pieces(pane)
-        has_room = pane in self._benches or len(self._benches) < self._config.replacing_max
+        has_room = pane in self.benches or len(self.benches) < self._config.replacing_max
         if found and has_room and self._is_other(pane, found):
-            self._benches[pane] = Bench(found, now_s)
+            self.benches[pane] = Bench(found, now_s)
             self._gave_up.pop(pane, None)
         return bool(found)
 
@@ -111,7 +112,7 @@ class Replacing:
         return _connected(self.pieces.of(pane), disputed)
 
     def _is_other(self, pane: int, found: list[Piece]) -> bool:
-        bench = self._benches.get(pane)
+        bench = self.benches.get(pane)
         return bench is None or bench.numbers != {piece.number for piece in found}
 
     def begin_more(self, *, now_s: float) -> None:
@@ -120,37 +121,37 @@ class Replacing:
         self._gave_up = {pane: None for pane in self._gave_up if pane in disputed}
         fresh = [pane for pane in disputed if pane not in self._gave_up]
         for pane in [*fresh, *self._gave_up]:
-            if pane not in self._benches and self._disputed_pieces(pane):
+            if pane not in self.benches and self._disputed_pieces(pane):
                 if not self._has_room(now_s):
                     return
                 self.begin(pane, now_s=now_s)
 
     def _has_room(self, now_s: float) -> bool:
         """A pane whose turn is over makes some; what has come for it is asked for again."""
-        if len(self._benches) < self._config.replacing_max:
+        if len(self.benches) < self._config.replacing_max:
             return True
-        oldest = min(self._benches, key=lambda pane: self._benches[pane].since_s)
+        oldest = min(self.benches, key=lambda pane: self.benches[pane].since_s)
         turn_s = BENCH_LIVES * self._config.summary_life_s
-        if now_s - self._benches[oldest].since_s < turn_s:
+        if now_s - self.benches[oldest].since_s < turn_s:
             return False
-        del self._benches[oldest]
+        del self.benches[oldest]
         self._gave_up[oldest] = None
         return True
 
     def hear(self, state: SiteState) -> None:
         """A site may say that it has not closed a pane that is waited for."""
         for told in state.closes:
-            bench = self._benches.get(told.first) if told.is_not_yet else None
+            bench = self.benches.get(told.first) if told.is_not_yet else None
             if bench is not None and bench.asked is not None and told.asked >= bench.asked:
                 bench.not_yet[state.ordinal] = state.incarnation
 
     def take(self, summary: Summary) -> bool:
         """Whether this is an update of one site that a disputed pane is waiting for."""
-        bench, sites = self._benches.get(summary.pane), summary.coverage.sites
+        bench, sites = self.benches.get(summary.pane), summary.coverage.sites
         if bench is None or not sites & bench.sites or sites & (sites - 1):
             return False
         size = 0 if summary.rows is None else self._merger.size_bytes(summary.rows)
-        total = sum(bench.size_bytes for bench in self._benches.values())
+        total = sum(bench.size_bytes for bench in self.benches.values())
         if total + size > self._config.bench_bytes_max:
             return True
         came = bench.came.setdefault(sites.bit_length() - 1, [])
@@ -161,7 +162,7 @@ class Replacing:
 
     def complete(self, pane: int) -> list[Summary] | None:
         """The own updates of all sites, each once; None: some are not in."""
-        bench = self._benches.get(pane)
+        bench = self.benches.get(pane)
         if bench is None:
             return None
         chosen: list[Summary] = []
@@ -199,7 +200,7 @@ class Replacing:
 
     def open_in(self, pane: int) -> dict[int, int]:
         """Sites of the pane's pieces that have not closed it, with their lives."""
-        return self._open_in(self._benches[pane])
+        return self._open_in(self.benches[pane])
 
     def _open_in(self, bench: Bench) -> dict[int, int]:
         present = self._scoreboard.table.present
@@ -211,7 +212,7 @@ class Replacing:
 
     def swap(self, pane: int) -> tuple[frozenset[int], list[Piece]]:
         """The pieces that go, by number, and those that stay."""
-        bench = self._benches.pop(pane)
+        bench = self.benches.pop(pane)
         left = [piece for piece in self.pieces.of(pane) if piece.number not in bench.numbers]
         return bench.numbers, left
 
@@ -220,7 +221,7 @@ class Replacing:
         this number."""
         self.begin_more(now_s=now_s)
         sites: dict[int, int] = {}
-        for pane, bench in self._benches.items():
+        for pane, bench in self.benches.items():
             missing = (o for o in bitset.members(bench.sites) if self._own(pane, o, bench) is None)
             sites[pane] = bitset.of(missing)
         for pane, lacked in list(self._scoreboard.lacked.items()):
@@ -240,21 +241,18 @@ class Replacing:
         start = self._turn * count % len(found) if len(found) > count else 0
         told = (found[start:] + found[:start])[:count]
         for one in told:
-            asking = self._benches.get(one.pane)
+            asking = self.benches.get(one.pane)
             if asking is not None and asking.asked is None:
                 asking.asked = number
         return tuple(told)
 
     def drop_below(self, pane: int) -> None:
         self.pieces.drop_below(pane)
-        for one in [one for one in self._benches if one < pane]:
-            del self._benches[one]
+        for one in [one for one in self.benches if one < pane]:
+            del self.benches[one]
 
     def __bool__(self) -> bool:
         return bool(self._scoreboard.disputed or self._scoreboard.lacked)
-
-    def panes(self) -> list[int]:
-        return sorted(self._benches)
 
 
 def _connected(pieces: list[Piece], sites: int) -> list[Piece]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.said.assess import alarms_of
 from headwater.root.said.envelope import LeftOut
@@ -22,21 +24,14 @@ if TYPE_CHECKING:
 
 
 def explain(root: Root, number: int) -> Explanation:
-    spec, query = root.windows.spec, root.query
     window = root.windows.windows.get(number)
-    panes = spec.panes_of(number)
     found = root.answers.assess(number)
     status = _status(root, number, is_exact=found.is_exact)
+    none_of_ours = _none_of_ours(root, number, status)
     if status in (BEFORE_BEGIN, OVER):
-        return _none_of_ours(root, number, status)
-    return Explanation(
-        stream=query.id.name,
-        query=root.id,
-        window=number,
-        start_us=spec.window_start_us(number),
-        end_us=spec.window_end_us(number),
-        panes=(panes.start, panes.stop - 1),
-        status=status,
+        return none_of_ours
+    return msgspec.structs.replace(
+        none_of_ours,
         revision=window.revision if window else 0,
         expected=found.expected,
         covered=min(found.covered, found.expected - found.missing_count),
@@ -45,20 +40,15 @@ def explain(root: Root, number: int) -> Explanation:
         missing_count=found.missing_count,
         damaged=found.damaged,
         awaited=tuple(_awaited(root, number)),
-        ahead=sites_ahead(root),
-        unread=sites_unread(root),
-        unparsed=root.table.tally.unparsed,
-        remarks=root.table.remarks(),
-        unconfirmed=root.table.unconfirmed(),
-        part=query.part,
         left_out=window.left_out if window else LeftOut(),
-        alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
+        alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
         disputed=found.disputed,
     )
 
 
 def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
-    """The boards have nothing of such a window, which must not pass for sites that are missing."""
+    """What is said of any window. Of one that is over, or before the begin, it is all: the boards
+    have nothing of it, which must not pass for sites that are missing."""
     spec, panes = root.windows.spec, root.windows.spec.panes_of(number)
     return Explanation(
         stream=root.query.id.name,
@@ -78,7 +68,7 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         remarks=root.table.remarks(),
         unconfirmed=root.table.unconfirmed(),
         part=root.query.part,
-        alarms=alarms_of(root.scoreboard, root.alarms, spec, number),
+        alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
     )
 
 

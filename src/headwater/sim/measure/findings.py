@@ -60,10 +60,6 @@ class WindowFound(msgspec.Struct, frozen=True):
     def of_live(self) -> float:
         return self.first / self.live if self.live else 1.0
 
-    @property
-    def of_reachable(self) -> float:
-        return self.first / self.reachable if self.reachable else 1.0
-
 
 class Load(msgspec.Struct, frozen=True):
     """Mean bits a second over all overlay hops, from the first window's start to the end."""
@@ -106,11 +102,6 @@ class Findings(msgspec.Struct, frozen=True):
     checks: str
     verdict: str
     """Which rule was broken and how; or that none was."""
-
-    def without_windows(self) -> dict[str, object]:
-        whole: dict[str, object] = msgspec.to_builtins(self)
-        whole["windows"] = len(self.windows)
-        return whole
 
 
 def find(ran: Ran) -> Findings:

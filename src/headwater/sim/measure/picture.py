@@ -60,7 +60,7 @@ def _angles(tree: Tree) -> dict[int, float]:
     while walk:
         site = walk.pop()
         order.append(site)
-        walk.extend(tree.children_of(site))
+        walk.extend(tree.children.get(site, ()))
     return {site: 2 * pi * place / len(order) for place, site in enumerate(order)}
 
 

@@ -18,7 +18,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
@@ -206,7 +206,7 @@ class SiteHost:
     def _match_streams(self, lease: AnyLease) -> None:
         wanted: set[str] = set()
         is_known = True
-        for site, inbox in self._sites().items():
+        for site, inbox in self._inboxes.items():
             try:
                 wanted |= {source.name for source in inbox.sources()}
             except Exception as error:  # unknown is not none: nothing is stopped for it
@@ -224,7 +224,7 @@ class SiteHost:
             lease.session,
             self._directory / name,
             shared=None if self._shared is None else self._shared / name,
-            sites=self._sites,
+            sites=lambda: self._inboxes,
             queries=self._of_source,
             commit_lock=self._commit_lock,
             batch_bytes_max=self._batch_bytes_max,
@@ -234,9 +234,6 @@ class SiteHost:
             job_s_max=self._job_s_max,
             suspicion=self._suspicion,
         )
-
-    def _sites(self) -> Mapping[str, Inbox]:
-        return self._inboxes
 
     def _of_source(self, source: str) -> Sequence[Query]:
         return [query for query in self._queries.values() if query.source_name == source]

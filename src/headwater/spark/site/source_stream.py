@@ -237,7 +237,7 @@ class SourceStream:
         waiting = {
             site: self._waiting(site, inbox)
             for site, inbox in sites.items()
-            if self._trouble_until_s.get(site, 0.0) <= now_s and self._reads(site, inbox)
+            if self._trouble_until_s.get(site, 0.0) <= now_s
         }
         having = [site for site, one in waiting.items() if one.byte_count]
         if not is_batch_wanted([waiting[site] for site in having], self._pace, self._limits):
@@ -256,17 +256,10 @@ class SourceStream:
 
     def _waiting(self, site: str, inbox: Inbox) -> Waiting:
         try:
-            return inbox.waiting(self.source)
+            return inbox.waiting(self.source) if self._is_read(inbox) else Waiting()
         except Exception as error:
             self._leave_for_a_while(site, error)
             return Waiting()
-
-    def _reads(self, site: str, inbox: Inbox) -> bool:
-        try:
-            return self._is_read(inbox)
-        except Exception as error:
-            self._leave_for_a_while(site, error)
-            return False
 
     def _pending(self, site: str, inbox: Inbox, bytes_max: int) -> Sequence[Chunk]:
         try:
@@ -293,7 +286,7 @@ class SourceStream:
             cuts, offers = self._cuts, self._offers
             if life == self._life and cuts is not None and offers is not None:
                 offers.note_caller()
-                self._try(life, cuts, number)
+                self._process(life, cuts, number)
             with self._lock:
                 if life == self._life:
                     self._cuts = None
@@ -301,24 +294,19 @@ class SourceStream:
                     self.trouble = ""
         self._offer()
 
-    def _try(self, life: int, cuts: Mapping[str, int], number: int) -> None:
-        """What is raised here comes back through Spark as one long word of Java's."""
-        try:
-            self._process(life, cuts, number)
-        except Exception as error:
-            self.trouble = message_of(error)
-            raise
-
     def cancel(self, query_id: str) -> None:
         """The query is removed, and what it does in a batch ends."""
         self._runner.jobs.cancel(query_id)
 
     def _process(self, life: int, cuts: Mapping[str, int], number: int) -> None:
-        batches, readers = self._gather(life, cuts)
-        if not batches:
-            return
+        """What is raised here comes back through Spark as one long word of Java's."""
         try:
-            self._run(life, batches, readers, number)
+            batches, readers = self._gather(life, cuts)
+            if batches:
+                self._run(life, batches, readers, number)
+        except Exception as error:
+            self.trouble = message_of(error)
+            raise
         finally:
             self._runner.clear()
 
@@ -336,13 +324,14 @@ class SourceStream:
         for batch, outcome in zip(batches, outcomes, strict=True):
             while not self._is_settled(life, batch, outcome, readers[batch.site], number):
                 self._closing.wait(COMMIT_RETRY_S)
-        self._pace.took(_bytes_of(batches), time.monotonic() - began_s)
+        byte_count = sum(chunk.bytes for batch in batches for chunk in batch.chunks)
+        self._pace.took(byte_count, time.monotonic() - began_s)
 
     def _outcomes(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
         """Of all queries at once, but for those that are suspected of ending JVMs."""
-        found = []
-        suspects = self._suspicion.suspects()
-        for ids in apart(_queries_of(batches), suspects):
+        found, suspects = [], self._suspicion.suspects()
+        queries = dict.fromkeys(str(query.id) for batch in batches for query in batch.queries)
+        for ids in apart(tuple(queries), suspects):
             with self._at_work(Work(BATCH, ids)):
                 found.append(self._runner.run([_with_queries(batch, ids) for batch in batches]))
             if len(ids) == 1 and ids[0] in suspects:
@@ -428,14 +417,6 @@ class SourceStream:
         return known[2]
 
 
-def _bytes_of(batches: Sequence[SiteBatch]) -> int:
-    return sum(chunk.bytes for batch in batches for chunk in batch.chunks)
-
-
 def _with_queries(batch: SiteBatch, ids: Sequence[str]) -> SiteBatch:
     own = tuple(query for query in batch.queries if str(query.id) in ids)
     return batch if own == batch.queries else msgspec.structs.replace(batch, queries=own)
-
-
-def _queries_of(batches: Sequence[SiteBatch]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(query.id) for batch in batches for query in batch.queries))

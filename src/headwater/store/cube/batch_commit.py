@@ -20,7 +20,6 @@ record is on its way to the disk) does not: the whole batch is refused and comes
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -49,24 +48,37 @@ WHOLE_BATCH = ""
 
 class BatchCommitter:
     def __init__(
-        self, manifest: Manifest, cuts: CutLog, queries: CubeQueries, rows: PaneSegments
+        self,
+        manifest: Manifest,
+        cuts: CutLog,
+        queries: CubeQueries,
+        rows: PaneSegments,
+        *,
+        clock: Callable[[], float],
     ) -> None:
         self._manifest = manifest
         self._cuts = cuts
         self._queries = queries
         self._rows = rows
+        self._clock = clock
 
     def commit(
         self,
         batch: Batch,
         outcome: SiteOutcome,
         *,
-        now_s: float,
-        told: Callable[[BatchReport], None],
+        told: Callable[[BatchReport], None] = lambda report: None,
     ) -> BatchReport:
-        """``told`` is called in the hold of the lock in which it became durable: a poll that finds
-        all committed after that can't be heard before it."""
-        results, reports = outcome.results, list[BatchReport]()
+        """Store what Spark made of all cuts up to the batch's for every query, and move the
+        committed cut, in one transaction. A batch that comes again adds nothing. ``told`` is called
+        in the hold of the lock in which it became durable: a poll that finds all committed after
+        that can't be heard before it.
+
+        Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed; ``QueryUnknown`` while a query
+        has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
+        older epoch, of a source that is not here any more, or of cuts that are committed already.
+        """
+        results, reports, now_s = outcome.results, list[BatchReport](), self._clock()
         state = self._cuts.state(batch.source)
         known = self._judge(state, batch, results)
         written = self._written([result for result in results if result.query not in known])
@@ -76,17 +88,19 @@ class BatchCommitter:
             reports.append(_report(state.report(), queries, outcome, is_repeated=bool(known)))
             told(reports[0])
 
-        with self._undone_if_failed(list(unnamed)), self._manifest.transaction():
+        with self._rows.undone_if_failed(list(unnamed)), self._manifest.transaction():
             self._cuts.refuse_forgotten(state)
             known = self._judge(state, batch, results)
             new = [result for result in results if result.query not in known]
             self._remember(state, batch, new)
             twice_bytes = self._cuts.doubtful_bytes(state, through=batch.through_cut)
             queries = tuple(
-                self._doubted(self._store(result, written, unnamed, now_s=now_s), twice_bytes)
+                self._store(result, written, unnamed, now_s=now_s)
                 for result in new
                 if self._queries.number(result.query) is not None
             )
+            if twice_bytes:
+                queries = tuple(self._doubted(one, twice_bytes) for one in queries)
             if not known:
                 self._cuts.commit_cut(state, max(batch.through_cut, state.committed_cut))
             self._manifest.after_commit(tell)
@@ -95,7 +109,11 @@ class BatchCommitter:
 
     def _judge(self, state: SourceState, batch: Batch, results: Sequence[QueryResult]) -> set[str]:
         """The queries whose part of this batch is stored already. Raises if it is not to be."""
-        known = self._known(state, batch)
+        stored = self._manifest.all(
+            "SELECT query FROM batches WHERE source = ? AND epoch = ? AND batch = ?",
+            (state.id, batch.epoch, batch.number),
+        )
+        known = {query for (query,) in stored}
         new = [result for result in results if result.query not in known]
         is_news = not known and any(has_rows(result) for result in new)
         self._check(state, batch, is_news=is_news)
@@ -110,13 +128,6 @@ class BatchCommitter:
                     f"source {batch.source}, batch {batch.number}: results of {name}, of which "
                     "nothing is recorded here yet; the batch is tried again"
                 )
-
-    def _known(self, state: SourceState, batch: Batch) -> set[str]:
-        rows = self._manifest.all(
-            "SELECT query FROM batches WHERE source = ? AND epoch = ? AND batch = ?",
-            (state.id, batch.epoch, batch.number),
-        )
-        return {query for (query,) in rows}
 
     def _check(self, state: SourceState, batch: Batch, *, is_news: bool) -> None:
         where = f"source {batch.source}, epoch {batch.epoch}, batch {batch.number}"
@@ -198,7 +209,7 @@ class BatchCommitter:
 
     def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:
         """Headers and comments have no rows: then nothing is in doubt."""
-        if not twice_bytes or not batch.panes:
+        if not batch.panes:
             return batch
         self._queries.damage(batch.query, [pane for pane, _ in batch.panes])
         return msgspec.structs.replace(batch, twice_bytes=twice_bytes)
@@ -226,16 +237,6 @@ class BatchCommitter:
             failure=number,
             malformed=result.malformed,
         )
-
-    @contextlib.contextmanager
-    def _undone_if_failed(self, names: Sequence[str]) -> Iterator[None]:
-        """Files of a batch that was not committed go, unless that isn't sure."""
-        try:
-            yield
-        except BaseException:
-            if not self._manifest.is_broken:
-                self._rows.store.remove(names)
-            raise
 
 
 def _report(

@@ -13,11 +13,10 @@ rises from life to life, so that the root can tell this life of a site from one 
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -29,17 +28,15 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
 from headwater.edge.outputs import CutDone
 from headwater.edge.record import QueryKept
-from headwater.edge.report import BatchReport
 from headwater.errors import RowsGone, StoreError
 from headwater.node.effects import CubeWrite, Cut, perform_all
-from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.cube.batch_commit import BatchCommitter
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
-from headwater.store.cube.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter, consumed
+from headwater.store.cube.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter
 from headwater.store.disk import Disk, explained
 from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
@@ -112,7 +109,9 @@ class Cube:
             summary_bytes_max=summary_bytes_max,
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
-        self._committer = BatchCommitter(manifest, self.cuts, self._queries, self._rows)
+        self.commit_batch = BatchCommitter(
+            manifest, self.cuts, self._queries, self._rows, clock=clock
+        ).commit
         self._turn = threading.Lock()
         """Those who free segments, or read what may be freed, take turns."""
         self.incarnation = claim.incarnation
@@ -182,23 +181,6 @@ class Cube:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         self.manifest.refuse_if_broken()
 
-    def commit_batch(
-        self,
-        batch: Batch,
-        outcome: SiteOutcome,
-        *,
-        told: Callable[[BatchReport], None] = lambda report: None,
-    ) -> BatchReport:
-        """Store what Spark made of all cuts up to the batch's for every query, and move the
-        committed cut, in one transaction. A batch that comes again adds nothing. ``told`` gets the
-        report before any poll can find that nothing waits any more.
-
-        Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed; ``QueryUnknown`` while a query
-        has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
-        older epoch, of a source that is not here any more, or of cuts that are committed already.
-        """
-        return self._committer.commit(batch, outcome, now_s=self._clock(), told=told)
-
     def write(self, writes: Sequence[CubeWrite]) -> list[list[CutDone] | None]:
         """Do what the edge asked for, in order, in one transaction.
 
@@ -206,7 +188,7 @@ class Cube:
         nothing changed.
         """
         packer = ImagePacker(self._rows.store)
-        with self._turn, self._without_files_if_failed(packer.names):
+        with self._turn, self._rows.undone_if_failed(packer.names):
             plans = [self._cutter.plan(w, packer) for w in writes if isinstance(w, Cut)]
             packer.flush()
             writer = CubeWriter(
@@ -214,19 +196,11 @@ class Cube:
             )
             with self.manifest.transaction():
                 done = perform_all(writer, writes)
-                writer.removed += self._rows.free(writer.loosened | consumed(plans))
-        self._rows.store.remove(writer.removed)
+                if writer.loosened:
+                    writer.removed += self._rows.free(writer.loosened)
+        if writer.removed:
+            self._rows.store.remove(writer.removed)
         return done
-
-    @contextlib.contextmanager
-    def _without_files_if_failed(self, names: Sequence[str]) -> Iterator[None]:
-        """Files of writes that were not committed go, unless that isn't sure."""
-        try:
-            yield
-        except BaseException:
-            if not self.manifest.is_broken:
-                self._rows.store.remove(names)
-            raise
 
     def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         """The rows of these updates as one table.
@@ -234,22 +208,19 @@ class Cube:
         Raises ``SegmentDamaged``, or ``RowsGone`` when retention has taken them: they never come
         back. Any other ``StoreError`` is worth another try.
         """
-        with self._turn:
-            return self._rows_of(query, pane, updates)
-
-    def _rows_of(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         wanted = ranges.normal(updates)
-        found = self.manifest.all(
-            "SELECT number, segment, first_row, rows FROM updates WHERE query = ? AND pane = ?",
-            (self._queries.number(query), pane),
-        )
-        stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
-        if len(stretches) != ranges.count(wanted):
-            raise RowsGone(
-                f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
-                f"{sorted(n for n, *_ in found)}; retention has taken the others"
+        with self._turn:
+            found = self.manifest.all(
+                "SELECT number, segment, first_row, rows FROM updates WHERE query = ? AND pane = ?",
+                (self._queries.number(query), pane),
             )
-        tables = [self._rows.load(stretch) for stretch in stretches]
+            stretches = [Stretch(*s) for n, *s in sorted(found) if ranges.contains(wanted, n)]
+            if len(stretches) != ranges.count(wanted):
+                raise RowsGone(
+                    f"query {query}, pane {pane}: wanted updates {list(wanted)}, the cube has "
+                    f"{sorted(n for n, *_ in found)}; retention has taken the others"
+                )
+            tables = [self._rows.load(stretch) for stretch in stretches]
         return tables[0] if len(tables) == 1 else self._merger_of(query).merge(tables)
 
     def live_anew(self, former: int) -> int:

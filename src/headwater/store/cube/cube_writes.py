@@ -37,7 +37,9 @@ class CubeWriter:
         self._now_s = now_s
 
     def cut(self, write: fx.Cut) -> list[CutDone]:
-        return self._cutter.write(next(self._plans), now_s=self._now_s)
+        planned = next(self._plans)
+        self.loosened.update(part.segment for pane in planned.panes for part in pane.parts)
+        return self._cutter.write(planned, now_s=self._now_s)
 
     def remember(self, write: fx.Remember) -> None:
         self._queries.write_record(write.query, write.record)

@@ -20,7 +20,7 @@ the disk takes that: one bad sector must not stop a site.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -242,11 +242,6 @@ def _nothing(query: str, pane: int, counts: Counts) -> CutDone:
 
 def _list(panes: Sequence[int]) -> str:
     return msgspec.json.encode(panes).decode()
-
-
-def consumed(planned: Iterable[PlannedCut]) -> set[int]:
-    """The segments that may be free once these cuts are written."""
-    return {part.segment for cut in planned for pane in cut.panes for part in pane.parts}
 
 
 def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[tuple[pa.Table, int]]:

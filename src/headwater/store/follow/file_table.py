@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable, ValuesView
+from itertools import count
 from pathlib import Path
 
 from headwater.store.follow.followed_file import Followed
@@ -29,8 +30,10 @@ class FileTable:
         """Since when a file is out of sight."""
         self._held = held
         self._files = {file.id: file for file in files}
+        self.get = self._files.get
         self._by_key = {file.key: file.id for file in self._files.values()}
-        self._next_id = next_id
+        self.ids = count(next_id)
+        """Of those that are met from now on."""
 
     def __len__(self) -> int:
         return len(self._files)
@@ -44,22 +47,15 @@ class FileTable:
     def values(self) -> ValuesView[Followed]:
         return self._files.values()
 
-    def get(self, number: int) -> Followed | None:
-        return self._files.get(number)
-
     def at(self, key: tuple[int, int]) -> Followed | None:
         """The one in this inode."""
         number = self._by_key.get(key)
         return None if number is None else self._files[number]
 
-    def next_id(self) -> int:
-        self._next_id += 1
-        return self._next_id - 1
-
     def meet(self, found: Found, listing: Listing) -> Followed:
         place = listing.listed.get(os.path.dirname(found.path), 0)
         file = Followed(
-            self.next_id(), found.device, found.inode, found.path, place=place, packed=found.packed
+            next(self.ids), found.device, found.inode, found.path, place=place, packed=found.packed
         )
         self._files[file.id] = file
         self._by_key[file.key] = file.id

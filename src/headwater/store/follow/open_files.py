@@ -83,7 +83,7 @@ class OpenFiles:
     def _handle(self, key: Key, path: str) -> int:
         handle = self._handles.get(key)
         if handle is None:
-            self._make_room()
+            self._close_oldest(len(self._handles) + 1 - self._held_files_max)
             handle = self._open(key, path)
             self._handles[key] = handle
         self._handles.move_to_end(key)
@@ -115,9 +115,6 @@ class OpenFiles:
                 break
             data += more
         return data
-
-    def _make_room(self) -> None:
-        self._close_oldest(len(self._handles) + 1 - self._held_files_max)
 
     def _close_oldest(self, count: int) -> None:
         if count > 0:

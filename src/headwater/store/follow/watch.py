@@ -60,6 +60,7 @@ class Watch:
             open_files=self.open_files,
             held=held,
         )
+        self.remembered = self._files.get
         self._archives = Archives(self._files, self.open_files)
         self._copies = CopySearch(self._files.reader, self._departed, config)
         self._examination = Examination(self._files, self._copies)
@@ -82,9 +83,6 @@ class Watch:
     def unfinished_bytes(self) -> int:
         """What lies after the last line end, in all files."""
         return sum(file.unread_bytes for file in self._files.values() if file.checked)
-
-    def remembered(self, file: int) -> Followed | None:
-        return self._files.get(file)
 
     def held_path(self, file: int) -> Path:
         return self._files.held_path(file)
@@ -250,7 +248,7 @@ class Watch:
         ]
         kept = [file for file in leaving if file.id not in round_.succeeded]
         kept += [
-            msgspec.structs.replace(file, id=self._files.next_id())
+            msgspec.structs.replace(file, id=next(self._files.ids))
             for file in round_.departed
             if file.id not in round_.gone
         ]

@@ -314,8 +314,7 @@ class CutLog:
             self._manifest.run(
                 "UPDATE sources SET is_begun = 1, last_cut = ? WHERE id = ?", (last, state.id)
             )
-            self._write_files(state, files, gone)
-            self._write_places(state, places)
+            self._write_files(state, files, gone, places)
             news = {} if loss is None else {self._write_loss(state, loss): loss}
             heard = self._delete_heard(state)
             found = sum(cut.bytes for cut in cuts)
@@ -402,7 +401,11 @@ class CutLog:
         self.spool.remove((name for name, _ in ours), bytes_freed=freed)
 
     def _write_files(
-        self, state: SourceState, files: Iterable[Followed], gone: Iterable[int]
+        self,
+        state: SourceState,
+        files: Iterable[Followed],
+        gone: Iterable[int],
+        places: Places | None,
     ) -> None:
         self._manifest.run_many(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?)",
@@ -411,8 +414,6 @@ class CutLog:
         self._manifest.run_many(
             "DELETE FROM files WHERE source = ? AND id = ?", ((state.id, id_) for id_ in gone)
         )
-
-    def _write_places(self, state: SourceState, places: Places | None) -> None:
         if places is not None:
             self._manifest.run(
                 "INSERT OR REPLACE INTO places VALUES (?, ?)",
@@ -427,13 +428,10 @@ class CutLog:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def _heard(self, state: SourceState) -> list[int]:
+    def _delete_heard(self, state: SourceState) -> list[int]:
         """Losses that were told and that every record knows of."""
         through = self._loss_heard(state.name)
-        return [number for number in state.told if through is None or number <= through]
-
-    def _delete_heard(self, state: SourceState) -> list[int]:
-        heard = self._heard(state)
+        heard = [number for number in state.told if through is None or number <= through]
         self._manifest.run_many("DELETE FROM losses WHERE id = ?", ((n,) for n in heard))
         return heard
 

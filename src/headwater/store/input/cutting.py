@@ -141,7 +141,7 @@ class Cutter:
 
     def _write(self, pieces: Sequence[bytes | memoryview], count: int) -> str | None:
         """A chunk's name, or None when there is no room for it now."""
-        if not self.stalled and not self._spool.has_room(count):
+        if not self.stalled and self._spool.bytes_used + count > self._spool.bytes_max:
             self.stalled = f"the spool is full ({self._spool.bytes_max} bytes)"
         if self.stalled or (self.bytes and self.bytes + count > self._config.poll_bytes_max):
             return None

@@ -30,9 +30,6 @@ class Spool:
         with explained(f"making {directory}"):
             disk.make_directory(directory)
 
-    def has_room(self, count: int) -> bool:
-        return self.bytes_used + count <= self.bytes_max
-
     def write(self, stem: str, pieces: Sequence[bytes | memoryview]) -> str:
         """Write a chunk, not yet synced, and return its name. Raises ``OSError``."""
         name = f"{stem}-{secrets.token_hex(4)}.txt"

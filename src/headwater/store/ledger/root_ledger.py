@@ -87,6 +87,8 @@ class RootLedger:
         self._merger_of = merger_of
         self._clock = clock
         self._cache = TableCache(cache_bytes_max)
+        """Summaries by (query, number), merges by (query, pane, number through which they go): a
+        table can't be taken for a merge that goes further."""
         self._merged_through: dict[tuple[str, int], int] = {}
         """Up to which number the merge of a pane in the cache goes."""
         self._losses = 0
@@ -166,7 +168,7 @@ class RootLedger:
         )
         self._manifest.run("INSERT OR REPLACE INTO numbers VALUES (?, ?)", (query, number))
         if rows is not None:
-            self._manifest.after_commit(lambda: self._cache.put(_summary_key(query, number), rows))
+            self._manifest.after_commit(lambda: self._cache.put((query, number), rows))
 
     def _take_out(self, replace: fx.Replace) -> None:
         """Others come in their place: who reads the pane meanwhile must not keep its merge."""
@@ -178,7 +180,7 @@ class RootLedger:
     def _taken_out(self, replace: fx.Replace) -> None:
         self._losses += 1
         for number in replace.numbers:
-            self._cache.drop(_summary_key(replace.query, number))
+            self._cache.drop((replace.query, number))
         self._drop_merge(replace.query, replace.pane)
 
     def _last_number(self, query: str) -> int:
@@ -274,7 +276,7 @@ class RootLedger:
         with self._manifest.lock:
             if losses == self._losses:
                 self._drop_merge(query, pane)
-                self._cache.put(_merge_key(query, pane, kept_through), merged)
+                self._cache.put((query, pane, kept_through), merged)
                 self._merged_through[query, pane] = kept_through
         return merged
 
@@ -308,12 +310,12 @@ class RootLedger:
         through = self._merged_through.get((query, pane))
         if through is None or through > kept_through:
             return -1, []
-        merged = self._cache.get(_merge_key(query, pane, through))
+        merged = self._cache.get((query, pane, through))
         return (-1, []) if merged is None else (through, [merged])
 
     def _load(self, query: str, number: int) -> pa.Table | None:
         """None: it is damaged."""
-        cached = self._cache.get(_summary_key(query, number))
+        cached = self._cache.get((query, number))
         if cached is not None:
             return cached
         row = self._manifest.first(
@@ -370,7 +372,7 @@ class RootLedger:
         self.incarnation = incarnation
         self._losses += 1
         for number in self._damaged.pop(query):
-            self._cache.drop(_summary_key(query, number))
+            self._cache.drop((query, number))
         self._drop_merges(query)
 
     def _next_incarnation(self) -> int:
@@ -416,7 +418,8 @@ class RootLedger:
         stream = query.id.name
         # What is prepared under a number that may be committed must stay as it is.
         self._manifest.refuse_if_broken()
-        self.settle_results(stream, results)
+        if not results.is_settled:
+            self.settle_results(stream, results)
         published = [Published(a.envelope, rows.get(a.window)) for a in answers]
         seq = results.prepare(published)
         with self._manifest.transaction():
@@ -564,7 +567,7 @@ class RootLedger:
     def _drop_merge(self, query: str, pane: int) -> None:
         through = self._merged_through.pop((query, pane), None)
         if through is not None:
-            self._cache.drop(_merge_key(query, pane, through))
+            self._cache.drop((query, pane, through))
 
 
 def _coverage(content: bytes, where: str) -> Coverage:
@@ -609,12 +612,3 @@ def table_image(table: pa.Table) -> memoryview:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return memoryview(sink.getvalue())
-
-
-def _summary_key(query: str, number: int) -> str:
-    return f"{query} summary {number}"
-
-
-def _merge_key(query: str, pane: int, through: int) -> str:
-    """With the number, so that a table can't be taken for a merge that goes further."""
-    return f"{query} pane {pane} through {through}"

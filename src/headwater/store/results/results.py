@@ -60,7 +60,8 @@ class ResultsWriter:
         """Why a committed publication is still hidden; empty: none is."""
         self._numbers = _published(directory)
         self.last_seq = max(self._numbers, default=0)
-        self._is_settled = False
+        self.is_settled = False
+        """Nothing is hidden that a former process, or a try before, has left."""
 
     def settle(self, committed_seq: int | None = None) -> None:
         """After a crash: finish what was committed up to this number, remove what was not.
@@ -68,7 +69,7 @@ class ResultsWriter:
         Without a ledger (None) nothing that is hidden was committed.
         """
         with self.lock:
-            if self._is_settled:
+            if self.is_settled:
                 return
             with self._told(f"settling {self.directory}"):
                 hidden = sorted({int(m[1]) for m in self._names(_HIDDEN)})
@@ -79,7 +80,7 @@ class ResultsWriter:
                         self._remove(seq, hidden=True)
                 self._disk.sync_directory(self.directory)
             self.last_seq = max(self.last_seq, committed_seq or 0)
-            self._is_settled = True
+            self.is_settled = True
 
     @contextlib.contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -102,7 +103,7 @@ class ResultsWriter:
 
     def prepare(self, answers: Sequence[Published]) -> int:
         """Write the next publication, durable and hidden. Raises ``DiskFull`` with nothing left."""
-        assert self._is_settled, "settle comes first: it says what the next number is"
+        assert self.is_settled, "settle comes first: it says what the next number is"
         seq = self.last_seq + 1
         headers, rows = (self._path(kind, seq, hidden=True) for kind in ("headers", "rows"))
         paths = [headers]
@@ -124,12 +125,12 @@ class ResultsWriter:
     def finish(self, seq: int) -> None:
         """Let readers see a prepared publication. Raises if they can't yet: ``settle`` goes on."""
         assert seq == self.last_seq + 1, "publications are finished in order, once"
-        self._is_settled = False
+        self.is_settled = False
         with self._told(f"publishing in {self.directory}"):
             self._reveal(seq)
             self._disk.sync_directory(self.directory)
         self.last_seq = seq
-        self._is_settled = True
+        self.is_settled = True
         self._trim()
 
     def _reveal(self, seq: int) -> None:
