@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 TOPS = [top for top in ROOT.iterdir() if top.is_dir() and not top.name.startswith(".")]
 MODULES = {path.name for top in TOPS for path in top.rglob("*.py")}
+LAYERS = "|".join(path.name for path in (ROOT / "src" / "headwater").iterdir() if path.is_dir())
 BLOCK = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -84,8 +85,19 @@ def test_every_module_that_a_page_names_exists(page: Path) -> None:
     """From the top, from ``src/headwater``, or by its last name where the folder is clear."""
     text = page.read_text()
     new = re.findall(r"`([\w./-]+)`, a new file", text)
-    named = set(re.findall(r"`([\w/]+\.py)`", text)).difference(new)
+    named = set(re.findall(rf"`([\w/]+\.py|(?:{LAYERS})/[\w/]+)`", text)).difference(new)
     assert [name for name in named if not is_ours(name)] == []
+
+
+def test_the_architecture_names_every_decision_of_its_pages() -> None:
+    said = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| \[\w+\]\((architecture/\w+\.md)\) \| (.+) \|$", said, re.M)
+    named = {page: decisions.split(" · ") for page, decisions in rows}
+    pages = {f"architecture/{page.name}": page for page in (ROOT / "docs/architecture").iterdir()}
+    headings = {
+        name: re.findall(r"^## (.+)$", page.read_text(), re.M) for name, page in pages.items()
+    }
+    assert named == headings
 
 
 def is_ours(name: str) -> bool:
