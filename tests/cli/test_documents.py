@@ -12,6 +12,10 @@ from headwater.sql.compile import compile_statements, parse_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+TOPS = [top for top in ROOT.iterdir() if top.is_dir() and not top.name.startswith(".")]
+MODULES = {path.name for top in TOPS for path in top.rglob("*.py")}
+LAYERS = "|".join(path.name for path in (ROOT / "src" / "headwater").iterdir() if path.is_dir())
+BLOCK = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -31,7 +35,8 @@ def name_of(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_leads_to_a_file(page: Path) -> None:
-    links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    said = BLOCK.sub("", page.read_text())
+    links = [link for link in LINK.findall(said) if "://" not in link]
     missing = [link for link in links if not (page.parent / link).exists()]
     assert missing == []
 
@@ -69,8 +74,35 @@ def test_every_make_target_that_a_page_names_exists() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_file_of_ours_that_a_page_names_exists(page: Path) -> None:
-    named = re.findall(r"`((?:src|tests|scripts|docs|examples)/[\w./-]+)`", page.read_text())
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    text = page.read_text()
+    named = re.findall(r"`((?:src|tests|scripts|docs|examples)/[\w./-]+)`", text)
+    new = re.findall(r"`([\w./-]+)`, a new file", text)
+    assert [name for name in named if not (ROOT / name).exists() and name not in new] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_module_that_a_page_names_exists(page: Path) -> None:
+    """From the top, from ``src/headwater``, or by its last name where the folder is clear."""
+    text = page.read_text()
+    new = re.findall(r"`([\w./-]+)`, a new file", text)
+    named = set(re.findall(rf"`([\w/]+\.py|(?:{LAYERS})/[\w/]+)`", text)).difference(new)
+    assert [name for name in named if not is_ours(name)] == []
+
+
+def test_the_architecture_names_every_decision_of_its_pages() -> None:
+    said = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| \[\w+\]\((architecture/\w+\.md)\) \| (.+) \|$", said, re.M)
+    named = {page: decisions.split(" · ") for page, decisions in rows}
+    pages = {f"architecture/{page.name}": page for page in (ROOT / "docs/architecture").iterdir()}
+    headings = {
+        name: re.findall(r"^## (.+)$", page.read_text(), re.M) for name, page in pages.items()
+    }
+    assert named == headings
+
+
+def is_ours(name: str) -> bool:
+    places = (ROOT / name, ROOT / "src" / "headwater" / name)
+    return any(place.exists() for place in places) or ("/" not in name and name in MODULES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -1,5 +1,7 @@
 """Messages as values, and the limits of the tuning."""
 
+from typing import get_args
+
 import msgspec
 import pytest
 
@@ -40,6 +42,10 @@ def test_messages_are_told_apart_by_their_tag():
         AskInstall(("q@a#1",)),
     ):
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=Message) == message
+
+
+def test_a_peer_receives_every_message(overlay):
+    assert set(overlay.World("root").peers["root"]._receivers) == set(get_args(Message))
 
 
 @pytest.mark.parametrize(

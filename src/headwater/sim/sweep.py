@@ -69,7 +69,6 @@ SOMETIMES = (
     "root: disputed",
     "root: parked",
     "the root crashed in the midst of an answer",
-    "unread input was lost",
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),
     *(f"a lie was told: {what}" for what in (*LIES, *BENT, FLOOD)),
     *(f"a lie was written down: {kind}" for kind in LieKind),

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headwater.node.effects import CommandWrite, KeepCommand, perform_all
+from headwater.node.effects import CommandWrite, KeepCommand, KeepCounts, perform_all
 from headwater.plan.command import Count, Install
 from headwater.plan.flat_query import FlatQuery
 from headwater.store.disk import Disk
@@ -83,7 +83,7 @@ class CommandStore:
             self._manifest.run("DELETE FROM installs WHERE id = ?", (str(command.id),))
         self.keep_counts(keep)
 
-    def keep_counts(self, keep: CommandWrite) -> None:
+    def keep_counts(self, keep: KeepCommand | KeepCounts) -> None:
         self._manifest.run_many(
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
             ((one.installer, one.number, msgspec.msgpack.encode(one)) for one in keep.counts),

@@ -1,11 +1,12 @@
 """Every message travels and comes back equal; what no peer would say is refused with its reason."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 import zstandard
+from fuzz import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,9 +29,10 @@ from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
+from headwater.net.identity.keyring import CertificateTold
 from headwater.net.identity.signing import KeySignatures, MemoryKeys
 from headwater.net.refusal import Refusal, Refused
-from headwater.net.values.codec import Codec
+from headwater.net.values.codec import _LAYOUTS, Codec
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -233,6 +235,18 @@ messages: st.SearchStrategy[Message] = st.one_of(
 @given(messages)
 def test_every_message_comes_back_equal(message: Message) -> None:
     assert codec.decode(codec.encode(message)) == message
+
+
+def test_every_message_has_a_layout_and_a_number_of_its_own() -> None:
+    assert {layout.type for layout in _LAYOUTS} == {*get_args(Message), CertificateTold}
+    assert len({layout.number for layout in _LAYOUTS}) == len(_LAYOUTS)
+
+
+def test_the_fuzzer_has_an_example_of_every_message() -> None:
+    knowing = Codec({examples.QUERY: examples.SCHEMA}.get)
+    for message in examples.messages():
+        assert type(knowing.decode(knowing.encode(message))) is type(message)
+    assert {type(message) for message in examples.messages()} == set(get_args(Message))
 
 
 FULL = [

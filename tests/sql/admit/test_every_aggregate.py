@@ -1,6 +1,8 @@
 """What a site admits is read off the registry of aggregates: all that is there, and no more."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -93,6 +95,12 @@ def test_a_rule_that_nobody_has_is_refused_for_the_query_alone() -> None:
     other = msgspec.msgpack.decode(word, type=FlatQuery).query()
     with pytest.raises(QueryRefused, match="sum does not merge by median"):
         check_query(other)
+
+
+def test_the_guide_names_every_aggregate() -> None:
+    said = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "sql.md").read_text("utf-8")
+    row = said.partition("\n| aggregates | ")[2].partition("\n")[0]
+    assert set(re.findall(r"`(\w+)(?:\([*x]\))?`", row)) == {one.name for one in ALL}
 
 
 def test_columns_of_which_no_value_may_leave_are_open_to_counts_and_sums_alone() -> None:

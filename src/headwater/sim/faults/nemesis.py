@@ -1,52 +1,21 @@
-"""The hand that does what goes wrong: faults planned into a run, struck, and undone."""
+"""The hand that does what goes wrong: faults planned into a run, struck, and undone.
+
+``Nemesis`` has one entry for each kind. What a fault does to a site is a method of
+``SimulatedSite``, what it does to links one of ``Network``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from headwater.sim.faults.faults import Fault, Kind
 from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.network import Network
-
-
-class Struck(Protocol):
-    """What a fault can do to a world; the network is handed in on its own."""
-
-    def site_names(self) -> Iterable[str]: ...
-
-    def crash(self, site: str, *, power: bool, loses_disk: bool, after_effects: int) -> None: ...
-
-    def start(self, site: str) -> None: ...
-
-    def stall(self, site: str, *, until_s: float) -> None: ...
-
-    def replay(self, site: str) -> None: ...
-
-    def fill_disk(self, site: str, *, is_full: bool) -> None: ...
-
-    def slow_disk(self, site: str, *, delay_s: float) -> None: ...
-
-    def step_clock(self, site: str, *, by_s: float) -> None: ...
-
-    def straggle(self, site: str, *, by_s: float) -> None: ...
-
-    def slow_down(self, site: str, *, factor: float) -> None: ...
-
-    def fail_query(self, site: str, *, until_s: float) -> None: ...
-
-    def lose_log(self, site: str) -> None: ...
-
-    def lie(self, site: str, *, every_s: float, until_s: float) -> None: ...
-
-    def install_another(self, site: str, *, draw: float) -> None: ...
-
-    def replan_one(self, *, draw: float) -> None: ...
-
-    def remove_one(self, site: str, *, draw: float) -> None: ...
-
+from headwater.sim.world.operators import Operators
+from headwater.sim.world.site import SimulatedSite
 
 Undo = Callable[[], None]
 V = TypeVar("V")
@@ -58,11 +27,21 @@ SWIFT: Shape = (None, 0.0)
 class Nemesis:
     """Plans the faults of a run into its queue of events."""
 
-    def __init__(self, queue: EventQueue, world: Struck, network: Network) -> None:
+    def __init__(
+        self,
+        queue: EventQueue,
+        sites: Mapping[str, SimulatedSite],
+        network: Network,
+        operators: Operators,
+        *,
+        lie: Callable[..., None],
+    ) -> None:
+        """``lie`` makes a liar of a site, given how often it lies and until when."""
         self._queue = queue
-        self._world = world
+        self._sites = sites
         self._network = network
         self.struck: dict[Kind, int] = {}
+        site, until_s = self._site, self._until_s
         self._strikes: Mapping[Kind, Callable[[Fault], Undo | None]] = {
             **dict.fromkeys((Kind.CRASH, Kind.POWER, Kind.DISK_LOSS), self._crash),
             **dict.fromkeys((Kind.CUT, Kind.ONE_WAY, Kind.PARTITION), self._block),
@@ -70,24 +49,20 @@ class Nemesis:
             Kind.LOSSY: lambda fault: _while(partial(self._lose, fault), fault.value, 0.0),
             Kind.SLOW: lambda fault: _while(partial(self._shape, fault), (fault.value, 0.3), SWIFT),
             Kind.ECHO: lambda fault: _while(partial(self._echo, fault), True, False),
-            Kind.STRAGGLE: self._of_each(lambda site, by_s: world.straggle(site, by_s=by_s)),
-            Kind.SLOW_MACHINE: self._of_each(lambda site, by: world.slow_down(site, factor=by)),
-            Kind.SLOW_DISK: self._of_each(lambda site, s: world.slow_disk(site, delay_s=s)),
-            Kind.DISK_FULL: lambda fault: _while(partial(self._fill, fault), True, False),
+            Kind.STRAGGLE: self._of_each(SimulatedSite.straggle),
+            Kind.SLOW_MACHINE: self._of_each(SimulatedSite.slow_down),
+            Kind.SLOW_DISK: self._of_each(SimulatedSite.slow_disk),
+            Kind.DISK_FULL: lambda fault: _while(site(fault).fill_disk, True, False),
             Kind.CLOCK_STEP: self._step_clock,
             Kind.RESET: lambda fault: network.reset(*fault.sites),
-            Kind.STALL: lambda fault: world.stall(_one(fault), until_s=self._until_s(fault)),
-            Kind.REPLAY: lambda fault: world.replay(_one(fault)),
-            Kind.LIES: lambda fault: world.lie(
-                _one(fault), every_s=fault.value, until_s=self._until_s(fault)
-            ),
-            Kind.QUERY_FAILS: lambda fault: world.fail_query(
-                _one(fault), until_s=self._until_s(fault)
-            ),
-            Kind.LOG_LOSS: lambda fault: world.lose_log(_one(fault)),
-            Kind.INSTALL: lambda fault: world.install_another(_one(fault), draw=fault.value),
-            Kind.REPLAN: lambda fault: world.replan_one(draw=fault.value),
-            Kind.REMOVE: lambda fault: world.remove_one(_one(fault), draw=fault.value),
+            Kind.STALL: lambda fault: site(fault).stall(until_s(fault)),
+            Kind.REPLAY: lambda fault: site(fault).replay(),
+            Kind.LIES: lambda fault: lie(_one(fault), every_s=fault.value, until_s=until_s(fault)),
+            Kind.QUERY_FAILS: lambda fault: site(fault).fail_queries(until_s(fault)),
+            Kind.LOG_LOSS: lambda fault: site(fault).lose_input(),
+            Kind.INSTALL: lambda fault: operators.install_another(_one(fault), draw=fault.value),
+            Kind.REPLAN: lambda fault: operators.replan_one(draw=fault.value),
+            Kind.REMOVE: lambda fault: operators.remove_one(_one(fault), draw=fault.value),
         }
         """Do it; what is returned undoes it."""
 
@@ -101,17 +76,20 @@ class Nemesis:
         if heal is not None:
             self._queue.after(fault.for_s, heal)
 
+    def _site(self, fault: Fault) -> SimulatedSite:
+        return self._sites[_one(fault)]
+
     def _until_s(self, fault: Fault) -> float:
         return self._queue.now_s + fault.for_s
 
     def _crash(self, fault: Fault) -> Undo:
-        self._world.crash(
-            _one(fault),
+        site = self._site(fault)
+        site.crash(
             power=fault.kind is not Kind.CRASH,
             loses_disk=fault.kind is Kind.DISK_LOSS,
             after_effects=int(fault.value),
         )
-        return partial(self._world.start, _one(fault))
+        return site.start_again
 
     def _block(self, fault: Fault) -> Undo:
         paths = self._paths(fault)
@@ -128,17 +106,17 @@ class Nemesis:
         return partial(self._network.heal, hits)
 
     def _step_clock(self, fault: Fault) -> Undo | None:
-        site, step = _one(fault), self._world.step_clock
-        step(site, by_s=fault.value)
-        return partial(step, site, by_s=-fault.value) if fault.for_s else None
+        step = self._site(fault).step_clock
+        step(fault.value)
+        return partial(step, -fault.value) if fault.for_s else None
 
-    def _of_each(self, do: Callable[[str, float], None]) -> Callable[[Fault], Undo]:
+    def _of_each(self, do: Callable[[SimulatedSite, float], None]) -> Callable[[Fault], Undo]:
         """Each struck site has the fault's value, and nothing of it in the end: two faults at one
         site do not add up, and it is as others are when one ends."""
 
         def to_all(fault: Fault, value: float) -> None:
-            for site in fault.sites:
-                do(site, value)
+            for name in fault.sites:
+                do(self._sites[name], value)
 
         return lambda fault: _while(partial(to_all, fault), fault.value, 0.0)
 
@@ -148,7 +126,7 @@ class Nemesis:
         if fault.kind is Kind.CUT:
             return _both_ways(fault)
         inside = set(fault.sites)
-        outside = sorted(set(self._world.site_names()) - inside)
+        outside = sorted(set(self._sites) - inside)
         pairs = list(product(fault.sites, outside))
         return pairs + [(right, left) for left, right in pairs]
 
@@ -163,9 +141,6 @@ class Nemesis:
 
     def _echo(self, fault: Fault, is_on: bool) -> None:
         self._network.echo((fault.sites[0], fault.sites[1]), is_on=is_on)
-
-    def _fill(self, fault: Fault, is_full: bool) -> None:
-        self._world.fill_disk(_one(fault), is_full=is_full)
 
 
 def _one(fault: Fault) -> str:

@@ -318,5 +318,5 @@ class Disk:
         else:
             self.installs.pop(str(keep.command.id), None)
 
-    def keep_counts(self, keep: do.CommandWrite) -> None:
+    def keep_counts(self, keep: do.KeepCommand | do.KeepCounts) -> None:
         self.counts.update((count.installer, count) for count in keep.counts)

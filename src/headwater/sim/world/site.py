@@ -20,6 +20,9 @@ from headwater.sim.world.life import Life, Surroundings
 from headwater.sim.world.log import Log
 from headwater.sim.world.spark import SiteSpark
 
+LOST_RECORDS = 3
+"""Records that one loss of input takes."""
+
 
 class SiteWatcher(Protocol):
     """Who looks on at all sites: checkers, counters and the transcript. They change nothing."""
@@ -132,10 +135,11 @@ class SimulatedSite:
         if after_effects == 0:
             self.life.crash()
 
-    def end_pending_crash(self) -> None:
-        """A crash whose effects never came happens now, at the latest before the next start."""
+    def start_again(self) -> None:
+        """After a crash; one whose effects never came happens now, before the start."""
         if self.life is not None and self.life.crash_after is not None:
             self.life.crash()
+        self.start()
 
     def _end(self, *, power: bool, loses_disk: bool) -> None:
         assert self.life is not None, "only a life can end"
@@ -174,6 +178,16 @@ class SimulatedSite:
         if self.life is None:
             return self.clock.wall_s()
         return self.clock.now_s() + self.life.node.ahead_s
+
+    def fill_disk(self, is_full: bool) -> None:
+        self.disk.is_full = is_full
+
+    def slow_disk(self, delay_s: float) -> None:
+        self.disk.delay_s = delay_s
+
+    def lose_input(self) -> None:
+        """What nobody has read yet vanishes, as by a rotation that came too early."""
+        self.log.lose_next(LOST_RECORDS)
 
     def stall(self, until_s: float) -> None:
         self._stalled_until_s = max(self._stalled_until_s, until_s)

@@ -27,7 +27,6 @@ from headwater.sim.check.truth import SiteTruth, Truth
 from headwater.sim.faults.faults import Kind
 from headwater.sim.faults.liar import FLOOD, FLOOD_LIES, FLOOD_SHARE, Liar
 from headwater.sim.faults.nemesis import Nemesis
-from headwater.sim.faults.struck_sites import StruckSites
 from headwater.sim.outcome import Outcome, Violation
 from headwater.sim.records.bag import Bag, BagMerger
 from headwater.sim.records.births import Births
@@ -101,8 +100,7 @@ class World:
             random=self._random,
             signatures=SimulatedSignatures(self._keys[OPERATOR], self._keys),
         )
-        struck = StruckSites(self.sites, self._operators, self.transcript, self._lie)
-        self.nemesis = Nemesis(self.queue, struck, self.network)
+        self.nemesis = Nemesis(self.queue, self.sites, self.network, self._operators, lie=self._lie)
         self._life_count = 0
         around = Surroundings(
             self.queue,
