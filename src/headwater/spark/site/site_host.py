@@ -36,7 +36,7 @@ from headwater.spark.site.source_stream import SourceStream
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 0.25
-REST_SHARE = 4.0
+REST_SHARE = 20.0
 """After a look the host rests so many times as long as it took, ``LOOK_EVERY_S`` at most: a look
 asks all sites, and a thousand sites that start wake it a thousand times."""
 TROUBLE_S = 1.0
