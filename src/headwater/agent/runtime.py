@@ -344,7 +344,8 @@ class SiteRuntime:
                 await self._do_effects(effects)
                 # Others come to their turn, and what was sent arrives, before there is room anew.
                 await asyncio.sleep(0)
-                continue
+                if self.node.is_wanted(now_s=self.now_s()):
+                    continue
             self._answers.mend(now_s=now_s)
             await self._retain(now_s)
             due_s = self.node.next_deadline_s() - self.now_s()
