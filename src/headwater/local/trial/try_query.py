@@ -54,7 +54,7 @@ from headwater.store.results.results import ResultsReader
 ROOT = "root"
 """The site that answers; it has no data of its own."""
 LOOK_EVERY_S = 0.2
-LOOK_SITES = 200
+LOOK_SITES = 100
 """Up to so many sites are looked at as often as that, and more of them less often: a look asks each
 site, and a thousand were asked for a fifteenth of all the time."""
 STALL_LOOKS_MAX = 600
