@@ -10,6 +10,7 @@ import pytest
 from store_kit import FaultyConnection
 
 from headwater.errors import DiskFull, DiskTrouble, StoreBroken, StoreError
+from headwater.store.disk import ScratchDisk
 from headwater.store.manifest import Manifest, Schema
 
 FIRST = ("CREATE TABLE t (a INTEGER)",)
@@ -35,6 +36,30 @@ def open_manifest(tmp_path: Path) -> Iterator[Open]:
 def put(manifest: Manifest, value: int) -> None:
     with manifest.transaction():
         manifest.run("INSERT INTO t (a) VALUES (?)", (value,))
+
+
+def put_and_fail(manifest: Manifest, value: int) -> None:
+    with manifest.transaction():
+        manifest.run("INSERT INTO t (a) VALUES (?)", (value,))
+        manifest.run("INSERT INTO nowhere VALUES (1)")
+
+
+def test_a_transaction_in_memory_begins_with_its_first_statement(tmp_path: Path) -> None:
+    manifest = Manifest.open(tmp_path / "m.sqlite", SCHEMA, disk=ScratchDisk())
+    told: list[str] = []
+    with manifest.transaction():
+        manifest.after_commit(lambda: told.append("nothing was written"))
+    assert told == ["nothing was written"]
+    assert manifest.is_untouched
+    put(manifest, 1)
+    with pytest.raises(StoreError, match="no such table"):
+        put_and_fail(manifest, 2)
+    with pytest.raises(ZeroDivisionError), manifest.transaction():
+        raise ZeroDivisionError
+    put(manifest, 3)
+    assert manifest.all("SELECT a FROM t ORDER BY a") == [(1,), (3,)]
+    assert told == ["nothing was written"]
+    manifest.close()
 
 
 def test_every_commit_waits_for_the_disk(open_manifest: Open) -> None:

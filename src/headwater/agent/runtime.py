@@ -18,9 +18,8 @@ for a new start takes up what is on the disk.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -345,7 +344,8 @@ class SiteRuntime:
                 await self._do_effects(effects)
                 # Others come to their turn, and what was sent arrives, before there is room anew.
                 await asyncio.sleep(0)
-                continue
+                if self.node.is_wanted(now_s=self.now_s()):
+                    continue
             self._answers.mend(now_s=now_s)
             await self._retain(now_s)
             due_s = self.node.next_deadline_s() - self.now_s()
@@ -388,26 +388,27 @@ class SiteRuntime:
 
     def _tell(self, hear: Callable[..., T], *what: Any, **more: Any) -> T:
         """The node hears something; what follows from it is done by the loop."""
-        with self._ends_with("node"):
+        try:
             heard = hear(*what, now_s=self.now_s(), **more)
+        except Exception as error:
+            self._end_with("node", error)
+            raise
         self._wake.set()
         return heard
 
     async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
         """A bug in the loop must be seen, not swallowed by a task nobody awaits."""
-        with self._ends_with(what):
-            await work()
-
-    @contextlib.contextmanager
-    def _ends_with(self, what: str) -> Iterator[None]:
-        """What is raised here ends the agent: see above. The first reason is the one to show."""
         try:
-            yield
+            await work()
         except Exception as error:
-            log.exception("stopped", site=self.site, part=what)
-            reason = f"{self.site}: the {what} stopped: {type(error).__name__}: {error}"
-            self.failure = self.failure or reason
+            self._end_with(what, error)
             raise
+
+    def _end_with(self, what: str, error: Exception) -> None:
+        """What was raised ends the agent: see above. The first reason is the one to show."""
+        log.exception("stopped", site=self.site, part=what)
+        reason = f"{self.site}: the {what} stopped: {type(error).__name__}: {error}"
+        self.failure = self.failure or reason
 
     # What comes back
 

@@ -70,6 +70,8 @@ class Federation:
         self._clocks = clocks or {}
         self._disk = disk or Disk()
         self._threads = threads
+        self._codec_made: Codec | None = None
+        """The newest."""
         self._trees = federation_trees(roster, settings)
         self._host = SiteHost(
             spark.session,
@@ -136,7 +138,10 @@ class Federation:
         return runtime
 
     def _codec(self, stores: SiteStores) -> Codec:
-        return Codec(stores.book.schema, ordinals_max=self.roster.ordinals)
+        """Where values are handed over nobody asks it for anything, and the first does for all."""
+        if self._codec_made is None or not self.world.hands_over_values:
+            self._codec_made = Codec(stores.book.schema, ordinals_max=self.roster.ordinals)
+        return self._codec_made
 
     def _cache_bytes_max(self) -> int:
         share = CACHES_BYTES_MAX // len(self.roster.sites)

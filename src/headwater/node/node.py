@@ -332,6 +332,11 @@ class Node:
         self.peer.promise(due_s, now_s=self._exchange.passed_s)
         return due_s
 
+    def is_wanted(self, *, now_s: float) -> bool:
+        """Whether there is something to take, or ``tick`` is due: asked when effects were done, of
+        which most call for nothing more."""
+        return bool(self._effects) or self.next_deadline_s() <= now_s
+
     def take(self) -> list[Effect]:
         """What is to be done, in order; each effect is given once."""
         if not self._effects:  # as it is after most messages

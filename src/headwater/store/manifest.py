@@ -16,7 +16,9 @@ is built upon it: the pages that a failed sync left in memory may never have rea
 On a disk that nobody opens again (``Disk.is_kept``) the manifest is in memory: the same statements
 and transactions, without a file. Making the tables takes 5 ms a site, so it is done once for each
 schema, and every further one begins as a copy of its pages, in 0.4 ms; and that only when the first
-statement comes, for most sites answer nothing and have no use for a ledger.
+statement comes, for most sites answer nothing and have no use for a ledger. A transaction there
+begins with its first statement, too: what only a next life would read is not written
+(``is_kept``), and a transaction that has nothing else to write changes memory alone.
 """
 
 from __future__ import annotations
@@ -81,6 +83,8 @@ class Transaction:
     """What an open transaction will do in memory once it is committed."""
 
     thread: int
+    is_begun: bool
+    """SQLite has begun it."""
     changed: dict[Any, Any] = field(default_factory=dict)
     """By mirror: the copy that takes the place of what is committed."""
     after: list[Callable[[], None]] = field(default_factory=list)
@@ -93,6 +97,9 @@ class Manifest:
         """With a schema instead of a connection it is in memory, from the first statement on."""
         self.path = path
         self.lock = threading.RLock()
+        self.is_kept = not isinstance(connection, Schema)
+        """Whether somebody opens it again. What only they would read (what a query knew when the
+        process ended, say) is left out where nobody does."""
         if isinstance(connection, Schema):
             self._schema = connection
         else:
@@ -187,9 +194,10 @@ class Manifest:
         with self.lock:
             self.refuse_if_broken()
             assert self._open is None, "a transaction is open; one call is one transaction"
-            opened = Transaction(threading.get_ident())
+            opened = Transaction(threading.get_ident(), is_begun=self.is_kept)
             try:
-                self.run("BEGIN IMMEDIATE")
+                if self.is_kept:
+                    self.run("BEGIN IMMEDIATE")
                 self._open = opened
                 yield
                 self._commit()
@@ -219,7 +227,7 @@ class Manifest:
     def run(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """One statement; changes belong inside ``transaction``."""
         with self.lock:
-            self._refuse_if_undone()
+            self._begin_or_refuse()
             try:
                 return self._connection.execute(sql, values)
             except sqlite3.Error as error:
@@ -227,10 +235,10 @@ class Manifest:
 
     def run_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         with self.lock:
-            self._refuse_if_undone()
             rows = list(values)
             if not rows:  # to prepare a statement costs as much as a row
                 return
+            self._begin_or_refuse()
             try:
                 self._connection.executemany(sql, rows)
             except sqlite3.Error as error:
@@ -238,7 +246,7 @@ class Manifest:
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self.lock:
-            self._refuse_if_undone()
+            self._begin_or_refuse()
             try:
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.Error as error:
@@ -260,6 +268,8 @@ class Manifest:
                 self._connection.close()
 
     def _commit(self) -> None:
+        if self._open is not None and not self._open.is_begun:
+            return
         self._refuse_if_undone()
         try:
             self._connection.execute("COMMIT")
@@ -272,11 +282,20 @@ class Manifest:
             raise explained from error
 
     def _roll_back(self) -> None:
+        if self.is_untouched:
+            return
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
         if self._connection.in_transaction and self._broken is None:
             self._broken = f"{self.path}: a transaction could not be undone"
+
+    def _begin_or_refuse(self) -> None:
+        """Before each statement: one of a transaction that SQLite has not begun begins it."""
+        if self._open is not None and not self._open.is_begun:
+            self._open.is_begun = True
+            self._connection.execute("BEGIN IMMEDIATE")
+        self._refuse_if_undone()
 
     def _refuse_if_undone(self) -> None:
         """SQLite undoes a whole transaction when a statement of it meets a failing disk. Whoever

@@ -35,7 +35,7 @@ SELECT url, count(*) AS n FROM hits GROUP BY window(ts, '1 day'), url;
 """
 
 
-COMMITS_MAX, STATEMENTS_MAX = 8, 56
+COMMITS_MAX, STATEMENTS_MAX = 8, 40
 """Of a site, with its share of what the root writes, beside what acknowledgements make it write."""
 ACK_COMMITS, ACK_STATEMENTS = 1, 4
 """For each acknowledgement: these come every two seconds, however long a busy machine takes."""

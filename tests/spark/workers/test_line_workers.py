@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.reading.strict.strict_columns import Layout, Strict
-from headwater.spark.workers.line_workers import Reading, Stretch, blocks_of, read_tasks
+from headwater.spark.workers import line_workers
+from headwater.spark.workers.line_workers import (
+    LongLineError,
+    Reading,
+    Stretch,
+    blocks_of,
+    read_tasks,
+)
 
 TEXTS = st.lists(st.sampled_from([b"a", b"bc", b"", b"\n", b"\r\n", b"\r", b"long" * 9]))
 
@@ -36,6 +43,15 @@ def test_a_block_is_no_longer_than_it_must_be() -> None:
     blocks = list(blocks_of(io.BytesIO(data), 0, len(data), block_bytes=100))
     assert b"".join(blocks) == data
     assert max(map(len, blocks)) <= 110
+
+
+def test_a_line_that_is_too_long_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_workers, "LINE_BYTES_MAX", 250)
+    data = b"short\n" + b"x" * 240 + b"\n" + b"y" * 1_000 + b"\n"
+    blocks = blocks_of(io.BytesIO(data), 0, len(data), block_bytes=100)
+    assert b"".join(islice(blocks, 2)) == b"short\n" + b"x" * 240 + b"\n"
+    with pytest.raises(LongLineError):
+        next(blocks)
 
 
 def test_a_mark_of_byte_order_at_the_beginning_of_a_file_is_passed_over() -> None:

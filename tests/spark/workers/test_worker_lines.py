@@ -30,7 +30,7 @@ from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.site_jobs import SiteJobs
-from headwater.spark.workers import readings, worker_lines
+from headwater.spark.workers import line_workers, readings, worker_lines
 from headwater.spark.workers.readings import reading_of
 from headwater.spark.workers.worker_lines import LineWorkers
 
@@ -333,6 +333,15 @@ def test_lines_most_of_which_would_come_back_are_the_jvms(tmp_path: Path, is_las
     given.inbox.put(*GOOD[:80], *["broken"] * 40)
     if not is_last:
         given.inbox.chunks.reverse()
+    with given.linked() as found:
+        assert reading_of(given.parser, found, tasks=2) is None
+
+
+def test_a_line_that_is_too_long_for_a_worker_is_the_jvms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line_workers, "LINE_BYTES_MAX", 1 << 20)
+    given = asked(tmp_path, ["x" * (3 << 20), *GOOD])
     with given.linked() as found:
         assert reading_of(given.parser, found, tasks=2) is None
 

@@ -54,11 +54,15 @@ from headwater.store.results.results import ResultsReader
 ROOT = "root"
 """The site that answers; it has no data of its own."""
 LOOK_EVERY_S = 0.2
+LOOK_SITES = 100
+"""Up to so many sites are looked at as often as that, and more of them less often: a look asks each
+site, and a thousand were asked for a fifteenth of all the time."""
 STALL_LOOKS_MAX = 600
-"""Nothing moved for so many looks, two minutes if they come in time, and Spark has no work:
-something is broken, and waiting will not mend it. Counted in looks, for where these are late our
-own sites are still at work, or the machine is with others. Half of them are left at the end of a
-job of Spark, however long it took: what it gave is about to be committed, sent and answered."""
+"""Nothing moved for so many looks, two minutes if they come in time and the sites are few, and
+Spark has no work: something is broken, and waiting will not mend it. Counted in looks, for where
+these are late our own sites are still at work, or the machine is with others. Half of them are left
+at the end of a job of Spark, however long it took: what it gave is about to be committed, sent and
+answered."""
 WORK_S_MAX = 3_600.0
 """One job of Spark may take so long: a large file is one batch, and a busy machine is slow."""
 GONE_S = 0.5
@@ -412,6 +416,7 @@ async def _until_ended(
 ) -> None:
     roots = {query.root for query in queries}
     last, moved_s, looks, scan = Progress(""), time.monotonic(), 0, _Scan(spark)
+    pause_s = LOOK_EVERY_S * max(1.0, len(federation.roster.sites) / LOOK_SITES)
     while not all(str(q.id) in federation.runtimes[q.root].ended for q in queries):
         now = done = _progress(federation, roots)
         if now.bytes_read < now.bytes_all:
@@ -435,7 +440,7 @@ async def _until_ended(
                 "the newest notices: "
                 f"{[notice.text for notice in list(federation.home.notices)[-3:]]}"
             )
-        await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.sleep(pause_s)
 
 
 def _progress(federation: Federation, roots: set[str]) -> Progress:

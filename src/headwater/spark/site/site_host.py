@@ -36,7 +36,10 @@ from headwater.spark.site.source_stream import SourceStream
 log = structlog.get_logger()
 
 LOOK_EVERY_S = 0.25
-REST_SHARE = 4.0
+LOOK_SITES = 100
+"""Up to so many sites are looked at as often as that, and more of them less often: a look asks each
+of them, also while a batch of theirs is under way for a minute."""
+REST_SHARE = 20.0
 """After a look the host rests so many times as long as it took, ``LOOK_EVERY_S`` at most: a look
 asks all sites, and a thousand sites that start wake it a thousand times."""
 TROUBLE_S = 1.0
@@ -146,7 +149,7 @@ class SiteHost:
 
     def _keep(self) -> None:
         while not self._is_stopping.is_set():
-            self._wake.wait(LOOK_EVERY_S)
+            self._wake.wait(LOOK_EVERY_S * max(1.0, len(self._inboxes) / LOOK_SITES))
             self._wake.clear()
             try:
                 if not self._is_stopping.is_set():

@@ -20,6 +20,13 @@ from headwater.reading.strict.strict_lines import LINE_FEED, MARK
 
 BLOCK_BYTES = 1 << 20
 """What a worker parses at once. Blocks of 256 KiB took a tenth more CPU, larger ones as much."""
+LINE_BYTES_MAX = 16 << 20
+"""Of a line that a worker takes or gives back, which it holds several times over: one of 100 MiB
+made a worker of 90 MB one of 790. The JVM reads a batch that has a longer one."""
+
+
+class LongLineError(ValueError):
+    """A line is too long for a worker."""
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -86,7 +93,7 @@ def blocks_of(
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[bytes]:
     """Whole lines: those that begin within these bytes. A line that is longer than a block makes
-    the block longer."""
+    the block longer. Raises ``LongLineError``."""
     ends = (LINE_FEED, b"\r") if separator == LINE_FEED else (separator,)
     at, stop = _line_start(file, start, separator), _line_start(file, end, separator)
     if at == 0 < stop:
@@ -102,6 +109,10 @@ def blocks_of(
         if cut:
             yield kept[:cut]
             kept = kept[cut:]
+        if len(kept) > LINE_BYTES_MAX:
+            raise LongLineError(
+                f"wanted lines of up to {LINE_BYTES_MAX >> 20} MiB, got a longer one"
+            )
     if kept:
         yield kept
 

@@ -23,7 +23,7 @@ from headwater.spark.lines.fields import HEAD
 from headwater.spark.lines.formats import fields_of
 from headwater.spark.lines.lines import SITE, Linked, LinkedFile
 from headwater.spark.lines.parse import UTF8, Parser
-from headwater.spark.workers.line_workers import Reading, Stretch, blocks_of
+from headwater.spark.workers.line_workers import LongLineError, Reading, Stretch, blocks_of
 from headwater.sql.read.time_of import converted_time
 
 SAMPLE_BYTES = 64 << 10
@@ -40,8 +40,8 @@ def reading_of(parser: Parser, found: Linked, *, tasks: int) -> Reading | None:
     by_format = _json if parser.source.format == SourceFormat.JSON else _delimited
     try:
         return by_format(parser, found, tasks=tasks)
-    except OSError:
-        return None  # Spark says why
+    except (OSError, LongLineError):
+        return None  # Spark says why, or reads it
 
 
 def kinds_of(parser: Parser) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ pane is one stretch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -83,13 +84,15 @@ def by_pane(table: pa.Table, takes: Callable[[int], bool]) -> BatchRows:
 def _runs(
     panes: np.ndarray[tuple[int], np.dtype[np.int64]], takes: Callable[[int], bool]
 ) -> tuple[list[PaneRun], list[tuple[int, int]]]:
-    """The runs of equal panes that are admitted, and (pane, rows) of those that are not."""
-    numbers, firsts, counts = np.unique(panes, return_index=True, return_counts=True)
+    """Of panes in order: the runs of equal ones that are admitted, and (pane, rows) of those that
+    are not."""
+    ends = [*(np.flatnonzero(panes[1:] != panes[:-1]) + 1).tolist(), len(panes)]
     runs: list[PaneRun] = []
     refused: list[tuple[int, int]] = []
-    for pane, first, count in zip(numbers.tolist(), firsts.tolist(), counts.tolist(), strict=True):
+    for first, end in pairwise([0, *ends] if len(panes) else []):
+        pane = int(panes[first])
         if takes(pane):
-            runs.append(PaneRun(pane, first, count))
+            runs.append(PaneRun(pane, first, end - first))
         else:
-            refused.append((pane, count))
+            refused.append((pane, end - first))
     return runs, refused

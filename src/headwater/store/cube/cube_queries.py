@@ -147,12 +147,10 @@ class CubeQueries:
         damaged stays so, whether or not the edge has heard of it yet.
         """
         record = self._with_former_damage(query, record)
-        (number,) = self._manifest.one(
-            "INSERT INTO queries (name, record) VALUES (?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
-            (query, msgspec.msgpack.encode(record)),
-        )
         known = self._mirror.change()
+        number = known.numbers.get(query)
+        if number is None or self._manifest.is_kept:
+            number = self._written(query, record)
         former = known.records.get(query)
         if record.failure_heard > (0 if former is None else former.failure_heard):
             heard = (number, record.failure_heard)
@@ -161,6 +159,15 @@ class CubeQueries:
         known.records[query] = record
         known.over.setdefault(query, {})
         known.forgotten.pop(query, None)
+        return number
+
+    def _written(self, query: str, record: EdgeRecord) -> int:
+        """For a next life: this one has the record in memory."""
+        (number,) = self._manifest.one(
+            "INSERT INTO queries (name, record) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
+            (query, msgspec.msgpack.encode(record)),
+        )
         return int(number)
 
     def _with_former_damage(self, query: str, record: EdgeRecord) -> EdgeRecord:

@@ -188,6 +188,9 @@ class RootLedger:
         return 0 if row is None else int(row[0])
 
     def keep_state(self, keep: fx.KeepState) -> None:
+        """For a next life, as an agreement is: the root has both in memory."""
+        if not self._manifest.is_kept:
+            return
         state = keep.state
         self._manifest.run(
             "INSERT INTO states (query, ordinal, incarnation, since, content) "
@@ -203,6 +206,8 @@ class RootLedger:
         )
 
     def keep_agreement(self, keep: fx.KeepAgreement) -> None:
+        if not self._manifest.is_kept:
+            return
         agreed = msgspec.msgpack.encode((keep.through, keep.disputed, keep.sure_number))
         self._manifest.run(
             "UPDATE states SET agreed = ? WHERE query = ? AND ordinal = ? AND incarnation = ?",

@@ -14,11 +14,13 @@ from spark_kit import ListInbox, compiled, inverse, stream
 from headwater.algebra.rows.equality import difference
 from headwater.plan.query import Query
 from headwater.reading.outcome import SiteOutcome
+from headwater.spark.lines.lines import SITE
 from headwater.spark.rows import collect
 from headwater.spark.site.batch import BatchRunner, SiteBatch
 from headwater.spark.site.joint import strands
 from headwater.spark.site.joint.joint_rows import Joint
 from headwater.spark.site.joint.joint_sql import joint_statements
+from headwater.spark.site.joint.strands import GROUP
 from headwater.spark.site.query_group import groups_of
 
 if TYPE_CHECKING:
@@ -230,6 +232,50 @@ def test_equal_values_of_a_strand_are_aggregated_once() -> None:
     same = [by("domain", what="sum(bytes)"), by("", what="sum(bytes)"), by("", what="avg(bytes)")]
     (joint,) = joints(*same)
     assert joint.sql.count("SUM(__value_") == 2, "the halves of a bigint"
+
+
+def test_the_groups_of_a_query_with_fewer_keys_are_merged() -> None:
+    """Though all lines concern the same queries, so that no group differs by whom it concerns."""
+    (joint,) = joints(by("domain"), by(""))
+    everybody = joint.places[0].group | joint.places[1].group
+    pane, key, count = joint.places[0].columns
+    assert joint.places[1].columns == (pane, count)
+    table = pa.table(
+        {
+            pane: pa.array([7, 7, 8], pa.int64()),
+            key: ["a", "b", "a"],
+            count: pa.array([2, 3, 5], pa.int64()),
+            GROUP: pa.array([everybody] * 3, pa.int64()),
+            SITE: pa.array([0] * 3, pa.int32()),
+        }
+    )
+    by_domain, of_all = (joint.rows_of(table, number) for number in range(2))
+    assert by_domain is not None
+    assert by_domain.column("count_1").to_pylist() == [2, 3, 5]
+    assert of_all is not None
+    panes = of_all.sort_by("pane").select(["pane", "count_1"]).to_pydict()
+    assert panes == {"pane": [7, 8], "count_1": [5, 5]}
+
+
+@pytest.mark.parametrize(
+    ("column", "is_guarded"),
+    [("price", True), ("pieces", False), ("weight", False)],
+    ids=["its sum may leave its type", "a narrow type", "a type that overflows to infinity"],
+)
+def test_only_a_sum_that_can_fail_is_of_the_records_of_its_query_alone(
+    column: str, is_guarded: bool
+) -> None:
+    """Of the others the sums have what the query leaves out, in groups that are not its own."""
+    queries = compiled(
+        f"CREATE STREAM a AS SELECT shop, sum({column}) AS s FROM sales WHERE paid "
+        "GROUP BY window(ts, '10 seconds'), shop;"
+        "CREATE STREAM b AS SELECT shop, count(*) AS n FROM sales "
+        "GROUP BY window(ts, '10 seconds'), shop;",
+        SOURCE,
+    )
+    (joint,) = joints(*queries)
+    assert f"CAST({column} AS " in joint.sql
+    assert (f"if(__is_0, CAST({column} AS " in joint.sql) is is_guarded
 
 
 def test_one_strand_is_not_expanded() -> None:
