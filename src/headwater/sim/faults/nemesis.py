@@ -1,4 +1,4 @@
-"""The hand that does what goes wrong: faults planned into a run, struck, and undone."""
+"""The hand that does what goes wrong: faults put into a run, struck, and undone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SWIFT: Shape = (None, 0.0)
 
 
 class Nemesis:
-    """Plans the faults of a run into its queue of events."""
+    """Puts the faults of a run into its queue of events."""
 
     def __init__(self, queue: EventQueue, world: Struck, network: Network) -> None:
         self._queue = queue
@@ -91,7 +91,7 @@ class Nemesis:
         }
         """Do it; what is returned undoes it."""
 
-    def plan(self, faults: Sequence[Fault], *, start_s: float) -> None:
+    def enqueue(self, faults: Sequence[Fault], *, start_s: float) -> None:
         for fault in faults:
             self._queue.at(start_s + fault.at_s, self._strike, fault)
 

@@ -278,7 +278,7 @@ class World:
             self.queue.at(START_S + self._random.random(), site.start)
         for query in (scenario.first_query, *scenario.further_parts):
             self.queue.at(START_S + scenario.install_s, self._operators.install, query)
-        self.nemesis.plan(scenario.faults, start_s=START_S)
+        self.nemesis.enqueue(scenario.faults, start_s=START_S)
         self.checkers.healed_s = START_S + scenario.faults_until_s
         self.time.is_calm = self._is_calm()
         if not self._is_light:

@@ -49,7 +49,7 @@ from headwater.spark.site.shift import Shift
 from headwater.spark.site.site_jobs import JOB_S_MAX, JobCancelled, SiteJobs
 from headwater.spark.site.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site.site_sql import HIGH, with_high_time
-from headwater.spark.site.standing_lines import LINES, Planner, StandingLines
+from headwater.spark.site.standing_lines import LINES, Analyser, StandingLines
 from headwater.spark.site.tally import ReadFailed, SampleBudget, Tally, tallies
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
@@ -185,16 +185,16 @@ class BatchRunner:
     def _run_over(
         self,
         session: SparkSession,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
         *,
         byte_count: int,
     ) -> list[SiteOutcome]:
-        """Over the lines as this parser has them. ``planner`` is for statements that come again
+        """Over the lines as this parser has them. ``analyser`` is for statements that come again
         with the next batch. Raises ``WorkersFailed``, and nothing is used."""
-        given = (session, planner, parser)
+        given = (session, analyser, parser)
         try:
             if len(group.queries) == 1 and len(batches) == 1:
                 (query,), (batch,) = group.queries, batches
@@ -206,7 +206,7 @@ class BatchRunner:
     def _run_direct(
         self,
         session: SparkSession,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         query: Query,
         batch: SiteBatch,
@@ -224,7 +224,7 @@ class BatchRunner:
         text = over_records(shift.over(records), with_high_time(query))
         tally: Tally | None = None
         try:
-            frame = planner.sql(text)
+            frame = analyser.sql(text)
             rows = self._rows(frame, query, bytes_in=bytes_in)
             high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
@@ -285,7 +285,7 @@ class BatchRunner:
     def _run_shared(
         self,
         session: SparkSession,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
@@ -300,7 +300,7 @@ class BatchRunner:
         found = None
         if len(alone) <= ALONE_MAX and not any(us for one in offsets_us for us in one.values()):
             found = self._joint.results(
-                planner, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
+                analyser, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
             )
         if found is not None:
             counted, by_query = found

@@ -33,7 +33,7 @@ from headwater.spark.site.joint.strands import NEEDS_MAX
 from headwater.spark.site.query_group import QueryGroup
 from headwater.spark.site.site_jobs import SiteJobs
 from headwater.spark.site.site_part import result
-from headwater.spark.site.standing_lines import Planner
+from headwater.spark.site.standing_lines import Analyser
 from headwater.spark.site.tally import Tally, joined_tallies
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.worker_trouble import raise_if_of_workers
@@ -88,7 +88,7 @@ class JointRun:
 
     def results(
         self,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         group: QueryGroup,
         queries: Sequence[Query],
@@ -109,7 +109,7 @@ class JointRun:
             return None
         self._is_in_vain = True
         joints = joint_statements(group, queries, parser, typed, site_count=len(fences))
-        tables = list(self._pool.map(lambda joint: _table(planner, joint, jobs), joints))
+        tables = list(self._pool.map(lambda joint: _table(analyser, joint, jobs), joints))
         if any(table is None for table in tables):
             return None
         counted = joints[0].tallies_of(tables[0])
@@ -141,12 +141,12 @@ class JointRun:
         return found
 
 
-def _table(planner: Planner, joint: Joint, jobs: SiteJobs) -> pa.Table | None:
+def _table(analyser: Analyser, joint: Joint, jobs: SiteJobs) -> pa.Table | None:
     """None: it did not end well, or is too much."""
     ids = [str(query.id) for query in joint.queries]
     try:
         with jobs.limit(*ids):
-            return through_driver(planner.sql(joint.sql))
+            return through_driver(analyser.sql(joint.sql))
     except SPARK_ERRORS as error:
         raise_if_of_the_cluster(error)
         raise_if_of_workers(error)
