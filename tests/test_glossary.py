@@ -33,13 +33,14 @@ PLAIN = {
     "SQL's own: an aggregate by its name": "extreme sum",
     "plain English: a thing or a doing, as in any dictionary": """
         attempt beginning comparison death declaration explain failure finding follow keep large
-        per place progress reach reading restore round send sending shape start starting
+        maker per place progress reach reading restore round send sending shape start starting
         telling watch why work
         """,
     "plain English: what became of something": """
         asked awaited closed compared delivered departed ended failed finished followed former
-        found given guessed held installed kept known linked missing named published readable reader
-        refused running sampled shown signed simulated struck suspended unreadable waiting whole
+        found given guessed held installed kept known linked missing named prepared published
+        readable reader refused running sampled shown signed simulated struck suspended unreadable
+        waiting whole
         """,
 }
 """Words of weight that need no meaning, by the reason."""

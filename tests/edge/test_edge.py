@@ -17,7 +17,7 @@ from headwater.algebra.words.site_state import FOREVER, Declined, Reason, Tally
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook, Unsent
 from headwater.edge.outbox.sending import Room
-from headwater.edge.outputs import Cut, Expire, MarkAcked, MarkSent, Remember, Suspended
+from headwater.edge.outputs import Expire, MakeUpdates, MarkAcked, MarkSent, Remember, Suspended
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.over_limit import OVER_LIMIT
 
@@ -119,14 +119,14 @@ def test_short_runs_of_empty_panes_are_sent_and_long_ones_are_told_by_the_state(
 def test_a_cut_is_limited_and_the_rest_follows_in_order():
     site = desk(config=EdgeConfig(panes_per_cut_max=2))
     site.commit({pane: [pane] for pane in range(5)}, now_s=51.0, read_through_s=51.0)
-    assert [cut.panes for cut in writes_of(site, Cut)] == [(0, 1), (2, 3), (4,)]
+    assert [one.panes for one in writes_of(site, MakeUpdates)] == [(0, 1), (2, 3), (4,)]
     assert panes_of(site.said) == [0, 1, 2, 3, 4]
 
 
 def test_one_tick_makes_one_cut_for_a_query():
     site = desk()
     site.commit({0: [1], 1: [2]}, now_s=21.0, read_through_s=21.0)
-    assert len(writes_of(site, Cut)) == 1
+    assert len(writes_of(site, MakeUpdates)) == 1
 
 
 def test_an_update_larger_than_the_limit_is_sent_in_several():
@@ -258,7 +258,7 @@ def test_rows_that_were_committed_just_before_a_seal_are_never_cut():
     batch = QueryBatch(ID, ((0, 3),))
     site.report(BatchReport("hits", (batch,), read_through_s=52.0), now_s=52.0)
     site.work(now_s=60.0)
-    assert all(0 not in cut.panes for cut in writes_of(site, Cut))
+    assert all(0 not in one.panes for one in writes_of(site, MakeUpdates))
     assert site.edge.progress()[0].record.sealed_through == 2
 
 
@@ -466,7 +466,7 @@ def test_without_room_updates_wait_and_are_marked_before_they_are_sent():
     site.room = 0
     site.commit({0: [1]}, now_s=11.0, read_through_s=11.0)
     assert site.said == []
-    assert writes_of(site, Cut)[0].sent is False
+    assert writes_of(site, MakeUpdates)[0].sent is False
     site.room = 1000
     site.work(now_s=12.0)
     assert panes_of(site.said) == [0]

@@ -166,7 +166,9 @@ class World:
         self.barred.discard(frozenset((left, right)))
         self._link_up(left, right)
 
-    def cut(self, left: str, right: str, *, unsent: dict[str, list[Message]] | None = None) -> None:
+    def sever(
+        self, left: str, right: str, *, unsent: dict[str, list[Message]] | None = None
+    ) -> None:
         """The link is lost with all that is on it, and can't be dialled until ``connect``."""
         self.barred.add(frozenset((left, right)))
         self._link_down(left, right, unsent or {})
@@ -175,7 +177,7 @@ class World:
         """Cut these off from all others."""
         for name in away:
             for other in self.peers.keys() - set(away):
-                self.cut(name, other)
+                self.sever(name, other)
 
     def run(self, seconds: float) -> None:
         until_s = self.now_s + seconds

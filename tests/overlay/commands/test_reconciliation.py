@@ -85,7 +85,7 @@ def test_a_peer_that_was_away_catches_up_with_installs_and_removals(world):
 
 
 def test_a_query_that_came_and_went_leaves_only_a_count(world):
-    world.cut("b", "root")
+    world.sever("b", "root")
     world.remove(world.install())
     world.run(1.0)
     world.connect("b", "root")
@@ -109,7 +109,7 @@ def test_a_removal_never_comes_back_from_a_peer_that_was_away_for_long(world):
 
 
 def test_commands_given_on_both_sides_of_a_cut_meet(world):
-    world.cut("a", "root")
+    world.sever("a", "root")
     here = world.install("here", at="root")
     there = world.install("there", at="c")
     world.run(5.0)
@@ -120,7 +120,7 @@ def test_commands_given_on_both_sides_of_a_cut_meet(world):
 
 
 def test_of_one_name_given_twice_the_same_one_wins_everywhere_and_the_owner_is_told(world):
-    world.cut("a", "root")
+    world.sever("a", "root")
     low = world.install("same", at="b")
     high = world.install("same", at="c")
     world.run(5.0)
@@ -157,7 +157,7 @@ def test_a_restarted_peer_knows_what_was_durable_and_learns_the_rest(world):
     kept = world.install("kept")
     world.run(1.0)
     durable = world.of("b", CommandAccepted)
-    world.cut("b", "root")
+    world.sever("b", "root")
     new = world.install("new")
     world.start("b", [c.command for c in durable], world.durable_counts("b"))
     assert world.live("b") == {kept}
@@ -169,7 +169,7 @@ def test_a_restarted_peer_knows_what_was_durable_and_learns_the_rest(world):
 def test_an_installer_that_lost_its_disk_counts_on_from_what_others_know(world):
     world.remove(world.install(at="b"), at="b")
     world.run(1.0)
-    world.cut("b", "root")
+    world.sever("b", "root")
     world.start("b")
     world.connect("b", "root")
     world.run(RECONCILED_S)
@@ -223,7 +223,7 @@ def test_a_summary_that_overtakes_the_first_heartbeat_does_not_delay_the_compari
     """Data and heartbeats have connections of their own."""
     known = world.install("known")
     world.run(1.0)
-    world.cut("b", "root")
+    world.sever("b", "root")
     new = world.install("new")
     world.connect("b", "root")
     world.hand("b", "root", SummaryMessage(world.summary("b", 1, query=known)))
@@ -253,7 +253,7 @@ links = st.sampled_from([("root", "a"), ("root", "b"), ("a", "c"), ("a", "d")])
 sites = st.sampled_from(["root", "a", "b", "c", "d"])
 events = st.lists(
     st.one_of(
-        st.tuples(st.just("cut"), links),
+        st.tuples(st.just("sever"), links),
         st.tuples(st.just("connect"), links),
         st.tuples(st.just("install"), sites),
         st.tuples(st.just("remove"), sites),
@@ -282,7 +282,7 @@ def test_after_any_partitions_all_peers_know_the_same(overlay, script):
 def run_event(world, removed, kind, what):
     if kind == "wait":
         world.run(what)
-    elif kind in ("cut", "connect"):
+    elif kind in ("sever", "connect"):
         getattr(world, kind)(*what)
     elif kind == "install":
         world.install(f"q{len(world.live(what))}", at=what)
@@ -306,7 +306,7 @@ def restart(world, name):
             else:
                 live.pop(str(command.id), None)
     for link in [link for link in world.links if name in link]:
-        world.cut(*link)
+        world.sever(*link)
         world.barred.discard(link)
     assert set(live) == world.live(name)
     world.start(name, list(live.values()), world.durable_counts(name))

@@ -82,7 +82,7 @@ def test_what_a_site_says_of_itself_on_its_own_link_counts_over_hearsay(world):
     world.hand("c", "root", Heartbeat(world.now_s, None, 0.0, 0, coordinate=REST))
     tell(world, "a", "root", "c")
     assert placed(world, "root", "c") == REST
-    world.cut("root", "c")
+    world.sever("root", "c")
     world.run(OWN_WORD_S + 10.0)
     tell(world, "a", "root", "c", place=Coordinate(20.0, 0.0, 0.0, height=1.0, error=0.1))
     assert placed(world, "root", "c").x == 20.0

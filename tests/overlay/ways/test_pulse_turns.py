@@ -305,7 +305,7 @@ def test_who_never_had_a_way_says_so_where_silence_could_be_a_turn(overlay) -> N
     live = world.peers["c"].live_queries()
     peer = world.start("c", live.values(), (Count("root", 20, 20, tuple(live)),))
     for other in ("b", *leaves[1:]):
-        world.cut("c", other)
+        world.sever("c", other)
         world.connect("c", other)
     world.run(60.0)
     assert peer_ways(world, "b", "q0@root#1") == [False]

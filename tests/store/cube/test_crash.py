@@ -18,7 +18,7 @@ import pytest
 from crash_worker import LINES_PER_PANE, RECORD, follower_of, open_cube, open_ledger
 from store_kit import QUERY, SOURCE, gave, query_of
 
-from headwater.edge.outputs import Cut
+from headwater.edge.outputs import MakeUpdates
 from headwater.reading.outcome import Batch
 from headwater.store.cube.cube import Cube
 from headwater.store.ledger.root_ledger import RootLedger
@@ -95,7 +95,7 @@ def read_to_the_end(cube: Cube, directory: Path) -> None:
             gave(*((n // LINES_PER_PANE, str(n), 1) for n in lines)),
         )
     waiting = tuple(pane.pane for pane in cube.restore()[0].panes if pane.waiting_rows)
-    cube.write([Cut(QUERY, waiting, RECORD, True)])
+    cube.write([MakeUpdates(QUERY, waiting, RECORD, True)])
 
 
 def check_cube(cube: Cube, directory: Path) -> None:

@@ -60,7 +60,7 @@ def work(user: CubeUser, edge: Edge, *, now_s: float) -> list[SiteState]:
     outputs: list[Output] = edge.take()
     writes = [one for one in outputs if isinstance(one, CubeWrite)]
     for done in user.cube.write(writes):
-        edge.updates_cut(done or (), now_s=now_s)
+        edge.updates_made(done or (), now_s=now_s)
     return [state for one in outputs if isinstance(one, Report) for state in one.states]
 
 

@@ -56,16 +56,16 @@ def difference(left: Ranges, right: Ranges) -> Ranges:
     """What is in ``left`` and not in ``right``."""
     rest = list(left)
     for c, d in right:
-        cut: list[Range] = []
+        left: list[Range] = []
         for a, b in rest:
             if d < a or b < c:
-                cut.append((a, b))
+                left.append((a, b))
                 continue
             if a < c:
-                cut.append((a, c - 1))
+                left.append((a, c - 1))
             if d < b:
-                cut.append((d + 1, b))
-        rest = cut
+                left.append((d + 1, b))
+        rest = left
     return normal(rest)
 
 

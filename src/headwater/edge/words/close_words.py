@@ -43,13 +43,13 @@ class CloseWords:
         self._told_through = -FOREVER
 
     def close(
-        self, lowest: int, *, closed_through: int, sealed_through: int, cut_through: int
+        self, lowest: int, *, closed_through: int, sealed_through: int, made_through: int
     ) -> bool:
         """How far the site has closed and sealed, and how far it knows the updates of what it
         closed; whether there is more to tell than before, from ``lowest`` on."""
         panes = self._config.digest_panes
         whole = -FOREVER if self._is_finite else closed_through // panes * panes
-        through = min(max(whole, sealed_through), closed_through, cut_through)
+        through = min(max(whole, sealed_through), closed_through, made_through)
         if through <= self.closed_through:
             return False
         self.closed_through = through

@@ -12,7 +12,7 @@ compared: equal, awaited, or known to be disputed. What carriers bring for such 
 *doubted*, and asked about, until the site's own word says the same.
 
 An answer proves something only of what the root held when it asked: what came since the site may
-have cut since. So an ask remembers what was held.
+have made since. So an ask remembers what was held.
 """
 
 from __future__ import annotations

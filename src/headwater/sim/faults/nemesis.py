@@ -124,7 +124,7 @@ class Nemesis:
         def hits(one: str, other: str) -> bool:
             return one in gone or other in gone
 
-        self._network.cut(hits)
+        self._network.sever(hits)
         return partial(self._network.heal, hits)
 
     def _step_clock(self, fault: Fault) -> Undo | None:
