@@ -23,13 +23,13 @@ from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.births import Births
+from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.records.state_book import StateBook, StateBooks
-from headwater.sim.records.tally import Tally
 from headwater.sim.world.event_queue import Clock
 
 Records = Any
-"""``Bag`` or ``Tally``: all of a world are of one kind."""
+"""``Bag`` or ``CountedBag``: all of a world are of one kind."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class CubeDisk:
         records_max: int,
         slot_count: int,
         births: Births,
-        records: type[Bag] | type[Tally] = Bag,
+        records: type[Bag] | type[CountedBag] = Bag,
     ) -> None:
         self._kind = records
         self._births = births
@@ -144,7 +144,7 @@ class CubeDisk:
         if self._kind is Bag:
             return Bag.of(numbers)
         right = sum([self._births.pane_of(query, number) == pane for number in numbers])
-        return Tally.of(numbers, right=right)
+        return CountedBag.of(numbers, right=right)
 
     def make_updates(self, wanted: do.MakeUpdates) -> list[UpdatesMade]:
         self._write_record(wanted.query, wanted.record)
