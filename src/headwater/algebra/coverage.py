@@ -30,7 +30,7 @@ from functools import lru_cache
 
 import msgspec
 
-from headwater.algebra.bounds import BoundedRanges, Number, Ordinal, Word
+from headwater.algebra.bounds import BoundedRanges, Number, Ordinal, SixtyFourBits
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.errors import OverlapError
@@ -43,7 +43,7 @@ class SitePart(msgspec.Struct, frozen=True, array_like=True):
     """One site's share of a summary, spelled out."""
 
     ordinal: Ordinal
-    incarnation: Word
+    incarnation: SixtyFourBits
     updates: BoundedRanges
     """The update numbers that are in; ``()`` when only the close is news."""
     closed_at: Number | None

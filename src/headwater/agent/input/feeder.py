@@ -25,7 +25,7 @@ import structlog
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.input_remarks import InputRemarks
-from headwater.agent.input.poll_words import PollWords
+from headwater.agent.input.poll_log import PollLog
 from headwater.agent.input.repeated_hour import RepeatedHour
 from headwater.agent.input.site_sources import SiteSources
 from headwater.agent.input.source_inputs import SourceInput, SourceInputs
@@ -82,7 +82,7 @@ class Followed:
     """(directory, glob below it)."""
     is_from_start: bool
     """What was in the files when they were first looked at is read, too."""
-    words: PollWords
+    poll_log: PollLog
     remarks: InputRemarks
     repeated_hour: RepeatedHour
     input: SourceInput | None = None
@@ -238,9 +238,9 @@ class Feeder:
             source = query.program.source
             place = self._sources.place(source)
             is_from_start = query.begin_pane is None or query.ends
-            words = PollWords(self.site, key)
+            poll_log = PollLog(self.site, key)
             remarks, hour = InputRemarks(source), RepeatedHour(source)
-            followed = Followed(source, query, place, is_from_start, words, remarks, hour)
+            followed = Followed(source, query, place, is_from_start, poll_log, remarks, hour)
             followed.shows_values = self._sources.is_free(source)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
@@ -435,7 +435,7 @@ class Feeder:
         tries it again."""
         followed.poll = poll
         followed.found_bytes += poll.bytes
-        followed.words.say(poll)
+        followed.poll_log.say(poll)
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
         self._unread(followed.source.name, followed.unread)
@@ -446,8 +446,8 @@ class Feeder:
         if poll.files:
             news = remarks.found_some()
         elif remarks.is_look_due(alone):
-            words = await self._inputs.beside(lambda: self._sources.no_file(followed.source))
-            news = remarks.found_none(words, alone)
+            text = await self._inputs.beside(lambda: self._sources.no_file(followed.source))
+            news = remarks.found_none(text, alone)
         news += remarks.read(0, 0, followed.malformed, now_s=self._now_s())
         self._remark(followed, news)
 

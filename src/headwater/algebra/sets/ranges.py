@@ -56,16 +56,16 @@ def difference(left: Ranges, right: Ranges) -> Ranges:
     """What is in ``left`` and not in ``right``."""
     rest = list(left)
     for c, d in right:
-        left: list[Range] = []
+        kept: list[Range] = []
         for a, b in rest:
             if d < a or b < c:
-                left.append((a, b))
+                kept.append((a, b))
                 continue
             if a < c:
-                left.append((a, c - 1))
+                kept.append((a, c - 1))
             if d < b:
-                left.append((d + 1, b))
-        rest = left
+                kept.append((d + 1, b))
+        rest = kept
     return normal(rest)
 
 

@@ -72,7 +72,7 @@ class Goodbye(msgspec.Struct, frozen=True):
     text: Text
 
 
-Word = TypeVar("Word", Hello, Goodbye)
+Opening = TypeVar("Opening", Hello, Goodbye)
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ def settle_roster(hello: Hello, own: RosterHeld) -> str:
     return ""
 
 
-def _decode(payload: bytes, wanted: type[Word]) -> Word:
+def _decode(payload: bytes, wanted: type[Opening]) -> Opening:
     try:
         return msgspec.msgpack.decode(payload, type=wanted)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
