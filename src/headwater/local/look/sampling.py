@@ -137,7 +137,7 @@ def _two_bytes(data: bytes) -> str:
 
 
 def _is_glob(path: Path) -> bool:
-    return not path.exists() and any(sign in str(path) for sign in "*?[")
+    return not path.exists() and any(symbol in str(path) for symbol in "*?[")
 
 
 def _of_folder(folder: Path) -> list[FoundFile]:

@@ -123,7 +123,7 @@ class _Reader:
         columns = self._columns() if self._is_next("(") else []
         options = self._options()
         if not columns and not options:
-            self._sign("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
+            self._symbol("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
         if self._peek() is not None:
             raise self._refusal("wanted `;` or the end")
         self._check_columns(columns)
@@ -133,11 +133,11 @@ class _Reader:
 
     def _columns(self) -> list[ColumnStatement]:
         """Of a source; a format with a name brings its own."""
-        self._take_sign("(")
+        self._take_symbol("(")
         columns = [self._column()]
-        while self._take_sign(","):
+        while self._take_symbol(","):
             columns.append(self._column())
-        self._sign(")", "`,` and a further column, or `)`")
+        self._symbol(")", "`,` and a further column, or `)`")
         return columns
 
     def _stream(self) -> StreamStatement:
@@ -203,17 +203,17 @@ class _Reader:
     def _options(self) -> tuple[Option, ...]:
         if not self._take_keyword("WITH"):
             return ()
-        self._sign("(", "options, as in WITH (deadline = '10s')")
+        self._symbol("(", "options, as in WITH (deadline = '10s')")
         options = [self._option()]
-        while self._take_sign(","):
+        while self._take_symbol(","):
             options.append(self._option())
-        self._sign(")", "`,` and a further option, or `)`")
+        self._symbol(")", "`,` and a further option, or `)`")
         return tuple(options)
 
     def _option(self) -> Option:
         offset = self._offset()
         name = self._name("an option's name").lower()
-        self._sign("=", f"`{name} = 'value'`")
+        self._symbol("=", f"`{name} = 'value'`")
         token = self._peek()
         is_value = token is not None and (
             token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
@@ -247,18 +247,18 @@ class _Reader:
         self._next += 1
         return token.text
 
-    def _sign(self, sign: str, what: str) -> None:
-        if not self._take_sign(sign):
-            raise self._refusal(f"wanted `{sign}`: {what}" if sign == "(" else f"wanted {what}")
+    def _symbol(self, symbol: str, what: str) -> None:
+        if not self._take_symbol(symbol):
+            raise self._refusal(f"wanted `{symbol}`: {what}" if symbol == "(" else f"wanted {what}")
 
-    def _take_sign(self, sign: str) -> bool:
-        is_sign = self._is_next(sign)
-        self._next += is_sign
-        return is_sign
+    def _take_symbol(self, symbol: str) -> bool:
+        is_symbol = self._is_next(symbol)
+        self._next += is_symbol
+        return is_symbol
 
-    def _is_next(self, sign: str) -> bool:
+    def _is_next(self, symbol: str) -> bool:
         token = self._peek()
-        return token is not None and token.token_type not in _NO_KEYWORDS and token.text == sign
+        return token is not None and token.token_type not in _NO_KEYWORDS and token.text == symbol
 
     def _take_keyword(self, keyword: str) -> bool:
         token = self._peek()

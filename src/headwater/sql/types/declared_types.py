@@ -80,15 +80,15 @@ def _struct(parts: list[str], depth: int) -> str | None:
 def _split(text: str) -> Iterator[str]:
     """At the commas that stand in no brackets."""
     depth, part, in_name = 0, "", False
-    for sign in text:
-        in_name ^= sign == "`"
+    for symbol in text:
+        in_name ^= symbol == "`"
         if not in_name:
-            depth += (sign in "<(") - (sign in ">)")
-        if sign == "," and not depth and not in_name:
+            depth += (symbol in "<(") - (symbol in ">)")
+        if symbol == "," and not depth and not in_name:
             yield part
             part = ""
         else:
-            part += sign
+            part += symbol
     yield part
 
 
