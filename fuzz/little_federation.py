@@ -108,11 +108,13 @@ def examiner() -> proven.Examiner:
 def commands() -> tuple[Install, Count]:
     """The query that is live everywhere: commanded by an operator, planned and counted by alpha."""
     given = OperatorSignature(FEDERATION, OPERATOR, keys().own[OPERATOR]).sign(
-        Install(QUERY, TREES, 1)
+        Install(query=QUERY, trees=TREES, roster_version=1)
     )
     assert isinstance(given, Install)
     root = keys().signatures(ROOT)
-    return root.sign_plan(given), root.sign_count(Count(ROOT, 1, 1, (QUERY_ID,)))
+    return root.sign_plan(given), root.sign_count(
+        Count(installer=ROOT, number=1, revision=1, live=(QUERY_ID,))
+    )
 
 
 def _nothing(effect: do.Effect) -> None:

@@ -24,7 +24,9 @@ class Bags:
 
 def summary(ordinal: int, *, rows: tuple[int, ...] | None, age_s: float = 0.0) -> Summary:
     coverage = Coverage.of_whole(ordinal, 1) if rows else Coverage.of_empty(ordinal, 1)
-    return Summary("q@a#1", 5, coverage, rows, age_s=age_s, roster_version=ordinal)
+    return Summary(
+        query="q@a#1", pane=5, coverage=coverage, rows=rows, age_s=age_s, roster_version=ordinal
+    )
 
 
 def test_rows_coverage_and_age_of_both_are_in_the_merge() -> None:
@@ -48,25 +50,29 @@ def test_a_site_in_both_is_refused() -> None:
 
 
 def test_a_spare_and_another_pane_are_never_merged() -> None:
-    spare = Summary("q@a#1", 5, Coverage.of_whole(2, 1), (1,), lane=Lane.SPARE)
+    spare = Summary(
+        query="q@a#1", pane=5, coverage=Coverage.of_whole(2, 1), rows=(1,), lane=Lane.SPARE
+    )
     with pytest.raises(AssertionError, match="spare"):
         merge_summaries(summary(1, rows=(1,)), spare, Bags())
-    elsewhere = Summary("q@a#1", 6, Coverage.of_whole(2, 1), (1,))
+    elsewhere = Summary(query="q@a#1", pane=6, coverage=Coverage.of_whole(2, 1), rows=(1,))
     with pytest.raises(AssertionError, match="the same panes"):
         merge_summaries(summary(1, rows=(1,)), elsewhere, Bags())
 
 
 def test_a_state_of_several_panes_is_the_same_in_each_of_them() -> None:
     rows = (1, 2)
-    whole = Summary("q@a#1", 5, Coverage.of_whole(1, 7), rows, more=2)
+    whole = Summary(query="q@a#1", pane=5, coverage=Coverage.of_whole(1, 7), rows=rows, more=2)
     assert whole.last == 7
     parts = list(whole.by_pane())
     assert [(part.pane, part.more) for part in parts] == [(5, 0), (6, 0), (7, 0)]
     assert all(part.rows is rows and part.coverage == whole.coverage for part in parts)
-    assert whole.at(6, 7) == Summary("q@a#1", 6, Coverage.of_whole(1, 7), rows, more=1)
+    assert whole.at(6, 7) == Summary(
+        query="q@a#1", pane=6, coverage=Coverage.of_whole(1, 7), rows=rows, more=1
+    )
 
 
 def test_states_of_other_panes_are_never_merged() -> None:
-    longer = Summary("q@a#1", 5, Coverage.of_whole(2, 1), (1,), more=1)
+    longer = Summary(query="q@a#1", pane=5, coverage=Coverage.of_whole(2, 1), rows=(1,), more=1)
     with pytest.raises(AssertionError, match="the same panes"):
         merge_summaries(summary(1, rows=(1,)), longer, Bags())

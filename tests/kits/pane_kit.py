@@ -360,7 +360,14 @@ class SiteDesk:
                     self.edge.sent(send.query, pane, send.updates, now_s=now_s)
             if rows is None:
                 return
-        summary = Summary(send.query, send.pane, send.coverage, rows, send.lane, more=send.more)
+        summary = Summary(
+            query=send.query,
+            pane=send.pane,
+            coverage=send.coverage,
+            rows=rows,
+            lane=send.lane,
+            more=send.more,
+        )
         self.said.append(summary)
 
     def take_said(self) -> list[Summary]:
@@ -518,7 +525,7 @@ class RootDesk:
 def whole(query: Query, pane: int, ordinal: int, rows: Iterable[int], *, of: int) -> Summary:
     """Site ``ordinal`` of incarnation ``of`` closed the pane with one update."""
     coverage = Coverage.of_whole(ordinal, of)
-    return Summary(str(query.id), pane, coverage, tuple(rows))
+    return Summary(query=str(query.id), pane=pane, coverage=coverage, rows=tuple(rows))
 
 
 def part(
@@ -534,10 +541,17 @@ def part(
 ) -> Summary:
     coverage = Coverage.of_part(ordinal, of, updates=updates, closed_at=closed_at)
     kept = None if rows is None else tuple(rows)
-    return Summary(str(query.id), pane, coverage, kept, lane)
+    return Summary(query=str(query.id), pane=pane, coverage=coverage, rows=kept, lane=lane)
 
 
 def state(query: Query, ordinal: int, *, of: int, number: int = 1, **fields: object) -> SiteState:
     begin = -FOREVER if query.begin_pane is None else query.begin_pane
     first = fields.pop("first_pane", begin)
-    return SiteState(str(query.id), ordinal, of, number, first, **fields)  # type: ignore[arg-type]
+    return SiteState(
+        query=str(query.id),
+        ordinal=ordinal,
+        incarnation=of,
+        number=number,
+        first_pane=first,
+        **fields,
+    )  # type: ignore[arg-type]

@@ -146,8 +146,8 @@ def root_counts_copies(patch: Patch) -> None:
 def relay_merges_what_overlaps(patch: Patch) -> None:
     def merge(self: Coverage, other: Coverage) -> Coverage:
         return Coverage(
-            self.whole | other.whole, self.empty | other.empty, self.tag ^ other.tag,
-            self.parts + other.parts,
+            whole=self.whole | other.whole, empty=self.empty | other.empty, tag=self.tag ^
+            other.tag, parts=self.parts + other.parts,
         )  # fmt: skip
 
     entry_for = TimeSpaceList._entry_for

@@ -92,11 +92,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         )
         if ranges.covers(known, first, last):
             return self
-        gone = [Declined(first, last, reason)]
+        gone = [Declined(first=first, last=last, reason=reason)]
         known = ranges.union(known, ((first, last),))
         if len(known) > ranges_max:
             before, after = min(pairwise(known), key=lambda two: two[1][0] - two[0][1])
-            gone.append(Declined(before[1] + 1, after[0] - 1, reason))
+            gone.append(Declined(first=before[1] + 1, last=after[0] - 1, reason=reason))
         return msgspec.structs.replace(self, declined=joined([*self.declined, *gone]))
 
     def damage(self, first: int, last: int) -> EdgeRecord:
@@ -116,7 +116,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
             declined=joined(
-                Declined(max(one.first, done_through), one.last, one.reason)
+                Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)
                 for one in self.declined
             ),
         )

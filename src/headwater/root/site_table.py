@@ -120,7 +120,7 @@ class SiteTable:
     def remarks(self) -> tuple[SiteRemark, ...]:
         """What sites remark about their input, as they last told."""
         return tuple(
-            SiteRemark(self.names[ordinal], remark.kind, remark.text)
+            SiteRemark(site=self.names[ordinal], kind=remark.kind, text=remark.text)
             for ordinal in sorted(self._remarking)
             for remark in self.views[ordinal].state.remarks
         )

@@ -84,7 +84,7 @@ def everyone(world):
 
 def whole(world, number=1, *, panes=None):
     """As its root signs it."""
-    head = Acknowledgement(world.query, 1, number, done_through=0)
+    head = Acknowledgement(query=world.query, root_incarnation=1, number=number, done_through=0)
     ack = with_leaves(head, panes=everyone(world) if panes is None else panes)
     return world.signatures["root"].sign_ack(ack)
 

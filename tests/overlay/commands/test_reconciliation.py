@@ -211,7 +211,7 @@ def test_an_install_that_lay_on_disk_says_nothing_of_the_roots_clock(world):
         world.peers["root"].live_queries()[query_id], root_clock_s=1_000.0
     )
     log = CommandLog()
-    log.restore([install], (Count("root", 1, 1, (query_id,)),))
+    log.restore([install], (Count(installer="root", number=1, revision=1, live=(query_id,)),))
     reconciliation = Reconciliation(log, Tray(notice_every_s=1.0), every_s=5.0)
     assert reconciliation.with_age(install, now_s=5_000.0).root_clock_s is None
     reconciliation.installed(query_id, now_s=5_000.0)
@@ -245,7 +245,9 @@ def test_comparing_is_limited_while_it_does_not_help(world):
     """A neighbour whose digest never agrees costs one message in a while, not one a heartbeat."""
     world.outputs["b"].clear()
     for _ in range(1_000):
-        world.hand("root", "b", Heartbeat(world.now_s, None, 0.0, digest=1))
+        world.hand(
+            "root", "b", Heartbeat(sent_s=world.now_s, echo_s=None, echo_held_s=0.0, digest=1)
+        )
     assert len(messages(world, "b", CommandsKnown)) == 1
 
 

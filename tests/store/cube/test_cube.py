@@ -346,7 +346,9 @@ def test_all_writes_of_a_call_are_one_transaction(user: CubeUser) -> None:
 
 def test_everything_an_edge_needs_comes_back_after_a_restart(user: CubeUser) -> None:
     user.commit((5, "/a", 1), (6, "/a", 1), (7, "/a", 1))
-    record = EdgeRecord(first_pane=0, closed_through=7, declined=(Declined(1, 2, Reason.LOST),))
+    record = EdgeRecord(
+        first_pane=0, closed_through=7, declined=(Declined(first=1, last=2, reason=Reason.LOST),)
+    )
     user.cube.write([MakeUpdates(QUERY, (5, 6), record, False), MarkSent(QUERY, ((6, 1, 1),))])
     user.cube.write([MarkAcked(QUERY, ((6, 6),), 0, record)])
     user.commit((6, "/b", 1))
@@ -389,7 +391,7 @@ def test_panes_that_are_done_are_not_restored(user: CubeUser) -> None:
 def test_an_expired_pane_is_gone_and_takes_no_more_rows(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
     user.make_updates(5)
-    record = EdgeRecord(first_pane=0, declined=(Declined(5, 5, Reason.EXPIRED),))
+    record = EdgeRecord(first_pane=0, declined=(Declined(first=5, last=5, reason=Reason.EXPIRED),))
     user.cube.write([Expire(QUERY, (5,), record)])
     with pytest.raises(StoreError, match="retention"):
         user.cube.rows(QUERY, 5, ((1, 1),))
@@ -439,7 +441,9 @@ def test_waiting_rows_that_are_damaged_are_declined_and_the_rest_is_cut(user: Cu
     assert not done.is_whole, "the edge learns of it with the cut, not a minute later"
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/b": 2}
     user.reopen()
-    assert user.cube.restore()[0].record.declined == (Declined(5, 5, Reason.LOST),)
+    assert user.cube.restore()[0].record.declined == (
+        Declined(first=5, last=5, reason=Reason.LOST),
+    )
 
 
 def test_a_pane_all_of_whose_rows_are_damaged_does_not_look_empty(user: CubeUser) -> None:

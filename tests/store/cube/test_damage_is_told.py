@@ -85,13 +85,15 @@ def test_a_pane_with_damaged_rows_is_declined_as_soon_as_it_is_cut(
     (send,) = [send for send in site.sends if send.pane == 101]
     (part,) = send.coverage.parts
     assert part.closed_at is None, "or the root would call it exact before it hears more"
-    assert Declined(101, 101, Reason.LOST) in site.states[-1].declined
+    assert Declined(first=101, last=101, reason=Reason.LOST) in site.states[-1].declined
     assert dict(site.states[-1].counts)[101] == 1
     assert not [one for one in site.writes if isinstance(one, Expire)], "the others are kept"
     rows = user.cube.rows(QUERY, 101, ((1, 1),))
     assert counts_of(rows) == ({} if is_all_damaged else {"/b": 2})
     user.reopen()
-    assert Declined(101, 101, Reason.LOST) in user.cube.restore()[0].record.declined
+    assert (
+        Declined(first=101, last=101, reason=Reason.LOST) in user.cube.restore()[0].record.declined
+    )
 
 
 def test_a_pane_without_damage_is_told_as_whole(user: CubeUser) -> None:
@@ -177,7 +179,9 @@ def test_one_bad_sector_holds_a_cut_up_for_a_few_tries_and_then_costs_its_pane(
     assert len(list((user.directory / "quarantine").iterdir())) == 1
     faulty_disk.fail.clear()
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/b": 2}
-    assert user.cube.restore()[0].record.declined == (Declined(5, 5, Reason.LOST),)
+    assert user.cube.restore()[0].record.declined == (
+        Declined(first=5, last=5, reason=Reason.LOST),
+    )
 
 
 def test_tries_that_fail_count_only_in_a_row(open_cube: Open, faulty_disk: FaultyDisk) -> None:

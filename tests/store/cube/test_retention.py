@@ -60,7 +60,10 @@ def test_an_old_pane_that_nobody_acknowledged_is_declined_in_the_same_step(open_
     assert run.declined == ((QUERY, 0), (QUERY, 1))
     user.reopen()
     (kept,) = user.cube.restore()
-    assert kept.record.declined == (Declined(0, 0, Reason.EXPIRED), Declined(1, 1, Reason.EXPIRED))
+    assert kept.record.declined == (
+        Declined(first=0, last=0, reason=Reason.EXPIRED),
+        Declined(first=1, last=1, reason=Reason.EXPIRED),
+    )
     assert user.commit((0, "/late", 1)).queries[0].too_late == 1
 
 

@@ -87,7 +87,14 @@ def keep(number: int, pane: int, *rows: tuple[str, int], site: int = 0) -> Keep:
 
 
 def state(ordinal: int, incarnation: int, number: int) -> SiteState:
-    return SiteState(ID, ordinal, incarnation, number, first_pane=0, empty=((3, 9),))
+    return SiteState(
+        query=ID,
+        ordinal=ordinal,
+        incarnation=incarnation,
+        number=number,
+        first_pane=0,
+        empty=((3, 9),),
+    )
 
 
 def answered(window: int, revision: int = 1) -> WindowAnswered:
@@ -381,8 +388,13 @@ def root_of(ledger: RootLedger) -> Root:
 
 
 def receive(root: Root, ledger: RootLedger, pane: int, site: int, *rows: tuple[str, int]) -> None:
-    root.receive_states([SiteState(ID, site, 77, 1, first_pane=0)], now_s=0.0)
-    root.receive(Summary(ID, pane, Coverage.of_whole(site, 77), rows_of(*rows)), now_s=0.0)
+    root.receive_states(
+        [SiteState(query=ID, ordinal=site, incarnation=77, number=1, first_pane=0)], now_s=0.0
+    )
+    root.receive(
+        Summary(query=ID, pane=pane, coverage=Coverage.of_whole(site, 77), rows=rows_of(*rows)),
+        now_s=0.0,
+    )
     ledger.write([one for one in root.take() if isinstance(one, Keep | KeepState | Trim)])
 
 

@@ -194,7 +194,7 @@ def with_leaves(
     for greeting in greetings:
         found.setdefault(greeting.ordinal // LEAF_SITES, ([], [], []))[2].append(greeting)
     leaves = tuple(
-        AckLeaf(number, tuple(bits), tuple(beyond_first), tuple(hails))
+        AckLeaf(number=number, panes=tuple(bits), extra=tuple(beyond_first), greetings=tuple(hails))
         for number, (bits, beyond_first, hails) in sorted(found.items())
     )
     return msgspec.structs.replace(

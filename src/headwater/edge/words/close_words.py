@@ -126,7 +126,9 @@ class CloseWords:
         end = FOREVER
         for close in closes_of(first, self.closed_through - 1):
             if block and close[0] >= end:
-                found.append(BlockDigest(first, end - 1, digest_of(incarnation, block)))
+                found.append(
+                    BlockDigest(first=first, last=end - 1, digest=digest_of(incarnation, block))
+                )
                 first, block = end, []
                 if len(found) == self._config.digests_told_max:
                     return tuple(found)
@@ -134,7 +136,7 @@ class CloseWords:
                 end = (close[0] // self._config.digest_panes + 1) * self._config.digest_panes
             block.append(close)
         last = self.closed_through - 1
-        return (*found, BlockDigest(first, last, digest_of(incarnation, block)))
+        return (*found, BlockDigest(first=first, last=last, digest=digest_of(incarnation, block)))
 
     def answers(self, lowest: int, closes_of: ClosesOf, *, open_from: int) -> tuple[Closes, ...]:
         """Of a range with more closes than may be told, those of its beginning. ``open_from``: no
@@ -153,6 +155,6 @@ class CloseWords:
         closes: list[Close] = []
         for close in closes_of(first, last):
             if len(closes) == self._config.closes_told_max:
-                return Closes(first, close[0] - 1, number, tuple(closes))
+                return Closes(first=first, last=close[0] - 1, asked=number, closes=tuple(closes))
             closes.append(close)
-        return Closes(first, last, number, tuple(closes))
+        return Closes(first=first, last=last, asked=number, closes=tuple(closes))

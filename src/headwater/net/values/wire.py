@@ -478,7 +478,9 @@ def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
         number=number,
         panes=_checked_panes(wire),
         extra=tuple(
-            ExtraHeld(pane, first + place, incarnation, _normal(updates))
+            ExtraHeld(
+                pane=pane, ordinal=first + place, incarnation=incarnation, updates=_normal(updates)
+            )
             for pane, place, incarnation, updates in wire.extra
         ),
         greetings=tuple(

@@ -207,7 +207,9 @@ class Pathfinder:
         return [(site, site in parents) for site in self._neighbours.names]
 
     def _onward(self, site: str, way: RootWay, *, by_host: bool) -> RootWay:
-        return RootWay(way.seen_s, (self._roster.ordinal_of[site], *way.via), by_host)
+        return RootWay(
+            seen_s=way.seen_s, via=(self._roster.ordinal_of[site], *way.via), by_host=by_host
+        )
 
     # The ways
 

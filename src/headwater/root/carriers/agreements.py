@@ -304,7 +304,7 @@ class Agreements:
             if life.ask is None:
                 self._put(ordinal, life, number=number, done_through=done_through, now_s=now_s)
             if life.ask is not None:
-                found.append(Asked(ordinal, life.ask.first, life.ask.last))
+                found.append(Asked(ordinal=ordinal, first=life.ask.first, last=life.ask.last))
                 self._asked_last = ordinal
         return tuple(found)
 

@@ -89,7 +89,12 @@ def _kind(parser: Parser, row: dict[str, Any]) -> Malformed:
         return Malformed(f"{column.name}: wanted a time, it is empty", row["lines"], sample=sample)
     form = _form(parser, column.type)
     came = None if row["came"] is None else shown_line(row["came"])
-    return Malformed(f"{column.name}: wanted {column.type}{form}", row["lines"], came, sample)
+    return Malformed(
+        reason=f"{column.name}: wanted {column.type}{form}",
+        lines=row["lines"],
+        came=came,
+        sample=sample,
+    )
 
 
 def _form(parser: Parser, type_: str) -> str:
