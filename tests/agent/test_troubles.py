@@ -253,8 +253,8 @@ def test_a_full_disk_while_a_query_is_removed_is_waited_for(tmp_path: Path) -> N
 def test_a_full_disk_while_results_are_made_sound_is_waited_for(tmp_path: Path) -> None:
     async def work(runtime: SiteRuntime) -> None:
         ledger = runtime.stores.ledger
-        refusing = Refusing(FULL, ledger.settle_results, times=3)
-        ledger.settle_results = refusing  # type: ignore[method-assign]
+        refusing = Refusing(FULL, ledger.finish_results, times=3)
+        ledger.finish_results = refusing  # type: ignore[method-assign]
         query = _installed(runtime)
         await until(lambda: refusing.tried > 3)
         await _is_alive(runtime)

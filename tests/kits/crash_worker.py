@@ -100,7 +100,7 @@ class Root:
         self.query = query_of()
         self.ledger = ledger
         self.results = ResultsWriter(directory / "results" / "hits")
-        ledger.settle_results("hits", self.results)
+        ledger.finish_results("hits", self.results)
         kept = ledger.restore(str(self.query.id))
         self.number = max((one.number for one in kept.summaries), default=0)
         self.window = max((one.window for one in kept.answers), default=0)

@@ -294,7 +294,7 @@ class Edge:
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - self._config.live_for_s)
             clock = self._clock_of(state.query)
-            self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
+            self._outputs += edge.advance(clock, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
         marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)

@@ -1,6 +1,6 @@
 """One query at one site: what is closed, made, sealed and written of it.
 
-All of that happens in ``settle``, once a tick, whatever came in between; so one tick writes at
+All of that happens in ``advance``, once a tick, whatever came in between; so one tick writes at
 most one record and one ``MakeUpdates`` for a query. What that has made comes by ``take_updates``;
 until then nothing further is closed.
 
@@ -69,7 +69,7 @@ class QueryEdge:
         else:
             state.book.add_late(pane, now_s=now_s)
 
-    def settle(
+    def advance(
         self, clock: SourceClock, *, now_s: float, has_room: Callable[[str], bool]
     ) -> list[Write]:
         """Close, make, seal and number what is due; the writes, in order. ``has_room`` says whether

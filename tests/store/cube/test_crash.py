@@ -126,7 +126,7 @@ def check_root(ledger: RootLedger, directory: Path) -> None:
         rows = ledger.pane_rows(str(query.id), pane, kept_through=numbers[-1])
         assert rows is not None
         assert {int(page) // 5 for page in rows["page"].to_pylist()} == {pane}
-    ledger.settle_results("hits", ResultsWriter(directory / "results" / "hits"))
+    ledger.finish_results("hits", ResultsWriter(directory / "results" / "hits"))
     reader = ResultsReader(directory / "results" / "hits")
     windows = [e.window for seq in reader.publications() for e in reader.envelopes(seq)]
     assert windows == list(range(1, len(windows) + 1)), "each window once, in order"

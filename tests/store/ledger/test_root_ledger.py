@@ -323,7 +323,7 @@ def test_a_crash_while_publishing_leaves_both_or_neither(
     ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", 1))}, results)
     disk = FaultyDisk()
     crashing = ResultsWriter(directory, disk=disk)
-    ledger.settle_results("hits", crashing)
+    ledger.finish_results("hits", crashing)
     if point == "before the ledger":
         crashing.prepare([Published(answered(6).envelope, rows_of(("/b", 1)))])
     else:
@@ -333,7 +333,7 @@ def test_a_crash_while_publishing_leaves_both_or_neither(
         assert ResultsReader(directory).publications() == [1]
     ledger = open_ledger()
     results = ResultsWriter(directory)
-    ledger.settle_results("hits", results)
+    ledger.finish_results("hits", results)
     published = ResultsReader(directory).publications()
     remembered = len(ledger.restore(ID).answers)
     assert len(published) == remembered == (1 if point == "before the ledger" else 2)
@@ -589,7 +589,7 @@ def test_a_revision_is_published_once_whatever_step_fails(
     if not published:
         accepted = {"/a": 3}
         ledger.publish(QUERY, [answered(5, 2)], {5: rows_of(("/a", 3))}, results)
-    ledger.settle_results("hits", results)
+    ledger.finish_results("hits", results)
     assert revisions(directory) == {(5, 1): 1, (5, 2): 1}
     assert shown(directory, 5) == accepted
     assert [one.revision for one in ledger.restore(ID).answers] == [2]
@@ -631,7 +631,7 @@ def test_a_publication_of_which_nobody_knows_whether_it_is_one_stays_as_it_was_p
         with pytest.raises(StoreBroken):
             ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", count))}, results)
     ledger, results = open_ledger(), ResultsWriter(directory)
-    ledger.settle_results("hits", results)
+    ledger.finish_results("hits", results)
     assert len(ledger.restore(ID).answers) == len(ResultsReader(directory).publications())
     if happened:
         assert shown(directory, 5) == {"/a": 1}

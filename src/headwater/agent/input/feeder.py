@@ -128,10 +128,10 @@ class Followed:
         return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
 
     @property
-    def is_settled(self) -> bool:
+    def is_quiet(self) -> bool:
         """Whether a poll would find and tell nothing that the newest one did not."""
         is_polled = self.poll is not None and self.poll.is_clean and not self.untold_losses
-        return is_polled and self.input is not None and self.input.is_settled
+        return is_polled and self.input is not None and self.input.is_quiet
 
     @property
     def untold_losses(self) -> int:
@@ -324,8 +324,8 @@ class Feeder:
 
     def _is_idle(self) -> bool:
         """Whether nothing is left to open, poll or forget until somebody wakes us."""
-        is_settled = all(one.is_settled for one in self.followed.values())
-        return is_settled and not self._leaving and not self._has_news
+        is_quiet = all(one.is_quiet for one in self.followed.values())
+        return is_quiet and not self._leaving and not self._has_news
 
     def _pause_s(self) -> float:
         """Until the next poll of a source is due, as far as its troubles allow."""
@@ -353,7 +353,7 @@ class Feeder:
     async def _attend(self, followed: Followed) -> None:
         """Open the source or poll it, if it is time to. What it raises is its own trouble."""
         async with self._turn:
-            if not self._is_current(followed) or followed.is_settled:
+            if not self._is_current(followed) or followed.is_quiet:
                 return
             if self._now_s() < followed.next_poll_s(self._config.poll_s):
                 return

@@ -64,7 +64,7 @@ def apply_ack(
     _hear_asked(state, ack)
     view = AckView(ack, leaf, ordinal=telling.ordinal, incarnation=telling.incarnation)
     heard += _alarms(state, view, carriers_of)
-    heard += _settle_flights(state, ack, view, now_s=now_s)
+    heard += _land_flights(state, ack, view, now_s=now_s)
     return heard
 
 
@@ -144,7 +144,7 @@ def _hear_asked(state: QueryState, ack: Acknowledgement) -> None:
             state.hear(News.WORD)
 
 
-def _settle_flights(
+def _land_flights(
     state: QueryState, ack: Acknowledgement, view: AckView, *, now_s: float
 ) -> list[Heard]:
     """What is now held wholly, and what the root is done with, is written together."""
@@ -182,7 +182,7 @@ def _land(state: QueryState, view: AckView, *, before_s: float) -> list[int]:
 def _is_held(state: QueryState, view: AckView, pane: int, update: int) -> bool:
     if update == EMPTY_CLOSE:
         return view.has_first(pane)
-    if update == 1 and view.has_first(pane) and state.telling.trusts_bit(pane):
+    if update == 1 and view.has_first(pane) and state.telling.bit_means_held(pane):
         return True
     return view.has_update(pane, update)
 
@@ -194,7 +194,7 @@ def _land_empty(state: QueryState, view: AckView, *, before_s: float) -> None:
     held, lacking = view.split_empty(book.doubtful)
     if book.doubtful_s >= before_s:
         lacking = ()
-    book.trust(held + lacking)
+    book.learn(held + lacking)
     if lacking:
         state.close_empty(*lacking)
 

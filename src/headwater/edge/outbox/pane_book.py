@@ -256,9 +256,9 @@ class PaneBook:
     def doubt(self, empty: Iterable[Range], *, told: Ranges, now_s: float) -> None:
         """Of these empty closes those that no state tells count as sent then."""
         self.doubtful, self.doubtful_s = IntervalSet(empty), now_s
-        self.trust(told)
+        self.learn(told)
 
-    def trust(self, empty: Ranges) -> None:
+    def learn(self, empty: Ranges) -> None:
         """It is known of these empty closes whether the root has them."""
         for first, last in empty:
             self.doubtful.remove(first, last)
