@@ -171,7 +171,11 @@ async def _under(directory: Path, name: str, options: tuple[str, ...], *, second
 
 async def _beat(network: TlsNetwork, found: Measured, seconds: float) -> None:
     for _ in range(int(seconds / BEAT_EVERY_S)):
-        network.send("alpha", Heartbeat(time.monotonic(), None, 0.0, 7), CONTROL)
+        network.send(
+            "alpha",
+            Heartbeat(sent_s=time.monotonic(), echo_s=None, echo_held_s=0.0, digest=7),
+            CONTROL,
+        )
         found.beats += 1
         await asyncio.sleep(BEAT_EVERY_S)
     await asyncio.sleep(HEARTBEAT_S_MAX)

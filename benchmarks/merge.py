@@ -73,7 +73,7 @@ def an_inner_peer() -> Peer:
         config=OverlayConfig(),
         merger_of=lambda query: ArrowMerger(query.program),
     )
-    peer.restore([Install(QUERY, (tree,), 1)], (), now_s=0.0)
+    peer.restore([Install(query=QUERY, trees=(tree,), roster_version=1)], (), now_s=0.0)
     for site in sites:
         if site.name != "relay":
             peer.link_up(site.name, now_s=0.0)
@@ -83,7 +83,9 @@ def an_inner_peer() -> Peer:
 
 def of_a_child(child: int, pane: int, rows: pa.Table) -> SummaryMessage:
     coverage = Coverage.of_whole(2 + child, 99)
-    return SummaryMessage(Summary(str(QUERY.id), pane, coverage, rows, age_s=AGE_S))
+    return SummaryMessage(
+        Summary(query=str(QUERY.id), pane=pane, coverage=coverage, rows=rows, age_s=AGE_S)
+    )
 
 
 def rate(

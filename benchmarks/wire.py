@@ -59,7 +59,7 @@ def a_table(keys: int) -> Any:
 
 def a_message(keys: int, pane: int = 0) -> SummaryMessage:
     coverage = Coverage.of_whole(1, 99)
-    return SummaryMessage(Summary(QUERY, pane, coverage, a_table(keys)))
+    return SummaryMessage(Summary(query=QUERY, pane=pane, coverage=coverage, rows=a_table(keys)))
 
 
 def time_s(work: Callable[[], object]) -> float:
@@ -187,7 +187,11 @@ async def transfer(keys: int, directory: Path) -> Transfer:
 
 async def _beat(alpha: TlsNetwork) -> None:
     while True:
-        alpha.send("bravo", Heartbeat(time.perf_counter(), None, 0.0, 0), CONTROL)
+        alpha.send(
+            "bravo",
+            Heartbeat(sent_s=time.perf_counter(), echo_s=None, echo_held_s=0.0, digest=0),
+            CONTROL,
+        )
         await asyncio.sleep(0.005)
 
 

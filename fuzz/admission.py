@@ -63,7 +63,10 @@ def good() -> list[bytes]:
         TEXT, root="alpha", installer="charlie", next_counter=1, now_us=int(NOW_S * 1e6)
     )
     return [
-        _encoded(Install(query, (TREES[query.root],), 1, root_clock_s=9.0)) for query in queries
+        _encoded(
+            Install(query=query, trees=(TREES[query.root],), roster_version=1, root_clock_s=9.0)
+        )
+        for query in queries
     ]
 
 
@@ -129,7 +132,7 @@ def _received(name: str, message: CommandMessage) -> bool:
 
 def _restored(name: str, install: Install) -> bool:
     node = _node(name)
-    count = Count("charlie", 99, 1, (str(install.query.id),))
+    count = Count(installer="charlie", number=99, revision=1, live=(str(install.query.id),))
     node.restore(commands=[install], counts=[count], now_s=NOW_S)
     return _driven(node)
 

@@ -85,38 +85,75 @@ def messages() -> list[Message]:
     part = Coverage.of_part(3, 77, updates=((1, 2), (5, 5)), closed_at=5)
     coverage = Coverage.of_whole(1, 99).merge(Coverage.of_empty(900, 5)).merge(part)
     state = SiteState(
-        QUERY, 2, 9, 4, -3, message="…", sealed_through=FOREVER, empty=((1, 9), (20, 30)),
-        declined=(Declined(1, 2, Reason.SHED),), counts=((7, 2),), tally=Tally(1, 2, 3, 4, 5, 6),
+        query=QUERY, ordinal=2, incarnation=9, number=4, first_pane=-3, message="…",
+        sealed_through=FOREVER, empty=((1, 9), (20, 30)),
+        declined=(Declined(first=1, last=2, reason=Reason.SHED),), counts=((7, 2),),
+        tally=Tally(unparsed=1, too_late=2, fenced=3, lost_bytes=4, before_begin=5, refused=6),
         alarms=(Alarm.of(AlarmKind.NEVER_CUT, QUERY, 2, (5, 7), "never cut", ["alpha"]),),
         remarks=(Remark("no file", "no file matches 'a'"),),
     )  # fmt: skip
     ack = with_leaves(
-        Acknowledgement(QUERY, 8, 3, 100, held=((101, 110),), age_s=1.5),
+        Acknowledgement(
+            query=QUERY,
+            root_incarnation=8,
+            number=3,
+            done_through=100,
+            held=((101, 110),),
+            age_s=1.5,
+        ),
         panes=(PaneHeld(111, 1 << 700 | 1 << 200 | 5),),
-        extra=(ExtraHeld(111, 3, 77, ((2, 3),)),),
-        greetings=(Greeting(2, 9, 4), Greeting(702, 9, 4, 105, 1.7e9)),
+        extra=(ExtraHeld(pane=111, ordinal=3, incarnation=77, updates=((2, 3),)),),
+        greetings=(
+            Greeting(ordinal=2, incarnation=9, number=4),
+            Greeting(
+                ordinal=702, incarnation=9, number=4, former_through=105, former_clock_s=1.7e9
+            ),
+        ),
     )
     leaves = tuple(msgspec.structs.replace(leaf, word=leaf_word(leaf)) for leaf in ack.leaves)
     signed = msgspec.structs.replace(ack, leaves=leaves, digests=(bytes(16), b"d" * 16))
-    signed = msgspec.structs.replace(signed, proof=Proof(ack_word(signed), b"s" * 64, b"k" * 8))
+    signed = msgspec.structs.replace(
+        signed, proof=Proof(word=ack_word(signed), signature=b"s" * 64, key=b"k" * 8)
+    )
     return [
-        Heartbeat(1.5, None, 0.0, 7),
-        Heartbeat(1e9, 2.5, 0.25, (1 << 64) - 1),
-        SummaryMessage(Summary(QUERY, 7, coverage, a_table(5), age_s=2.0)),
-        SummaryMessage(Summary(QUERY, -7, part, None, lane=Lane.SPARE, roster_version=3)),
-        SummaryMessage(Summary("other@alpha#2", 7, coverage, b"opaque", lane=Lane.BACKLOG)),
+        Heartbeat(sent_s=1.5, echo_s=None, echo_held_s=0.0, digest=7),
+        Heartbeat(sent_s=1e9, echo_s=2.5, echo_held_s=0.25, digest=(1 << 64) - 1),
+        SummaryMessage(Summary(query=QUERY, pane=7, coverage=coverage, rows=a_table(5), age_s=2.0)),
+        SummaryMessage(
+            Summary(
+                query=QUERY, pane=-7, coverage=part, rows=None, lane=Lane.SPARE, roster_version=3
+            )
+        ),
+        SummaryMessage(
+            Summary(
+                query="other@alpha#2", pane=7, coverage=coverage, rows=b"opaque", lane=Lane.BACKLOG
+            )
+        ),
         StatesMessage((state, state)),
         AckMessage(ack),
         AckMessage(signed),
         AckMessage(msgspec.structs.replace(signed, leaves=leaves[1:])),
-        CommandMessage(Install(a_query(), (Tree(0, ((1, 0), (2, 1))),), 1, age_s=0.5)),
-        CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2)),
+        CommandMessage(
+            Install(
+                query=a_query(), trees=(Tree(0, ((1, 0), (2, 1))),), roster_version=1, age_s=0.5
+            )
+        ),
+        CommandMessage(Remove(id=QueryId("hits", "alpha", 1), installer="alpha", counter=2)),
         CommandsKnown(
-            (Count("alpha", 7, 9, (QUERY,)), Count("bravo", 1 << 40, 3)), (QUERY, "other@alpha#2")
+            (
+                Count(installer="alpha", number=7, revision=9, live=(QUERY,)),
+                Count(installer="bravo", number=1 << 40, revision=3),
+            ),
+            (QUERY, "other@alpha#2"),
         ),
         AskInstall((QUERY,)),
         Heartbeat(
-            1.5, 1.0, 0.25, 7, (RootPulse(1, 2.0, 3.0, 0.5),), Coordinate(1.0, 2.0, 3.0, 4.0, 0.5)
+            sent_s=1.5,
+            echo_s=1.0,
+            echo_held_s=0.25,
+            digest=7,
+            roots=(RootPulse(root=1, age_s=2.0, clock_s=3.0, spread_s=0.5),),
+            coordinate=Coordinate(x=1.0, y=2.0, z=3.0, height=4.0, error=0.5),
         ),
-        CoordinatesMessage((Placed(2, Coordinate(1.0, 2.0, 3.0)),)),
+        CoordinatesMessage((Placed(2, Coordinate(x=1.0, y=2.0, z=3.0)),)),
     ]

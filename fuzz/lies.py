@@ -117,10 +117,10 @@ class _Listening(Federation):
 def _of_commands() -> list[Message]:
     """What nobody needs to say where all know the same."""
     install, count = little.commands()
-    own = little.keys().signatures(LIAR).sign_count(Count(LIAR, 1, 1))
+    own = little.keys().signatures(LIAR).sign_count(Count(installer=LIAR, number=1, revision=1))
     return [
         CommandMessage(install, count),
-        CommandsKnown((count, own), (QUERY_ID,), {QUERY_ID: 1}),
+        CommandsKnown(counts=(count, own), live=(QUERY_ID,), plans={QUERY_ID: 1}),
         AskInstall((QUERY_ID,)),
     ]
 
@@ -131,14 +131,15 @@ def _never_said() -> list[tuple[str, bytes]]:
     install, _ = little.commands()
     wanted = msgspec.structs.replace(little.QUERY, id=QueryId("hits", LIAR, 2))
     given = OperatorSignature(little.FEDERATION, OPERATOR, little.keys().own[OPERATOR]).sign(
-        Install(wanted, install.trees, install.roster_version)
+        Install(query=wanted, trees=install.trees, roster_version=install.roster_version)
     )
     assert isinstance(given, Install)
     own = little.keys().signatures(LIAR)
-    count = own.sign_count(Count(LIAR, 2, 2, (str(wanted.id),)))
+    count = own.sign_count(Count(installer=LIAR, number=2, revision=2, live=(str(wanted.id),)))
     update = Summary(
-        QUERY_ID, little.BEGIN_PANE + 2,
-        Coverage.of_part(1, 1001, updates=((1, 9),), closed_at=9), examples.a_table(5),
+        query=QUERY_ID, pane=little.BEGIN_PANE + 2,
+        coverage=Coverage.of_part(1, 1001, updates=((1, 9),), closed_at=9),
+        rows=examples.a_table(5),
     )  # fmt: skip
     forged = own.sign_update(update)
     messages: list[Message] = [CommandMessage(own.sign_plan(given), count), SummaryMessage(forged)]

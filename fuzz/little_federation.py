@@ -23,7 +23,7 @@ from fuzz import examples, proven
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.sets.ranges import Ranges
-from headwater.edge.outputs import CutDone
+from headwater.edge.outputs import UpdatesMade
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.net.identity.signing import KeySignatures, MemoryKeys, OperatorSignature, OwnKey
 from headwater.net.values.codec import COMPRESSED, Codec
@@ -108,11 +108,13 @@ def examiner() -> proven.Examiner:
 def commands() -> tuple[Install, Count]:
     """The query that is live everywhere: commanded by an operator, planned and counted by alpha."""
     given = OperatorSignature(FEDERATION, OPERATOR, keys().own[OPERATOR]).sign(
-        Install(QUERY, TREES, 1)
+        Install(query=QUERY, trees=TREES, roster_version=1)
     )
     assert isinstance(given, Install)
     root = keys().signatures(ROOT)
-    return root.sign_plan(given), root.sign_count(Count(ROOT, 1, 1, (QUERY_ID,)))
+    return root.sign_plan(given), root.sign_count(
+        Count(installer=ROOT, number=1, revision=1, live=(QUERY_ID,))
+    )
 
 
 def _nothing(effect: do.Effect) -> None:
@@ -176,8 +178,8 @@ class Agent:
     def transmit(self, effect: do.Transmit) -> None:
         self._world.transmit(self.name, effect.to, effect.message)
 
-    def cut(self, effect: do.Cut) -> list[CutDone]:
-        return [self._cut(effect.query, pane) for pane in effect.panes]
+    def make_updates(self, effect: do.MakeUpdates) -> list[UpdatesMade]:
+        return [self._make(effect.query, pane) for pane in effect.panes]
 
     def load_rows(self, effect: do.LoadAndSend) -> None:
         self.node.loaded(effect, self._rows(effect.updates), now_s=self._world.now_s)
@@ -196,16 +198,16 @@ class Agent:
     def rise_above(self, effect: do.RiseAbove) -> int:
         return effect.above + 1
 
-    def cut_through(self, pane: int) -> int:
-        """How many updates of the pane it has cut."""
+    def made_through(self, pane: int) -> int:
+        """How many updates of the pane it has made."""
         return self._updates[pane]
 
-    def _cut(self, query: str, pane: int) -> CutDone:
+    def _make(self, query: str, pane: int) -> UpdatesMade:
         first = self._updates[pane] + 1
         if pane in self._waiting:
             self._waiting.discard(pane)
             self._updates[pane] += 1
-        return CutDone(query, pane, first, self._updates[pane], row_bytes=100)
+        return UpdatesMade(query, pane, first, self._updates[pane], row_bytes=100)
 
     def _rows(self, updates: Ranges) -> Any:
         return examples.a_table(3) if updates else None
@@ -241,7 +243,7 @@ class Federation:
         honest = ALL & ~(1 << NAMES.index(self.liar))
         for kept in proven.kept_alone(effect, honest):
             site = NAMES[kept.coverage.sites.bit_length() - 1]
-            is_cut = proven.is_cut(kept, self.agents[site].cut_through(kept.pane))
+            is_cut = proven.is_cut(kept, self.agents[site].made_through(kept.pane))
             assert is_cut, f"{name} keeps an update that {site} never cut: {kept}"
 
     def deliver(self) -> None:

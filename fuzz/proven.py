@@ -102,7 +102,9 @@ class Examiner:
         if sites & (sites - 1) == 0:
             proof = None
             if told is not None:
-                proof = Proof(update_word(summary, told), told.signature, told.key)
+                proof = Proof(
+                    word=update_word(summary, told), signature=told.signature, key=told.key
+                )
             yield self._names[sites.bit_length() - 1], "update", proof
 
     def _is_said(self, by: str, kind: str, proof: Proof) -> bool:

@@ -130,7 +130,14 @@ def _good_leaves() -> list[bytes]:
 
 def _run_leaves(data: bytes) -> bool:
     """Whatever is accepted can be handed on and be read by a site of it."""
-    head = Acknowledgement(examples.QUERY, 8, 3, 100, listed=((0, 200),), filled=0b100)
+    head = Acknowledgement(
+        query=examples.QUERY,
+        root_incarnation=8,
+        number=3,
+        done_through=100,
+        listed=((0, 200),),
+        filled=0b100,
+    )
     way = msgspec.structs.replace(ack_on_its_way(head), leaves=((2, data),))
     body = bytes((ACKNOWLEDGEMENT,)) + msgspec.msgpack.encode(way)
     if not _run_messages(body):
@@ -256,7 +263,11 @@ def _a_peer() -> Peer:
         merger_of=lambda query: ArrowMerger(query.program),
     )
     query = examples.a_query()
-    peer.restore([Install(query, (tree,), 1)], [Count("alpha", 1, 1, (str(query.id),))], now_s=0.0)
+    peer.restore(
+        [Install(query=query, trees=(tree,), roster_version=1)],
+        [Count(installer="alpha", number=1, revision=1, live=(str(query.id),))],
+        now_s=0.0,
+    )
     for site in ("alpha", "charlie"):
         peer.link_up(site, now_s=10.0)
     peer.take()

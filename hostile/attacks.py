@@ -140,7 +140,7 @@ async def shell(siege: Siege) -> str:
 async def counters(siege: Siege) -> str:
     thief = siege.thief
     names = [site.name for site in siege.agents.roster.sites]
-    lies = [Count(name, 2**53, 2**53) for name in names]
+    lies = [Count(installer=name, number=2**53, revision=2**53) for name in names]
     signed = [thief.network.signatures.sign_count(one) for one in lies]
 
     async def lie() -> None:
@@ -166,8 +166,8 @@ async def states(siege: Siege) -> str:
     def lies_of(site: str) -> list[SiteState]:
         true = [one for one in thief.states if one.ordinal == roster.site(site).ordinal]
         lie = SiteState(
-            query, roster.site(site).ordinal, HUGE, 9, -FOREVER, sealed_through=FOREVER,
-            ended=True, empty=((-FOREVER, FOREVER),),
+            query=query, ordinal=roster.site(site).ordinal, incarnation=HUGE, number=9,
+            first_pane=-FOREVER, sealed_through=FOREVER, ended=True, empty=((-FOREVER, FOREVER),),
         )  # fmt: skip
         replayed = [msgspec.structs.replace(lie, proof=one.proof) for one in true[-1:]]
         return [lie, thief.network.signatures.sign_state(lie), *replayed]
@@ -199,8 +199,12 @@ async def poison(siege: Siege) -> str:
 async def commands(siege: Siege) -> str:
     thief = siege.thief
     known = siege.honest_install()
-    removal = Remove(known.query.id, thief.name, 1, operator="operator", proof=known.proof)
-    count = thief.network.signatures.sign_count(Count(thief.name, 1, 10_000, (), (removal,)))
+    removal = Remove(
+        id=known.query.id, installer=thief.name, counter=1, operator="operator", proof=known.proof
+    )
+    count = thief.network.signatures.sign_count(
+        Count(installer=thief.name, number=1, revision=10_000, live=(), ended=(removal,))
+    )
     planned = thief.network.signatures.sign_plan(msgspec.structs.replace(known, plan_version=2**53))
     other = msgspec.structs.replace(known.query, root=thief.name)
     forged = msgspec.structs.replace(known, query=other)
@@ -225,7 +229,13 @@ async def commands(siege: Siege) -> str:
 
 async def acks(siege: Siege) -> str:
     thief, query = siege.thief, str(siege.honest_install().query.id)
-    lie_ = Acknowledgement(query, HUGE, HUGE, FOREVER, held=((-FOREVER, FOREVER),))
+    lie_ = Acknowledgement(
+        query=query,
+        root_incarnation=HUGE,
+        number=HUGE,
+        done_through=FOREVER,
+        held=((-FOREVER, FOREVER),),
+    )
     signed = thief.network.signatures.sign_ack(lie_)
 
     async def lie() -> None:
@@ -263,7 +273,7 @@ async def clocks(siege: Siege) -> str:
     ordinal = agents.roster.site(siege.root).ordinal
 
     def lie(beat: Heartbeat) -> Heartbeat:
-        sign = RootPulse(ordinal, 0.0, time.time() + 86_400.0, 0.0)
+        sign = RootPulse(root=ordinal, age_s=0.0, clock_s=time.time() + 86_400.0, spread_s=0.0)
         return msgspec.structs.replace(beat, roots=(sign,))
 
     for to in agents.names:

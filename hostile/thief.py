@@ -134,7 +134,9 @@ class Thief:
             for site in tuple(self._up):
                 heard = self.beats.get(site)
                 now_s = time.monotonic()
-                beat = Heartbeat(now_s, heard.sent_s if heard else None, 0.0, 1)
+                beat = Heartbeat(
+                    sent_s=now_s, echo_s=heard.sent_s if heard else None, echo_held_s=0.0, digest=1
+                )
                 with contextlib.suppress(KeyError):
                     self.network.send(site, change(beat), CONTROL)
             await asyncio.sleep(BEAT_EVERY_S)
@@ -144,8 +146,9 @@ class Thief:
         first = query.begin_pane
         assert first is not None
         state = SiteState(
-            str(query.id), self.ordinal, 1, 1, first, sealed_through=FOREVER,
-            empty=((first, FOREVER),), digests=(BlockDigest(first, FOREVER - 1, digest_of(1, ())),),
+            query=str(query.id), ordinal=self.ordinal, incarnation=1, number=1, first_pane=first,
+            sealed_through=FOREVER, empty=((first, FOREVER),), digests=(BlockDigest(first=first,
+            last=FOREVER - 1, digest=digest_of(1, ())),),
         )  # fmt: skip
         return self.network.signatures.sign_state(state)
 
@@ -164,7 +167,9 @@ class Thief:
         """Signed by an operator whatever it has become, planned and counted by the thief."""
         roster = self._agents.roster
         trees = plan_trees(roster, root=query.root, branching=2, count=2)
-        install = Install(query, trees, roster.version, operator=OPERATOR)
+        install = Install(
+            query=query, trees=trees, roster_version=roster.version, operator=OPERATOR
+        )
         word = msgspec.msgpack.decode(command_word(install))
         change(word)
         self._live.append(str(query.id))
@@ -184,12 +189,17 @@ class Thief:
         """Its own streams end by its own word, and nobody else's."""
         self._live.clear()
         self._revision += 1
-        count = Count(self.name, self._number, self._revision)
+        count = Count(installer=self.name, number=self._number, revision=self._revision)
         return CommandsKnown((self.network.signatures.sign_count(count),), ())
 
     def _own_count(self) -> list[bytes]:
         self._revision += 1
-        count = Count(self.name, self._number, self._revision, tuple(self._live))
+        count = Count(
+            installer=self.name,
+            number=self._number,
+            revision=self._revision,
+            live=tuple(self._live),
+        )
         return self._own(Kind.COUNT, count_word(count))
 
     def _own(self, kind: Kind, word: bytes) -> list[bytes]:

@@ -98,7 +98,9 @@ class Site:
     def remove(self, name: str) -> str | None:
         for one in self.live():
             if one.id.name == name:
-                self.runtime.command(Remove(one.id, SITE, self.runtime.next_counter()))
+                self.runtime.command(
+                    Remove(id=one.id, installer=SITE, counter=self.runtime.next_counter())
+                )
                 return str(one.id)
         return None
 

@@ -16,7 +16,7 @@ states, digests) is put off. Everything has happened once before it is counted::
 
     log line           a line in a file ──► cut, batch, pane, update ──► frames on the wire
     bytes              those frames ──► decoded, kept ──► the answer is on the disk
-    acknowledgement    cut at the root ──► wire ──► read by the site, and on its disk
+    acknowledgement    made at the root ─► wire ──► read by the site, and on its disk
     install            a signed command at the root ──► wire ──► the site reads for it
 """
 

@@ -19,7 +19,7 @@ def found() -> dict[str, set[str]]:
     [
         ("log line", "Cutter.read_on", "encode_frame"),
         ("bytes", "Codec.decode", "RootLedger.publish"),
-        ("acknowledgement", "AckCutter.cut", "CubeWriter.mark_acked"),
+        ("acknowledgement", "AckMaker.make", "CubeWriter.mark_acked"),
         ("install", "Peer.command", "Feeder.install"),
     ],
 )
@@ -36,4 +36,4 @@ def test_what_runs_in_every_turn_is_no_step(found: dict[str, set[str]]) -> None:
 
 def test_ways_do_not_run_into_each_other(found: dict[str, set[str]]) -> None:
     assert "Codec.decode" not in found["log line"]
-    assert "AckCutter.cut" not in found["bytes"] | found["install"]
+    assert "AckMaker.make" not in found["bytes"] | found["install"]

@@ -31,7 +31,10 @@ def test_stores_open_beside_a_query_whose_rows_nobody_can_tell(tmp_path: Path) -
     stores = SiteStores(tmp_path, site="oslo", clock=lambda: 1000.0)
     tree = Tree(0, ((1, 0),))
     stores.commands.write(
-        [CommandAccepted(Install(query, (tree,), 1), ()) for query in (good, bad)]
+        [
+            CommandAccepted(Install(query=query, trees=(tree,), roster_version=1), ())
+            for query in (good, bad)
+        ]
     )
     stores.close()
     stores = SiteStores(tmp_path, site="oslo", clock=lambda: 1001.0)

@@ -121,7 +121,7 @@ class Agent:
 
     async def answer_to(self, records: list[int], *errors: StoreError) -> str:
         """Commit records of pane 1, whose first loads fail; what the root says of it at the end."""
-        self.node.command(Install(QUERY, (Tree(0, ()),), 1), now_s=0.0)
+        self.node.command(Install(query=QUERY, trees=(Tree(0, ()),), roster_version=1), now_s=0.0)
         await self.work()
         await self.run(12.0)
         self.cube.errors = list(errors)

@@ -66,7 +66,7 @@ def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -
             query = query_of()
             book.add(died(str(query.id)), at_s=5.0)
             book.add(died("other@home#7"), at_s=6.0)
-            runtime.command(Install(query, runtime.trees, 1))
+            runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
             desk = ControlDesk()
             desk.open(runtime)
             desk.note(Notice("spark", "died: heap", "it died"))
@@ -155,7 +155,7 @@ class SuspendingBench:
         )  # fmt: skip
         await runtime.start()
         if is_first:
-            runtime.command(Install(self.query, runtime.trees, 1))
+            runtime.command(Install(query=self.query, trees=runtime.trees, roster_version=1))
         return runtime
 
     async def asked(self, runtime: SiteRuntime) -> tuple[str, str]:
@@ -185,7 +185,9 @@ def test_a_suspended_root_part_is_shown_and_stays_so_until_its_query_is_removed(
         try:
             assert again.node.root(str(bench.query.id)) is None
             await said_so(again)
-            again.command(Remove(bench.query.id, "home", again.node.peer.next_counter()))
+            again.command(
+                Remove(id=bench.query.id, installer="home", counter=again.node.peer.next_counter())
+            )
             await until(lambda: not DeathBook(tmp_path).suspended())
         finally:
             await again.stop()

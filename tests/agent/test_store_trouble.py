@@ -105,7 +105,7 @@ async def _installed(runtime: SiteRuntime) -> Query:
     query = msgspec.structs.replace(
         query_of(), begin_pane=pane, timing=Timing(revise_every_s=0.1, deadline_s=0.1)
     )
-    runtime.command(Install(query, runtime.trees, 1))
+    runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
     await until(lambda: runtime.node.root(str(query.id)))
     await until(lambda: runtime._answers.runner and runtime._answers.runner._writers)
     return query
@@ -116,5 +116,10 @@ def _receive(runtime: SiteRuntime, query: Query) -> None:
     assert root is not None
     assert query.begin_pane is not None
     pane = query.begin_pane
-    root.receive_states([SiteState(id_, 1, LIFE, 1, first_pane=pane)], now_s=now_s)
-    root.receive(Summary(id_, pane, Coverage.of_whole(1, LIFE), rows_of(("/a", 1))), now_s=now_s)
+    root.receive_states(
+        [SiteState(query=id_, ordinal=1, incarnation=LIFE, number=1, first_pane=pane)], now_s=now_s
+    )
+    root.receive(
+        Summary(query=id_, pane=pane, coverage=Coverage.of_whole(1, LIFE), rows=rows_of(("/a", 1))),
+        now_s=now_s,
+    )

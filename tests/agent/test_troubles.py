@@ -97,7 +97,7 @@ class Runner:
 WRITES: Sequence[fx.Effect] = (
     Trim("q", 1),
     fx.Forget("q"),
-    fx.KeepCounts((Count("home", 1, 1),)),
+    fx.KeepCounts((Count(installer="home", number=1, revision=1),)),
     fx.AnswersBegun(query_of()),
     fx.AnswersEnded("q"),
 )
@@ -216,14 +216,14 @@ def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, N
 def _installed(runtime: SiteRuntime) -> Query:
     pane = query_of().window.pane_at(round(time.time() * 1e6)) + 10
     query = msgspec.structs.replace(query_of(), begin_pane=pane)
-    runtime.command(Install(query, runtime.trees, 1))
+    runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
     return query
 
 
 async def _is_alive(runtime: SiteRuntime) -> None:
     """A further command is done."""
     query = msgspec.structs.replace(query_of("other", counter=9), begin_pane=1 << 40)
-    runtime.command(Install(query, runtime.trees, 1))
+    runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
     await until(lambda: query.id in [one.query.id for one in runtime.stores.commands.live()])
     assert runtime.failure == ""
 
@@ -235,12 +235,12 @@ def test_a_full_disk_while_a_query_is_removed_is_waited_for(tmp_path: Path) -> N
         ledger.forget = refusing  # type: ignore[method-assign]
         query = _installed(runtime)
         await until(lambda: runtime.node.root(str(query.id)))
-        runtime.command(Remove(query.id, "home", 2))
+        runtime.command(Remove(id=query.id, installer="home", counter=2))
         await until(lambda: runtime.troubles())
         desk = ControlDesk()
         desk.open(runtime)
         _installed_later = msgspec.structs.replace(query_of("later", counter=3), begin_pane=1 << 40)
-        runtime.command(Install(_installed_later, runtime.trees, 1))
+        runtime.command(Install(query=_installed_later, trees=runtime.trees, roster_version=1))
         (line,) = (await desk.handle("streams", {}))["streams"]
         assert "no room" in line["trouble"]
         assert runtime.notice_counts["disk: write waits"] == 1
@@ -254,8 +254,8 @@ def test_a_full_disk_while_a_query_is_removed_is_waited_for(tmp_path: Path) -> N
 def test_a_full_disk_while_results_are_made_sound_is_waited_for(tmp_path: Path) -> None:
     async def work(runtime: SiteRuntime) -> None:
         ledger = runtime.stores.ledger
-        refusing = Refusing(FULL, ledger.settle_results, times=3)
-        ledger.settle_results = refusing  # type: ignore[method-assign]
+        refusing = Refusing(FULL, ledger.finish_results, times=3)
+        ledger.finish_results = refusing  # type: ignore[method-assign]
         query = _installed(runtime)
         await until(lambda: refusing.tried > 3)
         await _is_alive(runtime)
@@ -308,7 +308,7 @@ def test_a_broken_ledger_ends_the_agent_with_a_sentence(tmp_path: Path) -> None:
         )
         query = _installed(runtime)
         await until(lambda: runtime.node.root(str(query.id)))
-        runtime.command(Remove(query.id, "home", 2))
+        runtime.command(Remove(id=query.id, installer="home", counter=2))
         await until(lambda: runtime.failure)
         assert "the node stopped: StoreBroken: ledger.sqlite: nobody knows" in runtime.failure
 
@@ -474,7 +474,7 @@ def test_a_plan_that_was_overtaken_by_another_is_dropped(
 
 
 async def _removed(runtime: SiteRuntime, query: Query) -> None:
-    runtime.command(Remove(query.id, "home", 2))
+    runtime.command(Remove(id=query.id, installer="home", counter=2))
 
 
 def test_an_answer_of_an_unknown_query_is_told_as_failed(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def test_a_distance_holds_both_heights(a, b):
 
 
 def test_distances_are_in_seconds_and_coordinates_in_milliseconds():
-    berlin = Coordinate(0.0, 0.0, 0.0, height=5.0)
-    boston = Coordinate(60.0, 80.0, 0.0, height=10.0)
+    berlin = Coordinate(x=0.0, y=0.0, z=0.0, height=5.0)
+    boston = Coordinate(x=60.0, y=80.0, z=0.0, height=10.0)
     assert berlin.distance_s(boston) == pytest.approx(0.115)
 
 
@@ -69,4 +69,4 @@ def test_an_absurd_value_is_a_problem_wherever_it_stands(field, absurd):
 
 @pytest.mark.parametrize("height", [0.0, -1.0])
 def test_a_height_is_above_zero(height):
-    assert "height" in problem_with_coordinate(Coordinate(0.0, 0.0, 0.0, height=height))
+    assert "height" in problem_with_coordinate(Coordinate(x=0.0, y=0.0, z=0.0, height=height))

@@ -24,7 +24,7 @@ class Bags:
 
 def summary(ordinal: int, *, rows: tuple[int, ...] | None) -> Summary:
     coverage = Coverage.of_whole(ordinal, 1) if rows else Coverage.of_empty(ordinal, 1)
-    return Summary("q@a#1", 5, coverage, rows, roster_version=ordinal)
+    return Summary(query="q@a#1", pane=5, coverage=coverage, rows=rows, roster_version=ordinal)
 
 
 def test_rows_and_coverage_of_all_are_in_the_merge() -> None:
@@ -47,16 +47,20 @@ def test_a_site_in_both_is_refused() -> None:
 
 
 def test_a_spare_is_never_merged() -> None:
-    spare = Summary("q@a#1", 5, Coverage.of_whole(2, 1), (1,), lane=Lane.SPARE)
+    spare = Summary(
+        query="q@a#1", pane=5, coverage=Coverage.of_whole(2, 1), rows=(1,), lane=Lane.SPARE
+    )
     with pytest.raises(AssertionError, match="spare"):
         merge_summaries((summary(1, rows=(1,)), spare), Bags())
 
 
 def test_a_state_of_several_panes_is_the_same_in_each_of_them() -> None:
     rows = (1, 2)
-    whole = Summary("q@a#1", 5, Coverage.of_whole(1, 7), rows, more=2)
+    whole = Summary(query="q@a#1", pane=5, coverage=Coverage.of_whole(1, 7), rows=rows, more=2)
     assert whole.last == 7
     parts = list(whole.by_pane())
     assert [(part.pane, part.more) for part in parts] == [(5, 0), (6, 0), (7, 0)]
     assert all(part.rows is rows and part.coverage == whole.coverage for part in parts)
-    assert whole.at(6, 7) == Summary("q@a#1", 6, Coverage.of_whole(1, 7), rows, more=1)
+    assert whole.at(6, 7) == Summary(
+        query="q@a#1", pane=6, coverage=Coverage.of_whole(1, 7), rows=rows, more=1
+    )

@@ -114,7 +114,7 @@ def test_people_are_told_what_to_do_about_each_source() -> None:
                 lines=2000,
                 malformed=1500,
                 behind_us=0,
-                why=(Malformed("n: wanted int", 1500, "x", "12:00,x"),),
+                why=(Malformed(reason="n: wanted int", lines=1500, came="x", sample="12:00,x"),),
             ),
         ),
         SiteGives("hits", "rome", 0, 0, {}, SiteCheck()),

@@ -15,7 +15,7 @@ from headwater.sql.compile import compile_statements
 
 SOURCE = "CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts'{});"
 STREAM = "CREATE STREAM {} AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minute');"
-KIND = Malformed("wanted 4 fields, got 5", 40, None, "a,b,c,d,")
+KIND = Malformed(reason="wanted 4 fields, got 5", lines=40, came=None, sample="a,b,c,d,")
 GOOD = SiteReading("lima", files=2, lines=1_000, records=1_000)
 
 

@@ -12,7 +12,7 @@ from headwater.local.trial.compare_results import differences
 from headwater.local.trial.try_query import try_central, try_query
 from headwater.spark.rows import collect
 from headwater.store import image_packer
-from headwater.store.cube import update_cutter
+from headwater.store.cube import update_maker
 
 TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
 
@@ -29,7 +29,7 @@ def test_answers_whose_rows_all_went_by_files_equal_those_of_one_spark(
         (answer_runner, "QUICK_BYTES_MAX"),
         (answer_runner, "MERGE_BYTES_MAX"),
         (large_answers, "MERGE_BYTES_MAX"),
-        (update_cutter, "MERGE_BYTES_MAX"),
+        (update_maker, "MERGE_BYTES_MAX"),
         (image_packer, "WAITING_BYTES_MAX"),
     ):
         monkeypatch.setattr(module, name, -1)

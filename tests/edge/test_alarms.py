@@ -22,7 +22,7 @@ ME, ROOT = 1000, 50
 
 
 def ack(*, number=1, greet=None, root=ROOT, panes=(), extra=(), **fields):
-    greetings = () if greet is None else (Greeting(0, ME, greet),)
+    greetings = () if greet is None else (Greeting(ordinal=0, incarnation=ME, number=greet),)
     fields = {"done_through": -FOREVER, "listed": ((-FOREVER, FOREVER),)} | fields
     head = Acknowledgement(ID, root, number=number, **fields)
     return with_leaves(head, panes=panes, extra=extra, greetings=greetings)
@@ -63,7 +63,7 @@ def test_a_range_that_is_held_is_one_alarm_for_all_its_panes():
 def test_an_update_beyond_those_that_were_cut_is_one_of_its_pane():
     site = greeted()
     site.commit({0: [1]}, now_s=11.0, read_through_s=11.0)
-    extra = ExtraHeld(0, 0, ME, ((1, 2),))
+    extra = ExtraHeld(pane=0, ordinal=0, incarnation=ME, updates=((1, 2),))
     site.hear(ack(number=2, panes=(PaneHeld(0, 1),), extra=(extra,)), now_s=12.0)
     assert alarms_of(site) == [(0, 0)]
 

@@ -26,7 +26,14 @@ def ack(
     number=1, *, sites_clock_s=None, greetings=(), panes=(), root=ROOT, **fields
 ) -> Acknowledgement:
     fields.setdefault("listed", ((-FOREVER, FOREVER),))
-    head = Acknowledgement(ID, root, number, -FOREVER, sites_clock_s=sites_clock_s, **fields)
+    head = Acknowledgement(
+        query=ID,
+        root_incarnation=root,
+        number=number,
+        done_through=-FOREVER,
+        sites_clock_s=sites_clock_s,
+        **fields,
+    )
     return with_leaves(head, panes=panes, greetings=greetings)
 
 
@@ -297,7 +304,10 @@ def test_the_root_is_told_when_the_offset_to_its_clock_has_changed_much():
     site.edge.root_clock(ID, 7.0, now_s=0.0)
     site.work(now_s=0.0)
     assert site.told[-1].offset_s == 7.0
-    site.hear(ack(greetings=(Greeting(0, ME, site.told[-1].number),)), now_s=1.0)
+    site.hear(
+        ack(greetings=(Greeting(ordinal=0, incarnation=ME, number=site.told[-1].number),)),
+        now_s=1.0,
+    )
     count = len(site.told)
     site.edge.root_clock(ID, 7.5, now_s=2.0)
     site.work(now_s=2.0)
@@ -323,7 +333,7 @@ def test_a_clock_that_is_set_between_two_lives_makes_nothing_expire(later_s):
 
 
 def greeted(number, **fields):
-    return (Greeting(0, ME, number, **fields),)
+    return (Greeting(ordinal=0, incarnation=ME, number=number, **fields),)
 
 
 def test_a_root_that_is_outdated_is_told_of_the_life_that_was_heard_before():
@@ -342,7 +352,10 @@ def test_a_root_that_is_outdated_is_told_of_the_life_that_was_heard_before():
 
 def test_a_site_that_is_greeted_under_a_higher_incarnation_asks_for_one_above():
     site = desk()
-    higher = (Greeting(0, ME + 5, 3), Greeting(1, ME + 9, 3))
+    higher = (
+        Greeting(ordinal=0, incarnation=ME + 5, number=3),
+        Greeting(ordinal=1, incarnation=ME + 9, number=3),
+    )
     site.hear(ack(greetings=higher, held=((0, 7),)), now_s=1.0)
     assert [write for write in site.writes if isinstance(write, Outlived)] == [Outlived(ME + 5)]
     assert site.notices == [], "what is held is of its former life"
@@ -351,7 +364,7 @@ def test_a_site_that_is_greeted_under_a_higher_incarnation_asks_for_one_above():
 @pytest.mark.parametrize("incarnation", [ME - 1, INCARNATION_MAX + 1])
 def test_no_other_incarnation_in_a_greeting_moves_a_site(incarnation):
     site = desk()
-    site.hear(ack(greetings=(Greeting(0, incarnation, 3),)), now_s=1.0)
+    site.hear(ack(greetings=(Greeting(ordinal=0, incarnation=incarnation, number=3),)), now_s=1.0)
     assert not [write for write in site.writes if isinstance(write, Outlived)]
 
 
@@ -435,7 +448,7 @@ def test_what_a_former_life_had_stamped_is_lost_though_the_clock_is_an_earlier_o
     site.work(now_s=141.0)
     told = site.told[-1]
     assert told.first_pane == 111
-    assert Declined(11, 110, Reason.LOST) in told.declined
+    assert Declined(first=11, last=110, reason=Reason.LOST) in told.declined
 
 
 def test_a_former_clock_has_gone_on_while_the_greeting_was_on_its_way():

@@ -25,7 +25,7 @@ class Site:
         return (one for one in sorted(self.closes.items()) if first <= one[0] <= last)
 
     def close(self, through: int, *, sealed: int = -FOREVER, cut: int = FOREVER) -> bool:
-        return self.words.close(0, closed_through=through, sealed_through=sealed, cut_through=cut)
+        return self.words.close(0, closed_through=through, sealed_through=sealed, made_through=cut)
 
     def told(self, lowest: int = 0) -> list[tuple[int, int]]:
         """The ranges; each digest is that of its closes."""

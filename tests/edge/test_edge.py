@@ -17,7 +17,7 @@ from headwater.algebra.words.site_state import FOREVER, Declined, Reason, Tally
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook, Unsent
 from headwater.edge.outbox.sending import Room
-from headwater.edge.outputs import Cut, Expire, MarkAcked, MarkSent, Remember, Suspended
+from headwater.edge.outputs import Expire, MakeUpdates, MarkAcked, MarkSent, Remember, Suspended
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.over_limit import OVER_LIMIT
 
@@ -32,7 +32,7 @@ def desk(query=QUERY, **options) -> SiteDesk:
 
 
 def ack(query=QUERY, *, number=1, done_through=-FOREVER, greet=None, panes=(), extra=(), **fields):
-    greetings = () if greet is None else (Greeting(0, ME, greet),)
+    greetings = () if greet is None else (Greeting(ordinal=0, incarnation=ME, number=greet),)
     fields.setdefault("listed", ((-FOREVER, FOREVER),))
     fields.setdefault("root_incarnation", ROOT)
     head = Acknowledgement(str(query.id), number=number, done_through=done_through, **fields)
@@ -119,14 +119,14 @@ def test_short_runs_of_empty_panes_are_sent_and_long_ones_are_told_by_the_state(
 def test_a_cut_is_limited_and_the_rest_follows_in_order():
     site = desk(config=EdgeConfig(panes_per_cut_max=2))
     site.commit({pane: [pane] for pane in range(5)}, now_s=51.0, read_through_s=51.0)
-    assert [cut.panes for cut in writes_of(site, Cut)] == [(0, 1), (2, 3), (4,)]
+    assert [one.panes for one in writes_of(site, MakeUpdates)] == [(0, 1), (2, 3), (4,)]
     assert panes_of(site.said) == [0, 1, 2, 3, 4]
 
 
 def test_one_tick_makes_one_cut_for_a_query():
     site = desk()
     site.commit({0: [1], 1: [2]}, now_s=21.0, read_through_s=21.0)
-    assert len(writes_of(site, Cut)) == 1
+    assert len(writes_of(site, MakeUpdates)) == 1
 
 
 def test_an_update_larger_than_the_limit_is_sent_in_several():
@@ -151,15 +151,15 @@ def test_a_site_that_joins_late_declines_what_it_missed():
     query = make_query(begin_pane=3)
     site = desk(query, disk=SiteDisk(ME, born_s=0.0), now_s=52.0)
     assert site.told[-1].first_pane == 6
-    assert site.told[-1].declined == (Declined(3, 5, Reason.NOT_INSTALLED),)
+    assert site.told[-1].declined == (Declined(first=3, last=5, reason=Reason.NOT_INSTALLED),)
 
 
 def test_a_site_with_a_new_cube_has_lost_what_came_before():
     query = make_query(begin_pane=3)
     site = desk(query, disk=SiteDisk(ME, born_s=45.0), now_s=62.0)
     assert site.told[-1].declined == (
-        Declined(3, 4, Reason.LOST),
-        Declined(5, 6, Reason.NOT_INSTALLED),
+        Declined(first=3, last=4, reason=Reason.LOST),
+        Declined(first=5, last=6, reason=Reason.NOT_INSTALLED),
     )
 
 
@@ -216,7 +216,9 @@ def test_a_query_for_the_earliest_that_comes_late_declines_what_was_read_without
     site.edge.begin_late(ID, at_s=105.0)
     site.work(now_s=105.0)
     assert site.told[-1].first_pane == 17, "beyond the tolerance for records from the future"
-    assert site.told[-1].declined == (Declined(-FOREVER, 16, Reason.NOT_INSTALLED),)
+    assert site.told[-1].declined == (
+        Declined(first=-FOREVER, last=16, reason=Reason.NOT_INSTALLED),
+    )
     site.commit({3: [1], 17: [2]}, now_s=171.0)
     site.commit(now_s=185.0, read_through_s=185.0)
     assert panes_of(site.said) == [17]
@@ -258,7 +260,7 @@ def test_rows_that_were_committed_just_before_a_seal_are_never_cut():
     batch = QueryBatch(ID, ((0, 3),))
     site.report(BatchReport("hits", (batch,), read_through_s=52.0), now_s=52.0)
     site.work(now_s=60.0)
-    assert all(0 not in cut.panes for cut in writes_of(site, Cut))
+    assert all(0 not in one.panes for one in writes_of(site, MakeUpdates))
     assert site.edge.progress()[0].record.sealed_through == 2
 
 
@@ -286,7 +288,7 @@ def test_a_failed_batch_declines_the_panes_it_touched_and_keeps_what_was_there()
     site.commit({1: [7]}, now_s=11.5)
     site.report(failed(1, 2), now_s=12.0)
     site.commit(now_s=31.0, read_through_s=31.0)
-    assert site.told[-1].declined == (Declined(1, 2, Reason.FAILED),)
+    assert site.told[-1].declined == (Declined(first=1, last=2, reason=Reason.FAILED),)
     assert {s.pane: s.rows for s in site.said} == {0: None, 1: (7,)}
 
 
@@ -299,7 +301,7 @@ def test_a_query_that_keeps_failing_is_suspended_and_says_so():
     assert newest.status == "suspended"
     assert newest.message == "divide by zero"
     assert newest.sealed_through == FOREVER
-    assert newest.declined[-1] == Declined(0, FOREVER, Reason.FAILED)
+    assert newest.declined[-1] == Declined(first=0, last=FOREVER, reason=Reason.FAILED)
     assert writes_of(site, Suspended) == [Suspended(ID, "divide by zero")]
     assert panes_of(site.said) == [1], "what was read before is still sent"
 
@@ -311,7 +313,7 @@ def test_what_went_over_its_limit_is_declined_as_such_and_counts_as_a_failure():
         site.report(BatchReport("hits", (batch,), read_through_s=None), now_s=11.0 + number)
     newest = site.told[-1]
     assert newest.status == "suspended"
-    assert newest.declined[-1] == Declined(0, FOREVER, Reason.LIMIT)
+    assert newest.declined[-1] == Declined(first=0, last=FOREVER, reason=Reason.LIMIT)
 
 
 def test_a_query_that_is_suspended_for_what_it_costs_says_so_and_sends_what_it_had():
@@ -322,7 +324,7 @@ def test_a_query_that_is_suspended_for_what_it_costs_says_so_and_sends_what_it_h
     site.commit(now_s=12.0)
     newest = site.told[-1]
     assert (newest.status, newest.message) == ("suspended", "it ended the JVM")
-    assert newest.declined[-1] == Declined(0, FOREVER, Reason.LIMIT)
+    assert newest.declined[-1] == Declined(first=0, last=FOREVER, reason=Reason.LIMIT)
     assert writes_of(site, Suspended) == [Suspended(ID, "it ended the JVM")]
     assert panes_of(site.said) == [1]
 
@@ -342,7 +344,7 @@ def test_a_refused_query_is_declined_for_ever():
     newest = site.told[-1]
     assert (newest.status, newest.message) == ("refused", "column ip is denied here")
     assert newest.first_pane is None
-    assert newest.declined == (Declined(-FOREVER, FOREVER, Reason.REFUSED),)
+    assert newest.declined == (Declined(first=-FOREVER, last=FOREVER, reason=Reason.REFUSED),)
 
 
 def test_lost_bytes_damage_the_panes_they_may_touch():
@@ -466,7 +468,7 @@ def test_without_room_updates_wait_and_are_marked_before_they_are_sent():
     site.room = 0
     site.commit({0: [1]}, now_s=11.0, read_through_s=11.0)
     assert site.said == []
-    assert writes_of(site, Cut)[0].sent is False
+    assert writes_of(site, MakeUpdates)[0].sent is False
     site.room = 1000
     site.work(now_s=12.0)
     assert panes_of(site.said) == [0]
@@ -576,7 +578,7 @@ def test_a_late_update_is_held_only_if_it_is_spelled_out():
     site.hear(ack(number=2, held=((0, 0),)), now_s=60.0)
     (spare,) = site.take_said()
     assert spare.coverage.parts[0].updates == ((2, 2),)
-    extra = ExtraHeld(0, 0, ME, ((1, 2),))
+    extra = ExtraHeld(pane=0, ordinal=0, incarnation=ME, updates=((1, 2),))
     site.hear(ack(number=3, panes=(PaneHeld(0, 1),), extra=(extra,)), now_s=61.0)
     assert site.edge.progress()[0].unacked_panes == 0
 
@@ -660,7 +662,7 @@ def test_a_site_that_is_covered_by_an_update_it_never_cut_raises_an_alarm():
 
 def test_a_late_update_that_was_never_cut_raises_an_alarm():
     site = sent_once()
-    extra = ExtraHeld(0, 0, ME, ((1, 2),))
+    extra = ExtraHeld(pane=0, ordinal=0, incarnation=ME, updates=((1, 2),))
     site.hear(ack(number=2, panes=(PaneHeld(0, 1),), extra=(extra,)), now_s=12.0)
     assert site.notices[-1].kind == "alarm"
 
@@ -699,7 +701,7 @@ def test_what_an_older_root_was_done_with_is_declined_to_a_new_one():
     site.hear(ack(number=2, held=((0, 1),), done_through=1), now_s=22.0)
     site.take_said()
     site.hear(ack(root_incarnation=ROOT + 1, number=1), now_s=23.0)
-    assert site.told[-1].declined == (Declined(0, 0, Reason.EXPIRED),)
+    assert site.told[-1].declined == (Declined(first=0, last=0, reason=Reason.EXPIRED),)
     assert panes_of(site.take_said()) == [1]
 
 
@@ -730,7 +732,7 @@ def test_a_restart_brings_back_waiting_rows_numbers_and_declines():
     site.start(now_s=12.0)
     newest = site.told[-1]
     assert newest.number > before
-    assert newest.declined == (Declined(4, 4, Reason.FAILED),)
+    assert newest.declined == (Declined(first=4, last=4, reason=Reason.FAILED),)
     site.work(now_s=13.5)
     site.commit(now_s=21.0, read_through_s=21.0)
     rows = {(s.pane, s.coverage.parts[0].updates): s.rows for s in site.said if s.coverage.parts}
@@ -763,7 +765,7 @@ def test_panes_that_nobody_acknowledged_in_time_are_declined_and_dropped():
     site.commit({0: [1]}, now_s=11.0, read_through_s=11.0)
     site.work(now_s=112.0)
     assert writes_of(site, Expire)[-1].panes == (0,)
-    assert site.told[-1].declined == (Declined(0, 0, Reason.EXPIRED),)
+    assert site.told[-1].declined == (Declined(first=0, last=0, reason=Reason.EXPIRED),)
     assert 0 not in site.disk.panes[ID]
 
 
@@ -780,7 +782,7 @@ def test_a_pane_whose_rows_are_gone_is_declined_instead_of_sent():
     del site.disk.panes[ID][0]
     site.hear(ack(number=2), now_s=90.0)
     assert site.said == []
-    assert site.told[-1].declined == (Declined(0, 0, Reason.EXPIRED),)
+    assert site.told[-1].declined == (Declined(first=0, last=0, reason=Reason.EXPIRED),)
 
 
 def test_the_number_of_unacknowledged_panes_is_limited():

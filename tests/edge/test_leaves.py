@@ -28,17 +28,22 @@ ALL = ((-FOREVER, FOREVER),)
 
 
 def ack(number: int, **said: object) -> Acknowledgement:
-    head = Acknowledgement(str(QUERY.id), ROOT, number, -FOREVER, listed=ALL)
+    head = Acknowledgement(
+        query=str(QUERY.id), root_incarnation=ROOT, number=number, done_through=-FOREVER, listed=ALL
+    )
     return with_leaves(head, **said)  # type: ignore[arg-type]
 
 
 def sent(ordinal: int = 0) -> SiteDesk:
     """A site that is greeted and has sent four panes."""
     site = SiteDesk(ordinal, [QUERY])
-    site.hear(ack(1, greetings=(Greeting(ordinal, ME, site.told[-1].number),)), now_s=0.5)
+    site.hear(
+        ack(1, greetings=(Greeting(ordinal=ordinal, incarnation=ME, number=site.told[-1].number),)),
+        now_s=0.5,
+    )
     numbers = {pane: [pane] for pane in range(PANES)}
     site.commit(numbers, now_s=SENT_S, read_through_s=SENT_S)
-    greeting = Greeting(ordinal, ME, site.told[-1].number)
+    greeting = Greeting(ordinal=ordinal, incarnation=ME, number=site.told[-1].number)
     site.hear(ack(2, greetings=(greeting,)), now_s=SENT_S)
     assert len(site.take_said()) == PANES
     site.take_told()
@@ -103,7 +108,10 @@ def test_a_site_that_waits_and_has_not_got_its_leaf_says_its_state_again() -> No
 def test_greetings_and_extras_are_those_of_its_own_leaf() -> None:
     ordinal = 2 * LEAF_SITES + 5
     site = sent(ordinal)
-    others = [Greeting(5, ME + 7, 9), Greeting(LEAF_SITES + 5, ME + 7, 9)]
+    others = [
+        Greeting(ordinal=5, incarnation=ME + 7, number=9),
+        Greeting(ordinal=LEAF_SITES + 5, incarnation=ME + 7, number=9),
+    ]
     site.hear(ack(3, greetings=others, panes=[PaneHeld(9, 1 << ordinal)]), now_s=SENT_S)
     assert not [one for one in site.writes if isinstance(one, Outlived)]
 
@@ -119,7 +127,7 @@ def test_what_was_left_out_of_others_leaves_changes_nothing(
     )
     panes = [PaneHeld(pane, data.draw(bits)) for pane in range(PANES)]
     extra = [
-        ExtraHeld(pane, one, ME, ((2, 2),))
+        ExtraHeld(pane=pane, ordinal=one, incarnation=ME, updates=((2, 2),))
         for pane in data.draw(st.sets(st.integers(0, PANES - 1)))
         for one in (ordinal, 700)
     ]

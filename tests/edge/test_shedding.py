@@ -35,7 +35,12 @@ def ack(
 ) -> Acknowledgement:
     listed = ((-FOREVER, FOREVER),)
     head = Acknowledgement(
-        str(query.id), ROOT, number, done_through=-FOREVER, listed=listed, **fields
+        query=str(query.id),
+        root_incarnation=ROOT,
+        number=number,
+        done_through=-FOREVER,
+        listed=listed,
+        **fields,
     )
     return with_leaves(head, panes=panes, greetings=greetings)
 
@@ -44,7 +49,7 @@ def asked(config: EdgeConfig = TIGHT, *, records_max: int = 100, records: int = 
     """A site that has sent so many panes, none of which the root has; it has heard so."""
     disk = SiteDisk(ME, records_max=records_max)
     site = SiteDesk(0, [QUERY], config=config, disk=disk)
-    greeting = Greeting(0, ME, site.told[-1].number)
+    greeting = Greeting(ordinal=0, incarnation=ME, number=site.told[-1].number)
     site.hear(ack(1, greetings=(greeting,)), now_s=0.5)
     numbers = {pane: list(range(pane * 100, pane * 100 + records)) for pane in range(PANES)}
     site.commit(numbers, now_s=201.0, read_through_s=201.0)
@@ -111,7 +116,7 @@ def test_a_budget_is_one_for_all_queries_of_a_site() -> None:
     other = make_query(name="others", counter=2)
     site = SiteDesk(0, [QUERY, other], config=TIGHT)
     for query in (QUERY, other):
-        greeting = Greeting(0, ME, site.told[-1].number)
+        greeting = Greeting(ordinal=0, incarnation=ME, number=site.told[-1].number)
         site.hear(ack(1, query=query, greetings=(greeting,)), now_s=0.5)
         site.commit({pane: [pane] for pane in range(5)}, now_s=51.0, query=str(query.id))
     site.commit(now_s=61.0, read_through_s=61.0)
@@ -126,7 +131,10 @@ def test_a_budget_is_one_for_all_queries_of_a_site() -> None:
 
 def sent_at(sent_s: float) -> SiteDesk:
     site = SiteDesk(0, [QUERY])
-    site.hear(ack(1, greetings=(Greeting(0, ME, site.told[-1].number),)), now_s=0.5)
+    site.hear(
+        ack(1, greetings=(Greeting(ordinal=0, incarnation=ME, number=site.told[-1].number),)),
+        now_s=0.5,
+    )
     site.commit({0: [1]}, now_s=sent_s, read_through_s=sent_s)
     site.take_said()
     return site
@@ -156,7 +164,10 @@ def test_what_a_late_root_has_is_taken_for_heard() -> None:
 
 def test_an_empty_close_that_a_late_root_lacks_waits_as_updates_do() -> None:
     site = SiteDesk(0, [QUERY])
-    site.hear(ack(1, greetings=(Greeting(0, ME, site.told[-1].number),)), now_s=0.5)
+    site.hear(
+        ack(1, greetings=(Greeting(ordinal=0, incarnation=ME, number=site.told[-1].number),)),
+        now_s=0.5,
+    )
     site.commit(now_s=11.0, read_through_s=11.0)
     site.take_said()
     site.hear(ack(2, late_s=10.0), now_s=11.0 + LIFE_S + 9.9)

@@ -25,8 +25,15 @@ def desk(*, records_max: int = 100, **options) -> SiteDesk:
 
 
 def ack(*, greet: int | None = None, number: int = 1, panes=(), **fields) -> Acknowledgement:
-    greetings = () if greet is None else (Greeting(0, ME, greet),)
-    head = Acknowledgement(ID, 50, number, -FOREVER, listed=((-FOREVER, FOREVER),), **fields)
+    greetings = () if greet is None else (Greeting(ordinal=0, incarnation=ME, number=greet),)
+    head = Acknowledgement(
+        query=ID,
+        root_incarnation=50,
+        number=number,
+        done_through=-FOREVER,
+        listed=((-FOREVER, FOREVER),),
+        **fields,
+    )
     return with_leaves(head, panes=panes, greetings=greetings)
 
 
@@ -171,7 +178,7 @@ def test_a_failed_batch_declines_open_panes_and_never_closed_ones():
     site.take_said()
     failed = QueryBatch(ID, failed="division by zero", touched=(0, 2))
     site.report(BatchReport(SOURCE.name, (failed,), read_through_s=None), now_s=25.0)
-    assert site.told[-1].declined == (Declined(2, 2, Reason.FAILED),)
+    assert site.told[-1].declined == (Declined(first=2, last=2, reason=Reason.FAILED),)
     read_through(site, 3)
     assert spans(site) == [(3, 3, (1,))]
 

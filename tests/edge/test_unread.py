@@ -21,8 +21,14 @@ ONE = Unread.of(1, [("a.zip", "can't be expanded here")])
 def greeted() -> SiteDesk:
     """A site of whose state its root knows everything."""
     site = SiteDesk(0, [QUERY], config=EdgeConfig(clock_settle_s=0.5, tally_every_s=10.0))
-    greeting = Greeting(0, 1000, site.told[-1].number)
-    head = Acknowledgement(str(QUERY.id), 50, 1, -FOREVER, listed=((-FOREVER, FOREVER),))
+    greeting = Greeting(ordinal=0, incarnation=1000, number=site.told[-1].number)
+    head = Acknowledgement(
+        query=str(QUERY.id),
+        root_incarnation=50,
+        number=1,
+        done_through=-FOREVER,
+        listed=((-FOREVER, FOREVER),),
+    )
     site.hear(with_leaves(head, greetings=(greeting,)), now_s=0.5)
     site.take_told()
     return site

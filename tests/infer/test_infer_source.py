@@ -177,7 +177,7 @@ def test_times_of_three_digits_are_said_not_to_be_read() -> None:
 def test_a_date_in_three_columns_is_joined_with_its_time_of_day() -> None:
     guess = found("Year,Month,DayofMonth,DepTime,n\n2026,5,1,0930,1\n2026,5,1,1200,2\n")
     assert guess.time.columns == ("Year", "Month", "DayofMonth", "DepTime")
-    assert (guess.time.pattern, guess.time.signs) == ("y-M-d HHmm", ("-", "-", " "))
+    assert (guess.time.pattern, guess.time.symbols) == ("y-M-d HHmm", ("-", "-", " "))
 
 
 def test_of_several_times_the_best_named_is_taken_and_the_others_are_named() -> None:

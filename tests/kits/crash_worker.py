@@ -16,7 +16,7 @@ from pathlib import Path
 from store_kit import MERGER, QUERY, SOURCE, envelope_of, gave, query_of, rows_of
 
 from headwater.algebra.coverage import Coverage
-from headwater.edge.outputs import Cut, MarkSent, Remember
+from headwater.edge.outputs import MakeUpdates, MarkSent, Remember
 from headwater.edge.record import EdgeRecord
 from headwater.reading.outcome import Batch
 from headwater.root.outputs import Keep, KeptSummary, WindowAnswered
@@ -86,7 +86,7 @@ def commit(cube: Cube, epoch: int, batch: int, acked: int) -> None:
 
 def cut(cube: Cube, acked: int) -> None:
     waiting = [pane.pane for pane in cube.restore()[0].panes if pane.waiting_rows]
-    (done,) = cube.write([Cut(QUERY, tuple(waiting), RECORD, False)])
+    (done,) = cube.write([MakeUpdates(QUERY, tuple(waiting), RECORD, False)])
     cube.write([MarkSent(QUERY, tuple((d.pane, d.first_update, d.last_update) for d in done))])
     for one in done:
         if one.last_update >= one.first_update:
@@ -100,7 +100,7 @@ class Root:
         self.query = query_of()
         self.ledger = ledger
         self.results = ResultsWriter(directory / "results" / "hits")
-        ledger.settle_results("hits", self.results)
+        ledger.finish_results("hits", self.results)
         kept = ledger.restore(str(self.query.id))
         self.number = max((one.number for one in kept.summaries), default=0)
         self.window = max((one.window for one in kept.answers), default=0)

@@ -265,7 +265,7 @@ class Schedule:
         self.disk = ScheduleDisk(self.chance, self.top)
         self.start = self.chance.choice(list(Start))
         self.pattern = self.chance.choice(("*.log*", "web/*.log*", "*/*.log*", "**/*.log*"))
-        self.is_settled = self.chance.random() < 0.7
+        self.is_quiet = self.chance.random() < 0.7
         self.has_edits = self.chance.random() < 0.5
         self.now_s = 1_000.0
         self.tick = 0
@@ -527,7 +527,7 @@ class Schedule:
         """The time of a change, in the past where files are to be taken for settled."""
         self.tick += 1
         at_ns = LONG_AGO_NS + self.tick * TICK_NS
-        if not self.is_settled:
+        if not self.is_quiet:
             at_ns = FAR_AHEAD_NS + self.tick // COARSE_GRAIN_TICKS * TICK_NS
         os.utime(path, ns=(at_ns, at_ns))
         self.disk.born(path)
@@ -849,7 +849,7 @@ class Schedule:
         shutil.rmtree(self.top, ignore_errors=True)
 
     def __str__(self) -> str:
-        options = (self.pattern, str(self.start), self.is_settled, self.has_edits)
+        options = (self.pattern, str(self.start), self.is_quiet, self.has_edits)
         shown = "\n  ".join(self.steps).replace(f"{self.top}/", "")
         return f"seed {self.seed} {options}\n  {shown}"
 

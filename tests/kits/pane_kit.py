@@ -23,7 +23,7 @@ from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.edge import outputs as edge_out
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
-from headwater.edge.outputs import Cut, CutDone
+from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.node.effects import perform
@@ -131,21 +131,21 @@ class SiteDisk:
         disk.written_s = now_s
         return True
 
-    def cut(self, cut: Cut) -> list[CutDone]:
-        self.records[cut.query] = cut.record
-        return [self._cut_pane(cut, pane) for pane in cut.panes]
+    def make_updates(self, wanted: MakeUpdates) -> list[UpdatesMade]:
+        self.records[wanted.query] = wanted.record
+        return [self._make_pane(wanted, pane) for pane in wanted.panes]
 
-    def _cut_pane(self, cut: Cut, pane: int) -> CutDone:
-        disk = self.panes[cut.query][pane]
+    def _make_pane(self, wanted: MakeUpdates, pane: int) -> UpdatesMade:
+        disk = self.panes[wanted.query][pane]
         first = len(disk.updates) + 1
         while disk.waiting:
             part, disk.waiting = disk.waiting[: self.records_max], disk.waiting[self.records_max :]
             disk.updates.append(tuple(sorted(part)))
             disk.is_acked = False
         last = len(disk.updates)
-        if cut.sent and last >= first:
+        if wanted.sent and last >= first:
             disk.sent = ranges.union(disk.sent, ((first, last),))
-        return CutDone(cut.query, pane, first, last, row_bytes=100)
+        return UpdatesMade(wanted.query, pane, first, last, row_bytes=100)
 
     def remember(self, write: edge_out.Remember) -> None:
         self.records[write.query] = write.record
@@ -213,18 +213,18 @@ class StatesDisk(SiteDisk):
         self.read.append((pane, record))
         return True
 
-    def _cut_pane(self, cut: Cut, pane: int) -> CutDone:
+    def _make_pane(self, wanted: MakeUpdates, pane: int) -> UpdatesMade:
         numbers = [number for of, number in self.read if of <= pane][-self.last_n :]
-        known = self.panes[cut.query]
+        known = self.panes[wanted.query]
         before = known[pane - 1].updates if pane - 1 in known else []
         disk = known[pane]
         at = range(0, len(numbers), self.records_max)
         disk.updates = [tuple(sorted(numbers[a : a + self.records_max])) for a in at]
         disk.is_same = disk.updates == before
-        if cut.sent and disk.updates:
+        if wanted.sent and disk.updates:
             disk.sent = ((1, len(disk.updates)),)
-        return CutDone(
-            cut.query, pane, 1, len(disk.updates), 100,
+        return UpdatesMade(
+            wanted.query, pane, 1, len(disk.updates), 100,
             is_same=disk.is_same, is_whole=self.is_whole,
         )  # fmt: skip
 
@@ -340,9 +340,9 @@ class SiteDesk:
                 self.told += states
             case Notice():
                 self.notices.append(output)
-            case edge_out.Cut():
+            case edge_out.MakeUpdates():
                 self.writes.append(output)
-                self.edge.updates_cut(self.disk.cut(output), now_s=now_s)
+                self.edge.updates_made(self.disk.make_updates(output), now_s=now_s)
             case edge_out.Suspended() | edge_out.Outlived():
                 self.writes.append(output)
             case _:
@@ -360,7 +360,14 @@ class SiteDesk:
                     self.edge.sent(send.query, pane, send.updates, now_s=now_s)
             if rows is None:
                 return
-        summary = Summary(send.query, send.pane, send.coverage, rows, send.lane, more=send.more)
+        summary = Summary(
+            query=send.query,
+            pane=send.pane,
+            coverage=send.coverage,
+            rows=rows,
+            lane=send.lane,
+            more=send.more,
+        )
         self.said.append(summary)
 
     def take_said(self) -> list[Summary]:
@@ -518,7 +525,7 @@ class RootDesk:
 def whole(query: Query, pane: int, ordinal: int, rows: Iterable[int], *, of: int) -> Summary:
     """Site ``ordinal`` of incarnation ``of`` closed the pane with one update."""
     coverage = Coverage.of_whole(ordinal, of)
-    return Summary(str(query.id), pane, coverage, tuple(rows))
+    return Summary(query=str(query.id), pane=pane, coverage=coverage, rows=tuple(rows))
 
 
 def part(
@@ -534,10 +541,17 @@ def part(
 ) -> Summary:
     coverage = Coverage.of_part(ordinal, of, updates=updates, closed_at=closed_at)
     kept = None if rows is None else tuple(rows)
-    return Summary(str(query.id), pane, coverage, kept, lane)
+    return Summary(query=str(query.id), pane=pane, coverage=coverage, rows=kept, lane=lane)
 
 
 def state(query: Query, ordinal: int, *, of: int, number: int = 1, **fields: object) -> SiteState:
     begin = -FOREVER if query.begin_pane is None else query.begin_pane
     first = fields.pop("first_pane", begin)
-    return SiteState(str(query.id), ordinal, of, number, first, **fields)  # type: ignore[arg-type]
+    return SiteState(
+        query=str(query.id),
+        ordinal=ordinal,
+        incarnation=of,
+        number=number,
+        first_pane=first,
+        **fields,
+    )  # type: ignore[arg-type]

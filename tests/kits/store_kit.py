@@ -15,7 +15,7 @@ import pyarrow as pa
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
-from headwater.edge.outputs import Cut, CutDone, Remember
+from headwater.edge.outputs import MakeUpdates, Remember, UpdatesMade
 from headwater.edge.record import EdgeRecord
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
@@ -259,6 +259,8 @@ class CubeUser:
         batch = Batch(SOURCE, epoch, options.pop("batch_id", self._batch), through)
         return self.cube.commit_batch(batch, gave(*rows, query=query, **options))
 
-    def cut(self, *panes: int, query: str = QUERY, sent: bool = False) -> list[CutDone]:
+    def make_updates(
+        self, *panes: int, query: str = QUERY, sent: bool = False
+    ) -> list[UpdatesMade]:
         record = next(kept.record for kept in self.cube.restore() if kept.query == query)
-        return self.cube.write([Cut(query, tuple(panes), record, sent)])[0]
+        return self.cube.write([MakeUpdates(query, tuple(panes), record, sent)])[0]

@@ -26,7 +26,7 @@ def towns(count, *, seed, town_count=12):
     found = {}
     for n in range(count):
         x, y, z = (random.gauss(at, 2.0) for at in random.choice(centres))
-        found[f"s{n}"] = Coordinate(x, y, z, height=random.uniform(0.1, 5.0), error=0.1)
+        found[f"s{n}"] = Coordinate(x=x, y=y, z=z, height=random.uniform(0.1, 5.0), error=0.1)
     return found
 
 

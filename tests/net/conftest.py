@@ -122,7 +122,9 @@ class Federation:
         alpha, bravo = self.networks["alpha"], self.networks["bravo"]
         ear: Any = alpha._handler
         seen = len(ear.messages)
-        assert bravo.send("alpha", Heartbeat(1.0, None, 0.0, 7), CONTROL)
+        assert bravo.send(
+            "alpha", Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7), CONTROL
+        )
         await ear.until(lambda ear: len(ear.messages) == seen + 1)
         assert ear.log.count("up bravo") == 1
         assert ear.downs == []
@@ -143,7 +145,11 @@ def roster() -> Roster:
 
 def a_summary(pane: int = 7, *, keys: int = 3, lane: Lane = Lane.LIVE, **more: Any) -> Message:
     coverage = Coverage.of_whole(1, 99)
-    return SummaryMessage(Summary("hits@alpha#1", pane, coverage, _rows(keys), lane=lane, **more))
+    return SummaryMessage(
+        Summary(
+            query="hits@alpha#1", pane=pane, coverage=coverage, rows=_rows(keys), lane=lane, **more
+        )
+    )
 
 
 @cache

@@ -40,7 +40,9 @@ GROUP BY window(ts, '5 seconds'), domain;
 
 
 def count_of(number: int, *live: Query) -> Count:
-    return Count("s2", number, number, tuple(str(query.id) for query in live))
+    return Count(
+        installer="s2", number=number, revision=number, live=tuple(str(query.id) for query in live)
+    )
 
 
 TREE = Tree(0, ((1, 0), (2, 1)))

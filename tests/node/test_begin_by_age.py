@@ -41,8 +41,12 @@ def node_of(*trees: Tree) -> Node:
 
 
 def beat(node: Node, parent: str, *, now_s: float, offset_s: float = 50.0) -> None:
-    sign = RootPulse(0, 0.1, now_s + offset_s, 0.01)
-    node.receive(parent, Heartbeat(now_s, now_s - 0.01, 0.0, 0, (sign,)), now_s=now_s)
+    sign = RootPulse(root=0, age_s=0.1, clock_s=now_s + offset_s, spread_s=0.01)
+    node.receive(
+        parent,
+        Heartbeat(sent_s=now_s, echo_s=now_s - 0.01, echo_held_s=0.0, digest=0, roots=(sign,)),
+        now_s=now_s,
+    )
 
 
 def has_begun(node: Node, *, now_s: float) -> bool:

@@ -191,7 +191,9 @@ class World:
         raise AssertionError("messages without end")
 
     def install(self, query, tree: Tree = TREE) -> None:
-        self["s0"].node.command(Install(query, (tree,), 1), now_s=self.now_s)
+        self["s0"].node.command(
+            Install(query=query, trees=(tree,), roster_version=1), now_s=self.now_s
+        )
         self["s0"].work()
         self.deliver()
 
@@ -268,7 +270,7 @@ def test_a_refused_query_is_declined_and_not_run(world):
 def test_a_removed_query_is_forgotten_everywhere(world):
     world.install(QUERY)
     world.run(15.0)
-    world["s0"].node.command(Remove(QUERY.id, "s0", 2), now_s=world.now_s)
+    world["s0"].node.command(Remove(id=QUERY.id, installer="s0", counter=2), now_s=world.now_s)
     world["s0"].work()
     world.deliver()
     for host in world.hosts.values():
@@ -325,7 +327,7 @@ def test_a_root_part_that_is_suspended_is_shown_and_other_streams_go_on(world):
     assert {query for query, *_ in root.published} == {str(other.id)}
     root.node.suspend_answers(ID, "once more", now_s=world.now_s)
     assert root.node.refusals() == {ID: why}, "it is suspended already"
-    root.node.command(Remove(QUERY.id, "s0", 3), now_s=world.now_s)
+    root.node.command(Remove(id=QUERY.id, installer="s0", counter=3), now_s=world.now_s)
     root.work()
     assert root.of(do.AnswersEnded) == [do.AnswersEnded(ID)], "and its ledger goes with it"
 
@@ -440,7 +442,7 @@ def test_a_query_by_age_begins_when_the_clock_of_its_root_is_known(world):
 def test_a_query_that_is_removed_before_it_has_begun_does_not_begin(world):
     query = by_age_of_s2()
     world.install(query, Tree(2, ((0, 2), (1, 0))))
-    world["s0"].node.command(Remove(query.id, "s0", 2), now_s=world.now_s)
+    world["s0"].node.command(Remove(id=query.id, installer="s0", counter=2), now_s=world.now_s)
     world["s0"].work()
     world.run(8.0)
     assert world["s1"].of(do.Installed) == []
@@ -533,7 +535,9 @@ def test_what_a_relay_invents_of_a_site_is_an_alarm_in_the_answer(world, by):
         world["s2"].node.edge._carriers_of = lambda query: ()
     world.link("s1", "s2")
     world.run(12.0)
-    lie = Summary(ID, 1, Coverage.of_whole(2, world["s2"].cube.incarnation), (666,))
+    lie = Summary(
+        query=ID, pane=1, coverage=Coverage.of_whole(2, world["s2"].cube.incarnation), rows=(666,)
+    )
     world["s1"].node.peer.originate(lie, now_s=world.now_s)
     world["s1"].work()
     world.run(26.0)

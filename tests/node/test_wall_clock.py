@@ -86,8 +86,8 @@ def make_node(name: str, **options) -> Node:
         **options,
     )
     node.restore(
-        commands=(Install(QUERY, (TREE,), 1),),
-        counts=(Count("s0", 1, 1, (str(QUERY.id),)),),
+        commands=(Install(query=QUERY, trees=(TREE,), roster_version=1),),
+        counts=(Count(installer="s0", number=1, revision=1, live=(str(QUERY.id),)),),
         now_s=0.0,
     )
     node.link_up("s1" if name == "s0" else "s0", now_s=0.0)
@@ -123,9 +123,12 @@ def test_a_node_closes_by_the_clock_that_it_believes():
 
 def test_a_site_that_is_greeted_as_a_later_life_takes_one_above_it_once():
     node = make_node("s1")
-    hail = (Greeting(1, 7_000, 3),)
+    hail = (Greeting(ordinal=1, incarnation=7_000, number=3),)
     for number in (1, 2):
-        told = with_leaves(Acknowledgement(ID, 50, number, -FOREVER), greetings=hail)
+        told = with_leaves(
+            Acknowledgement(query=ID, root_incarnation=50, number=number, done_through=-FOREVER),
+            greetings=hail,
+        )
         node.receive("s0", AckMessage(told), now_s=1.0)
     assert effects_of(node, do.LiveAnew) == [do.LiveAnew(7_000)]
     node.lives_anew(8_000, now_s=2.0)
@@ -161,7 +164,7 @@ def test_roots_know_the_clock_and_the_life_of_the_ledger_whenever_they_begin():
     assert node.wall_clock(DAY_S, now_s=11.0)
     node.risen(71, now_s=11.0)
     later = make_query(name="later", counter=2, begin_pane=0)
-    node.command(Install(later, (TREE,), 2), now_s=12.0)
+    node.command(Install(query=later, trees=(TREE,), roster_version=2), now_s=12.0)
     for query in (QUERY, later):
         root = node.root(str(query.id))
         assert root is not None

@@ -166,7 +166,9 @@ class World:
         self.barred.discard(frozenset((left, right)))
         self._link_up(left, right)
 
-    def cut(self, left: str, right: str, *, unsent: dict[str, list[Message]] | None = None) -> None:
+    def sever(
+        self, left: str, right: str, *, unsent: dict[str, list[Message]] | None = None
+    ) -> None:
         """The link is lost with all that is on it, and can't be dialled until ``connect``."""
         self.barred.add(frozenset((left, right)))
         self._link_down(left, right, unsent or {})
@@ -175,7 +177,7 @@ class World:
         """Cut these off from all others."""
         for name in away:
             for other in self.peers.keys() - set(away):
-                self.cut(name, other)
+                self.sever(name, other)
 
     def run(self, seconds: float) -> None:
         until_s = self.now_s + seconds
@@ -268,7 +270,9 @@ class World:
 
     def remove(self, id_text: str, *, at: str | None = None) -> None:
         at = at or self.root
-        command = Remove(QueryId.parse(id_text), at, self.peers[at].next_counter())
+        command = Remove(
+            id=QueryId.parse(id_text), installer=at, counter=self.peers[at].next_counter()
+        )
         self.peers[at].command(self.sign(command), now_s=self.clock_s(at))
         self.collect(at)
 
@@ -286,7 +290,7 @@ class World:
             )
         else:
             coverage = Coverage.of_whole(ordinal, INCARNATION)
-        return Summary(query, pane, coverage, (record,), lane)
+        return Summary(query=query, pane=pane, coverage=coverage, rows=(record,), lane=lane)
 
     def originate(self, site: str, pane: int, **more: Any) -> Summary:
         summary = self.summary(site, pane, **more)
@@ -295,14 +299,22 @@ class World:
         return summary
 
     def report(self, site: str, query: str, *, number: int = 1) -> None:
-        state = SiteState(query, self.ordinal[site], INCARNATION, number, first_pane=0)
+        state = SiteState(
+            query=query,
+            ordinal=self.ordinal[site],
+            incarnation=INCARNATION,
+            number=number,
+            first_pane=0,
+        )
         self.peers[site].report([state], now_s=self.clock_s(site))
         self.collect(site)
 
     def acknowledge(
         self, query: str, *, number: int = 1, incarnation: int = 1, panes: Iterable[PaneHeld] = ()
     ) -> None:
-        head = Acknowledgement(query, incarnation, number, done_through=0)
+        head = Acknowledgement(
+            query=query, root_incarnation=incarnation, number=number, done_through=0
+        )
         ack = with_leaves(head, panes=panes)
         self.peers[self.root].acknowledge(ack, now_s=self.clock_s(self.root))
         self.collect(self.root)

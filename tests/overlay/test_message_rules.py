@@ -53,18 +53,25 @@ BAD_COVERAGE = {
     "a site outside the node set": Coverage(whole=1 << 3),
     "a bitmap beyond the roster": Coverage(whole=1 << 70),
     "an ordinal far beyond the roster": Coverage.of_part(10**12, 1, updates=(), closed_at=None),
-    "an ordinal below zero": Coverage(parts=(SitePart(-1, 1, (), None),)),
+    "an ordinal below zero": Coverage(
+        parts=(SitePart(ordinal=-1, incarnation=1, updates=(), closed_at=None),)
+    ),
     "a bitmap below zero": Coverage(whole=-1),
     "no site at all": Coverage(),
     "one site in both bitmaps": Coverage(whole=1 << 2, empty=1 << 2),
-    "one site twice in parts": Coverage(parts=(SitePart(2, 1, (), 0), SitePart(2, 2, (), 0))),
+    "one site twice in parts": Coverage(
+        parts=(
+            SitePart(ordinal=2, incarnation=1, updates=(), closed_at=0),
+            SitePart(ordinal=2, incarnation=2, updates=(), closed_at=0),
+        )
+    ),
 }
 
 
 @pytest.mark.parametrize("coverage", BAD_COVERAGE.values(), ids=BAD_COVERAGE.keys())
 @pytest.mark.parametrize("to", ["a", "root"])
 def test_a_summary_with_a_coverage_that_cannot_be_is_refused(world, coverage, to):
-    summary = Summary(world.query, 5, coverage, (1,))
+    summary = Summary(query=world.query, pane=5, coverage=coverage, rows=(1,))
     sender = "c" if to == "a" else "b"
     assert is_refused(world, sender, to, SummaryMessage(summary))
     assert world.of("root", Delivered) == []
@@ -72,17 +79,21 @@ def test_a_summary_with_a_coverage_that_cannot_be_is_refused(world, coverage, to
 
 @pytest.mark.parametrize("age_s", [-1.0, float("nan"), float("inf")])
 def test_a_summary_with_an_age_that_cannot_be_is_refused(world, age_s):
-    summary = Summary(world.query, 5, Coverage.of_whole(2, 1), (1,), age_s=age_s)
+    summary = Summary(
+        query=world.query, pane=5, coverage=Coverage.of_whole(2, 1), rows=(1,), age_s=age_s
+    )
     assert is_refused(world, "c", "a", SummaryMessage(summary))
 
 
 def test_a_spare_of_two_sites_is_refused(world):
-    summary = Summary(world.query, 5, Coverage(whole=0b110), (1,), Lane.SPARE)
+    summary = Summary(
+        query=world.query, pane=5, coverage=Coverage(whole=0b110), rows=(1,), lane=Lane.SPARE
+    )
     assert is_refused(world, "c", "a", SummaryMessage(summary))
 
 
 def test_a_stranger_is_not_heard(world):
-    summary = Summary(world.query, 5, Coverage.of_whole(2, 1), (1,))
+    summary = Summary(query=world.query, pane=5, coverage=Coverage.of_whole(2, 1), rows=(1,))
     assert is_refused(world, "mallory", "a", SummaryMessage(summary), kind="stranger")
     world.peers["a"].link_up("mallory", now_s=world.now_s)
     world.peers["a"].link_down("mallory", unsent=[], now_s=world.now_s)
@@ -91,7 +102,9 @@ def test_a_stranger_is_not_heard(world):
 
 def test_a_state_is_of_a_site_of_the_node_set(world):
     def state(ordinal):
-        return StatesMessage((SiteState(world.query, ordinal, 7, 1, first_pane=0),))
+        return StatesMessage(
+            (SiteState(query=world.query, ordinal=ordinal, incarnation=7, number=1, first_pane=0),)
+        )
 
     ordinal = world.ordinal
     assert is_refused(world, "c", "a", state(-1))
@@ -101,14 +114,18 @@ def test_a_state_is_of_a_site_of_the_node_set(world):
 
 
 def test_a_state_on_a_way_that_no_tree_has_is_refused(world):
-    state = SiteState(world.query, world.ordinal["c"], 7, 1, first_pane=0)
+    state = SiteState(
+        query=world.query, ordinal=world.ordinal["c"], incarnation=7, number=1, first_pane=0
+    )
     for route in (Route(downs=NEVER + 1), Route(downs=-1), Route(0, (NEVER + 1,)), Route(99)):
         assert is_refused(world, "c", "a", StatesMessage((state,), route))
 
 
 def test_how_often_a_state_went_astray_is_not_counted_without_end(world):
     """A count that rises with every hop must not leave what can be written."""
-    state = SiteState(world.query, world.ordinal["c"], 7, 1, first_pane=0)
+    state = SiteState(
+        query=world.query, ordinal=world.ordinal["c"], incarnation=7, number=1, first_pane=0
+    )
     world.outputs["a"].clear()
     world.hand("c", "a", StatesMessage((state,), Route(downs=NEVER), plan_version=9))
     world.run(2.0)
@@ -119,12 +136,16 @@ def test_how_often_a_state_went_astray_is_not_counted_without_end(world):
 
 
 def test_a_state_of_an_unknown_query_goes_nowhere(world):
-    message = StatesMessage((SiteState("x@root#9", 2, 7, 1, first_pane=0),))
+    message = StatesMessage(
+        (SiteState(query="x@root#9", ordinal=2, incarnation=7, number=1, first_pane=0),)
+    )
     assert is_refused(world, "c", "a", message, kind="no-way")
 
 
 def test_an_acknowledgement_comes_from_who_carries_our_summaries(world):
-    message = AckMessage(Acknowledgement(world.query, 1, 1, done_through=10**6))
+    message = AckMessage(
+        Acknowledgement(query=world.query, root_incarnation=1, number=1, done_through=10**6)
+    )
     assert is_refused(world, "c", "a", message)
     assert is_refused(world, "b", "root", message)
     assert world.acks("a") == []
@@ -132,7 +153,8 @@ def test_an_acknowledgement_comes_from_who_carries_our_summaries(world):
 
 def test_only_the_root_gives_acknowledgements(world):
     world.peers["a"].acknowledge(
-        Acknowledgement(world.query, 1, 1, done_through=0), now_s=world.now_s
+        Acknowledgement(query=world.query, root_incarnation=1, number=1, done_through=0),
+        now_s=world.now_s,
     )
     world.collect("a")
     assert world.acks("a") == []
@@ -145,16 +167,28 @@ def bad_commands(world, a_query):
     tree = world.tree
     return {
         "an installer from elsewhere": Install(
-            replace(good, id=QueryId("p", "mallory", 1)), (tree,), 1
+            query=replace(good, id=QueryId("p", "mallory", 1)), trees=(tree,), roster_version=1
         ),
-        "a counter of zero": Install(replace(good, id=QueryId("p", "root", 0)), (tree,), 1),
-        "a name that is no name": Install(replace(good, id=QueryId("p q", "root", 2)), (tree,), 1),
-        "no tree": Install(good, (), 1),
-        "a root from elsewhere": Install(replace(good, root="mallory"), (tree,), 1),
-        "a tree with another root": Install(good, (Tree(1, ()),), 1),
-        "a tree beyond the roster": Install(good, (Tree(0, ((99, 0),)),), 1),
-        "a remover from elsewhere": Remove(QueryId.parse(world.query), "mallory", 1),
-        "a removal numbered below zero": Remove(QueryId.parse(world.query), "b", -1),
+        "a counter of zero": Install(
+            query=replace(good, id=QueryId("p", "root", 0)), trees=(tree,), roster_version=1
+        ),
+        "a name that is no name": Install(
+            query=replace(good, id=QueryId("p q", "root", 2)), trees=(tree,), roster_version=1
+        ),
+        "no tree": Install(query=good, trees=(), roster_version=1),
+        "a root from elsewhere": Install(
+            query=replace(good, root="mallory"), trees=(tree,), roster_version=1
+        ),
+        "a tree with another root": Install(query=good, trees=(Tree(1, ()),), roster_version=1),
+        "a tree beyond the roster": Install(
+            query=good, trees=(Tree(0, ((99, 0),)),), roster_version=1
+        ),
+        "a remover from elsewhere": Remove(
+            id=QueryId.parse(world.query), installer="mallory", counter=1
+        ),
+        "a removal numbered below zero": Remove(
+            id=QueryId.parse(world.query), installer="b", counter=-1
+        ),
     }
 
 
@@ -166,17 +200,38 @@ def test_commands_that_cannot_be_are_refused(world, overlay):
 
 def test_knowledge_that_cannot_be_is_refused(world):
     for known in (
-        CommandsKnown((Count("mallory", 3, 1),), ()),
-        CommandsKnown((Count("root", -3, 9),), ()),
-        CommandsKnown((Count("root", 1 << 52, 9),), ()),
-        CommandsKnown((Count("root", 9, 1 << 52),), ()),
-        CommandsKnown((Count("root", 9, 9, ("no id",)),), ()),
-        CommandsKnown((Count("root", 9, 9, ("q@b#1",)),), ()),
-        CommandsKnown((Count("root", 9, 9, tuple(f"q@root#{n}" for n in range(1, 2_000))),), ()),
+        CommandsKnown((Count(installer="mallory", number=3, revision=1),), ()),
+        CommandsKnown((Count(installer="root", number=-3, revision=9),), ()),
+        CommandsKnown((Count(installer="root", number=1 << 52, revision=9),), ()),
+        CommandsKnown((Count(installer="root", number=9, revision=1 << 52),), ()),
+        CommandsKnown((Count(installer="root", number=9, revision=9, live=("no id",)),), ()),
+        CommandsKnown((Count(installer="root", number=9, revision=9, live=("q@b#1",)),), ()),
         CommandsKnown(
-            (Count("root", 9, 9, (), (Remove(QueryId("q", "b", 1), "mallory", 1),)),), ()
+            (
+                Count(
+                    installer="root",
+                    number=9,
+                    revision=9,
+                    live=tuple(f"q@root#{n}" for n in range(1, 2_000)),
+                ),
+            ),
+            (),
         ),
-        CommandsKnown(tuple(Count("root", n, n) for n in range(2, 10)), ()),
+        CommandsKnown(
+            (
+                Count(
+                    installer="root",
+                    number=9,
+                    revision=9,
+                    live=(),
+                    ended=(Remove(id=QueryId("q", "b", 1), installer="mallory", counter=1),),
+                ),
+            ),
+            (),
+        ),
+        CommandsKnown(
+            tuple(Count(installer="root", number=n, revision=n) for n in range(2, 10)), ()
+        ),
         CommandsKnown((), ("no id",)),
         CommandsKnown((), ("q@root#01",)),
         CommandsKnown((), tuple(f"q@root#{n}" for n in range(1, 2_000))),
@@ -192,12 +247,16 @@ def test_asking_for_what_is_not_there_is_answered_with_nothing(world):
 
 
 def test_a_heartbeat_with_mad_times_is_refused(world):
-    assert is_refused(world, "c", "a", Heartbeat(float("nan"), None, 0.0, 0))
-    assert is_refused(world, "c", "a", Heartbeat(0.0, 0.0, -1e9, 0))
+    assert is_refused(
+        world, "c", "a", Heartbeat(sent_s=float("nan"), echo_s=None, echo_held_s=0.0, digest=0)
+    )
+    assert is_refused(
+        world, "c", "a", Heartbeat(sent_s=0.0, echo_s=0.0, echo_held_s=-1e9, digest=0)
+    )
 
 
 def test_a_flood_of_bad_messages_is_not_a_flood_of_notices(world):
-    bad = SummaryMessage(Summary(world.query, 5, Coverage(), (1,)))
+    bad = SummaryMessage(Summary(query=world.query, pane=5, coverage=Coverage(), rows=(1,)))
     world.outputs["a"].clear()
     for _ in range(1_000):
         world.hand("c", "a", bad)
@@ -213,7 +272,7 @@ def test_a_local_command_of_another_site_or_with_a_used_number_is_refused(world)
     for at, counter in (("a", None), ("root", 1)):
         world.outputs[at].clear()
         installer = "root" if at == "a" else at
-        command = Remove(QueryId.parse(world.query), installer, counter or 2)
+        command = Remove(id=QueryId.parse(world.query), installer=installer, counter=counter or 2)
         world.peers[at].command(command, now_s=world.now_s)
         world.collect(at)
         assert world.notices(at) == ["refused"]
@@ -238,7 +297,12 @@ def test_nothing_is_kept_under_names_that_nobody_knows(world):
     """Any member may make up names without end; only those of queries that are here count."""
     before = held_names(world.peers["a"])
     for number in range(300):
-        summary = Summary(f"made_up@root#{1000 + number}", 7, Coverage.of_whole(2, 5), b"rows")
+        summary = Summary(
+            query=f"made_up@root#{1000 + number}",
+            pane=7,
+            coverage=Coverage.of_whole(2, 5),
+            rows=b"rows",
+        )
         world.hand("c", "a", SummaryMessage(summary))
         bad = msgspec.structs.replace(summary, coverage=Coverage())
         world.hand("c", "a", SummaryMessage(bad))

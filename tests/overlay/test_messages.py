@@ -24,8 +24,12 @@ from headwater.plan.command import Count
 
 
 def test_what_has_an_age_grows_older_and_the_rest_stays(overlay):
-    summary = SummaryMessage(Summary("q@a#1", 1, Coverage.of_whole(1, 7), age_s=1.0))
-    ack = AckMessage(Acknowledgement("q@a#1", 1, 1, 0, age_s=2.0))
+    summary = SummaryMessage(
+        Summary(query="q@a#1", pane=1, coverage=Coverage.of_whole(1, 7), age_s=1.0)
+    )
+    ack = AckMessage(
+        Acknowledgement(query="q@a#1", root_incarnation=1, number=1, done_through=0, age_s=2.0)
+    )
     command = CommandMessage(overlay.an_install("q", "a", 1))
     ask = AskInstall(("q@a#1",))
     assert aged(summary, 0.5).summary.age_s == 1.5
@@ -37,8 +41,8 @@ def test_what_has_an_age_grows_older_and_the_rest_stays(overlay):
 
 def test_messages_are_told_apart_by_their_tag():
     for message in (
-        Heartbeat(1.0, None, 0.0, 5),
-        CommandsKnown((Count("a", 1, 1),), ("q@a#1",)),
+        Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=5),
+        CommandsKnown((Count(installer="a", number=1, revision=1),), ("q@a#1",)),
         AskInstall(("q@a#1",)),
     ):
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=Message) == message

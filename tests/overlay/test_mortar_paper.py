@@ -180,7 +180,7 @@ def test_section_4_3_an_empty_pane_counts_for_completeness_and_carries_no_value(
     query = world.install()
     world.run(1.0)
     for site in ("c", "d", "a"):
-        empty = Summary(query, 1, Coverage.of_empty(world.ordinal[site], 7))
+        empty = Summary(query=query, pane=1, coverage=Coverage.of_empty(world.ordinal[site], 7))
         world.peers[site].originate(empty, now_s=world.now_s)
         world.collect(site)
     world.run(0.1)
@@ -228,7 +228,7 @@ def test_section_5_1_an_install_grows_older_on_its_way(world):
 
 
 def test_section_6_a_query_is_multicast_first_and_reconciled_later(world):
-    world.cut("c", "a")
+    world.sever("c", "a")
     query = world.install()
     world.run(4 * world.one_way_s)
     assert [name for name in world.peers if query in world.live(name)] == ["root", "a", "d", "b"]
@@ -248,7 +248,7 @@ def test_section_6_1_reconciliation_begins_when_digests_disagree(world):
         (digest + 1, 0),
         (digest + 2, 1),
     ):
-        world.hand("a", "c", Heartbeat(0.0, None, 0.0, said))
+        world.hand("a", "c", Heartbeat(sent_s=0.0, echo_s=None, echo_held_s=0.0, digest=said))
         told = [t for t in world.of("c", Transmit) if isinstance(t.message, CommandsKnown)]
         assert len(told) == compares
 
@@ -256,7 +256,7 @@ def test_section_6_1_reconciliation_begins_when_digests_disagree(world):
 def test_section_6_1_children_that_miss_a_removal_reconcile_with_their_parent(world):
     query = world.install()
     world.run(1.0)
-    world.cut("c", "a")
+    world.sever("c", "a")
     world.remove(query)
     world.run(5.0)
     world.connect("c", "a")
@@ -265,7 +265,7 @@ def test_section_6_1_children_that_miss_a_removal_reconcile_with_their_parent(wo
 
 
 def test_section_6_1_parents_that_miss_an_install_reconcile_with_their_child(world):
-    world.cut("c", "a")
+    world.sever("c", "a")
     query = world.install(at="c")
     world.run(1.0)
     world.connect("c", "a")

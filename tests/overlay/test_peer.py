@@ -121,7 +121,7 @@ def test_there_is_no_room_while_the_way_up_is_down(world):
     query = world.install()
     world.run(1.0)
     assert world.peers["a"].room_bytes(query) > 0
-    world.cut("a", "root")
+    world.sever("a", "root")
     assert world.peers["a"].room_bytes(query) == 0
     assert world.peers["c"].room_bytes(query) > 0
     world.connect("a", "root")
@@ -173,7 +173,7 @@ def test_unsent_summaries_are_routed_anew_as_they_are(world):
     world.run(1.0)
     world.originate("b", 5, query=query)
     (sent,) = summaries_sent(world, "b")
-    world.cut("b", "root", unsent={"b": [sent.message]})
+    world.sever("b", "root", unsent={"b": [sent.message]})
     world.run(2.0)
     assert world.delivered_sites(5) == []
     world.connect("b", "root")
@@ -186,7 +186,7 @@ def test_what_may_have_been_taken_is_forgotten(world):
     query = world.install()
     world.run(1.0)
     world.originate("b", 5, query=query)
-    world.cut("b", "root")
+    world.sever("b", "root")
     world.connect("b", "root")
     world.run(10.0)
     assert world.delivered_sites(5) == []
@@ -232,7 +232,7 @@ def test_a_list_full_of_bytes_without_a_way_loses_the_oldest_and_says_so(overlay
     world = overlay.World(TREE, config=OverlayConfig(bytes_max=16))
     query = world.install()
     world.run(1.0)
-    world.cut("a", "root")
+    world.sever("a", "root")
     for pane in (1, 2, 3):
         world.originate("c", pane, query=query)
     world.run(0.1)
@@ -303,7 +303,7 @@ def test_unsent_states_are_sent_again(world):
     (message,) = [
         t.message for t in world.of("b", Transmit) if isinstance(t.message, StatesMessage)
     ]
-    world.cut("b", "root", unsent={"b": [message]})
+    world.sever("b", "root", unsent={"b": [message]})
     world.connect("b", "root")
     world.run(1.0)
     assert [s.ordinal for s in world.states()] == [world.ordinal["b"]]
@@ -328,7 +328,7 @@ def test_an_acknowledgement_reaches_every_site_once(world):
 def test_a_child_that_was_away_gets_only_the_newest_acknowledgement(world):
     query = world.install()
     world.run(1.0)
-    world.cut("c", "a")
+    world.sever("c", "a")
     for number in (1, 2, 3):
         world.acknowledge(query, number=number)
         world.run(1.0)
@@ -362,7 +362,7 @@ def test_a_repeated_acknowledgement_ends_where_it_is_known(world):
 
 
 def test_a_summary_of_an_unknown_query_is_passed_on_and_its_install_asked_for(world):
-    world.cut("a", "root")
+    world.sever("a", "root")
     query = world.install()
     world.run(1.0)
     world.connect("a", "root")

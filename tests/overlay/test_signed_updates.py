@@ -39,7 +39,7 @@ def world(overlay):
 def update(world, site, pane=5, *, rows=(1, 2), lane=Lane.LIVE, closed_at=1):
     ordinal, updates = world.ordinal[site], ((1, 1),) if rows else ()
     coverage = Coverage.of_part(ordinal, LIFE, updates=updates, closed_at=closed_at)
-    return Summary(world.query, pane, coverage, rows or None, lane)
+    return Summary(query=world.query, pane=pane, coverage=coverage, rows=rows or None, lane=lane)
 
 
 def refused(world, name):
@@ -76,7 +76,11 @@ def test_nobody_sends_an_update_of_another(world, to, lane):
 def test_the_short_form_needs_a_proof_as_well(world):
     for coverage in (Coverage.of_whole(3, LIFE), Coverage.of_empty(3, LIFE)):
         rows = (1,) if coverage.has_rows else None
-        world.hand("a", "root", SummaryMessage(Summary(world.query, 5, coverage, rows)))
+        world.hand(
+            "a",
+            "root",
+            SummaryMessage(Summary(query=world.query, pane=5, coverage=coverage, rows=rows)),
+        )
     assert world.delivered() == []
     assert refused(world, "root") == 2
 
@@ -119,7 +123,9 @@ def test_a_relay_that_does_not_know_the_query_looks_at_what_it_hands_on(overlay)
     keys = {name: SimulatedKey() for name in NAMES}
     world = overlay.World(TREE, signatures_of=lambda name: SimulatedSignatures(keys[name], keys))
     world.run(1.0)
-    lie = Summary("none@b#1", 5, Coverage.of_whole(world.ordinal["c"], LIFE), b"rows")
+    lie = Summary(
+        query="none@b#1", pane=5, coverage=Coverage.of_whole(world.ordinal["c"], LIFE), rows=b"rows"
+    )
     world.hand("d", "a", SummaryMessage(lie))
     assert refused(world, "a") == 1
 

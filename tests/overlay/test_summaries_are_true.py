@@ -70,7 +70,7 @@ def run_event(world, query, event):
     elif kind == "cut":
         link, gives_back = what
         if frozenset(link) in world.links:
-            world.cut(*link, unsent=last_on_the_link(world, *link) if gives_back else None)
+            world.sever(*link, unsent=last_on_the_link(world, *link) if gives_back else None)
     elif kind == "connect":
         world.connect(*what[0])
     else:

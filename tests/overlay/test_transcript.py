@@ -95,7 +95,7 @@ def test_a_peer_that_was_away_is_brought_up_to_date(overlay):
     world = overlay.World("r\n  a")
     old = world.install("old")
     world.run(1.0)
-    world.cut("r", "a")
+    world.sever("r", "a")
     world.remove(old)
     world.install("new")
     lines = transcript(world)

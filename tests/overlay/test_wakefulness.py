@@ -148,7 +148,7 @@ def test_who_slept_gives_its_trees_the_time_that_it_slept(overlay) -> None:
     world = overlay.World(CHAIN)
     world.run(10.0)
     world.outputs["c"].clear()
-    world.cut("b", "c")
+    world.sever("b", "c")
     world.asleep, world.deaf = {"c"}, {("d", "c")}
     world.run(CONFIG.resort_after_s + 1.0)
     world.asleep, world.deaf = set(), set()

@@ -34,7 +34,7 @@ def federations(draw):
     if known == "some":
         at = {name: where for name, where in at.items() if random.random() < 0.5}
     if known == "one place":
-        at = dict.fromkeys(at, Coordinate(1.0, 2.0, 3.0))
+        at = dict.fromkeys(at, Coordinate(x=1.0, y=2.0, z=3.0))
     return roster_of(count, undialable=undialable, regions=draw(st.integers(1, 5))), at
 
 
@@ -173,7 +173,7 @@ def test_a_site_with_a_bad_access_link_heads_nothing():
     slow = {n for n in range(1, 100) if n % 10 == 0}
     for n in slow:
         where = at[f"s{n}"]
-        at[f"s{n}"] = Coordinate(where.x, where.y, where.z, height=300.0, error=0.1)
+        at[f"s{n}"] = Coordinate(x=where.x, y=where.y, z=where.z, height=300.0, error=0.1)
     trees = plan_trees(roster_of(100), root="s0", branching=8, count=4, coordinates=at)
     assert not slow & {parent for _, parent in trees[0].parents}
 
@@ -181,10 +181,10 @@ def test_a_site_with_a_bad_access_link_heads_nothing():
 def test_a_leaf_that_cannot_be_dialled_hangs_where_its_path_is_short():
     #      root ......... 100 ms ......... a   leaf!
     at = {
-        "s0": Coordinate(0.0, 0.0, 0.0),
-        "s1": Coordinate(100.0, 0.0, 0.0),
-        "s2": Coordinate(0.0, 50.0, 0.0),
-        "s3": Coordinate(101.0, 0.0, 0.0),
+        "s0": Coordinate(x=0.0, y=0.0, z=0.0),
+        "s1": Coordinate(x=100.0, y=0.0, z=0.0),
+        "s2": Coordinate(x=0.0, y=50.0, z=0.0),
+        "s3": Coordinate(x=101.0, y=0.0, z=0.0),
     }
     roster = roster_of(4, undialable={3})
     (tree,) = plan_trees(roster, root="s0", branching=2, count=1, coordinates=at)
@@ -193,7 +193,9 @@ def test_a_leaf_that_cannot_be_dialled_hangs_where_its_path_is_short():
 
 def test_a_site_without_a_coordinate_stands_with_its_region():
     at = towns(40, seed=3, town_count=4)
-    near = {f"s{n}": Coordinate(500.0, 500.0, 0.0, 1.0, 0.1) for n in range(40, 48)}
+    near = {
+        f"s{n}": Coordinate(x=500.0, y=500.0, z=0.0, height=1.0, error=0.1) for n in range(40, 48)
+    }
     sites = [Site(n, f"s{n}", region="far" if n >= 40 else "home") for n in range(50)]
     (tree,) = plan_trees(
         Roster(1, tuple(sites), "s0"), root="s0", branching=4, count=1, coordinates={**at, **near}
@@ -204,7 +206,11 @@ def test_a_site_without_a_coordinate_stands_with_its_region():
 
 def test_an_absurd_coordinate_counts_as_unknown():
     at = towns(30, seed=3)
-    absurd = {**at, "s7": Coordinate(float("nan"), 0.0, 0.0), "s8": Coordinate(1e300, 0.0, 0.0)}
+    absurd = {
+        **at,
+        "s7": Coordinate(x=float("nan"), y=0.0, z=0.0),
+        "s8": Coordinate(x=1e300, y=0.0, z=0.0),
+    }
     unknown = {name: where for name, where in at.items() if name not in ("s7", "s8")}
     assert plan_trees(
         roster_of(30), root="s0", branching=4, count=3, coordinates=absurd
@@ -299,7 +305,11 @@ def test_trees_planned_for_where_sites_are_now_are_much_better_than_random_ones(
 
 
 def test_a_little_better_is_not_worth_new_trees():
-    at = {0: Coordinate(0.0, 0.0, 0.0), 1: Coordinate(10.0, 0.0, 0.0), 2: Coordinate(9.0, 4.0, 0.0)}
+    at = {
+        0: Coordinate(x=0.0, y=0.0, z=0.0),
+        1: Coordinate(x=10.0, y=0.0, z=0.0),
+        2: Coordinate(x=9.0, y=4.0, z=0.0),
+    }
     direct, detour = Tree(0, ((1, 0), (2, 0))), Tree(0, ((1, 0), (2, 1)))
     gain = 1 - dist((0, 0), (10, 0)) / (10 + dist((10, 0), (9, 4)))
     assert is_much_better((detour,), (direct,), at, by=gain - 0.02)
@@ -348,7 +358,7 @@ def test_ten_thousand_sites_are_planned_flat(share_undialable):
 
 
 def test_ten_thousand_sites_in_one_place_make_no_chain():
-    at = dict.fromkeys((f"s{n}" for n in range(10_000)), Coordinate(0.0, 0.0, 0.0))
+    at = dict.fromkeys((f"s{n}" for n in range(10_000)), Coordinate(x=0.0, y=0.0, z=0.0))
     (tree,) = plan_trees(roster_of(10_000), root="s0", branching=16, count=1, coordinates=at)
     assert fan_in(tree) <= 16
     assert max(latency_to_root_s(tree, lambda *_: 1.0).values()) <= 6

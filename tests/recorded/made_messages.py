@@ -25,30 +25,71 @@ def made_messages(signatures: Signatures) -> Iterator[Message]:
     """Of north, which signs them."""
     yield StatesMessage((signatures.sign_state(_full_state()),))
     yield AckMessage(signatures.sign_ack(_full_ack()))
-    part = SitePart(2, 1 << 60, ((1, 2), (4, 4)), 2)
+    part = SitePart(ordinal=2, incarnation=1 << 60, updates=((1, 2), (4, 4)), closed_at=2)
     coverage = Coverage(whole=1 << 4, empty=0, tag=7, parts=(part,))
-    yield SummaryMessage(Summary(QUERY, 448_726_501, coverage, None, Lane.BACKLOG, 1.5, 7, 0))
+    yield SummaryMessage(
+        Summary(
+            query=QUERY,
+            pane=448_726_501,
+            coverage=coverage,
+            rows=None,
+            lane=Lane.BACKLOG,
+            age_s=1.5,
+            roster_version=7,
+            plan_version=0,
+        )
+    )
     spare = Coverage(parts=(part,))
-    yield SummaryMessage(Summary(QUERY, 448_726_502, spare, None, Lane.SPARE, 0.25, 7, 1))
-    yield SummaryMessage(Summary(QUERY, 448_726_503, spare, None, Lane.LIVE, 0.0, 7, 0, more=3))
+    yield SummaryMessage(
+        Summary(
+            query=QUERY,
+            pane=448_726_502,
+            coverage=spare,
+            rows=None,
+            lane=Lane.SPARE,
+            age_s=0.25,
+            roster_version=7,
+            plan_version=1,
+        )
+    )
+    yield SummaryMessage(
+        Summary(
+            query=QUERY,
+            pane=448_726_503,
+            coverage=spare,
+            rows=None,
+            lane=Lane.LIVE,
+            age_s=0.0,
+            roster_version=7,
+            plan_version=0,
+            more=3,
+        )
+    )
 
 
 def _full_state() -> SiteState:
     """In which each field says something."""
     alarm = Alarm(
-        AlarmKind.UNNAMED, QUERY, 2, 448_726_501, 448_726_502, "somebody has said it", ("hub",)
+        kind=AlarmKind.UNNAMED,
+        query=QUERY,
+        ordinal=2,
+        first=448_726_501,
+        last=448_726_502,
+        text="somebody has said it",
+        carriers=("hub",),
     )
     return SiteState(
         query=QUERY, ordinal=2, incarnation=1 << 60, number=12, first_pane=448_726_501,
         status="suspended", message="it takes more than its share", catching_up=True, ended=True,
         sealed_through=448_726_510, empty=((448_726_503, 448_726_504),),
-        declined=(Declined(448_726_506, 448_726_507, Reason.LIMIT),),
+        declined=(Declined(first=448_726_506, last=448_726_507, reason=Reason.LIMIT),),
         damaged=((448_726_508, 448_726_508),), counts=((448_726_501, 2),),
-        tally=Tally(1, 2, 3, 4, 5, 6, 7), offset_s=-0.5, root_incarnation=1 << 59,
-        unread=Unread(1, (("secret.log", "Permission denied"),)), alarms=(alarm,),
-        is_clock_unconfirmed=True,
-        digests=(BlockDigest(448_726_501, 448_726_509, b"sixteen bytes..."),),
-        closes=(Closes(448_726_501, 448_726_505, 7, ((448_726_501, 2), (448_726_502, 1))),),
+        tally=Tally(unparsed=1, too_late=2, fenced=3, lost_bytes=4, before_begin=5, refused=6,
+        twice_bytes=7), offset_s=-0.5, root_incarnation=1 << 59, unread=Unread(1, (("secret.log",
+        "Permission denied"),)), alarms=(alarm,), is_clock_unconfirmed=True,
+        digests=(BlockDigest(first=448_726_501, last=448_726_509, digest=b"sixteen bytes..."),),
+        closes=(Closes(first=448_726_501, last=448_726_505, asked=7, closes=((448_726_501, 2),
+        (448_726_502, 1))),),
     )  # fmt: skip
 
 
@@ -56,10 +97,10 @@ def _full_ack() -> Acknowledgement:
     """One that disputes and asks."""
     first = 448_726_501
     return Acknowledgement(
-        QUERY, 1 << 60, 9, done_through=first, held=((first, first + 1),),
-        listed=((first, first + 8),), sites_clock_s=1.5, late_s=0.25, clock_s=2.5,
-        agreed=(PaneHeld(first + 2, 1 << 2),), asked=(Asked(2, first + 3, first + 4),),
-        wanted=(PaneHeld(first + 3, 1 << 2),),
+        query=QUERY, root_incarnation=1 << 60, number=9, done_through=first, held=((first, first +
+        1),), listed=((first, first + 8),), sites_clock_s=1.5, late_s=0.25, clock_s=2.5,
+        agreed=(PaneHeld(first + 2, 1 << 2),), asked=(Asked(ordinal=2, first=first + 3, last=first +
+        4),), wanted=(PaneHeld(first + 3, 1 << 2),),
     )  # fmt: skip
 
 

@@ -151,7 +151,10 @@ def claim(pane: int, site: int, part: SitePart) -> Lie:
             members = [n for n in range(SITES) if (honest.whole | honest.empty) >> n & 1]
             parts = tuple(
                 SitePart(
-                    n, 1000 + n, ((1, 1),) if honest.whole >> n & 1 else (), honest.whole >> n & 1
+                    ordinal=n,
+                    incarnation=1000 + n,
+                    updates=((1, 1),) if honest.whole >> n & 1 else (),
+                    closed_at=honest.whole >> n & 1,
                 )
                 for n in members
                 if n != site
@@ -164,7 +167,7 @@ def claim(pane: int, site: int, part: SitePart) -> Lie:
 
 
 def part_of(site: int, updates: tuple[tuple[int, int], ...], closed_at: int) -> SitePart:
-    return SitePart(site, 1000 + site, updates, closed_at)
+    return SitePart(ordinal=site, incarnation=1000 + site, updates=updates, closed_at=closed_at)
 
 
 LIES = {
@@ -222,7 +225,7 @@ def test_a_close_that_is_claimed_before_the_pane_is_over_is_found_by_the_digest(
     world = Federation()
     world.run(43.0, panes=6)
     parts = (part_of(0, (), 1), part_of(2, (), 2))
-    forged = Summary(str(world.query.id), 4, Coverage(parts=parts), None)
+    forged = Summary(query=str(world.query.id), pane=4, coverage=Coverage(parts=parts), rows=None)
     world.root.receive(forged, now_s=world.now_s)
     world.run(300.0, panes=6)
     assert world.count("disputed") == 1
@@ -310,8 +313,12 @@ def test_nothing_is_final_by_its_seal_before_its_sites_have_agreed(monkeypatch):
 def test_a_state_that_tells_digests_alone_is_not_greeted_and_one_that_answers_is():
     query = make_query()
     root = RootDesk(query, make_roster(1), compares=True)
-    blank = (BlockDigest(0, 3, digest_of(1000, ())),)
-    told = ({}, {"digests": blank}, {"digests": blank, "closes": (Closes(0, 3, 1),)})
+    blank = (BlockDigest(first=0, last=3, digest=digest_of(1000, ())),)
+    told = (
+        {},
+        {"digests": blank},
+        {"digests": blank, "closes": (Closes(first=0, last=3, asked=1),)},
+    )
     greeted = []
     for number, fields in enumerate(told, start=1):
         root.hear(state(query, 0, of=1000, number=number, **fields), now_s=10.0 * number)
@@ -326,7 +333,13 @@ def test_what_carriers_bring_after_a_pane_was_compared_is_asked_about():
     world.run(50.0, panes=3)
     assert world.root.root.scoreboard.agreed_through >= 2
     parts = tuple(part_of(n, ((2, 2),), 2) for n in (0, 1))
-    forged = Summary(str(world.query.id), 1, Coverage(parts=parts), (9_901,), Lane.BACKLOG)
+    forged = Summary(
+        query=str(world.query.id),
+        pane=1,
+        coverage=Coverage(parts=parts),
+        rows=(9_901,),
+        lane=Lane.BACKLOG,
+    )
     world.root.receive(forged, now_s=world.now_s)
     assert not world.root.root.answers.assess(1).is_final
     world.run(200.0, panes=3)
@@ -340,7 +353,13 @@ def test_what_is_doubted_is_doubted_also_by_the_next_process_of_the_root():
     world = Federation()
     world.run(50.0, panes=3)
     parts = tuple(part_of(n, ((2, 2),), 2) for n in (0, 1))
-    forged = Summary(str(world.query.id), 1, Coverage(parts=parts), (9_901,), Lane.BACKLOG)
+    forged = Summary(
+        query=str(world.query.id),
+        pane=1,
+        coverage=Coverage(parts=parts),
+        rows=(9_901,),
+        lane=Lane.BACKLOG,
+    )
     world.root.receive(forged, now_s=world.now_s)
     before = dict(world.root.root.scoreboard.doubted)
     assert before == {1: 0b011}

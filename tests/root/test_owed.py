@@ -62,6 +62,6 @@ def test_a_life_that_is_over_owes_nothing():
 def test_a_site_has_the_rows_that_its_present_life_sent_and_has_not_given_up(
     pane, life, reason, is_there
 ):
-    declined = () if reason is None else (Declined(PANE, PANE, reason),)
+    declined = () if reason is None else (Declined(first=PANE, last=PANE, reason=reason),)
     told = state(make_query(), SITE, of=A, first_pane=PANE, declined=declined)
     assert SiteView(told, 0).has_rows_of(pane, incarnation=life) is is_there

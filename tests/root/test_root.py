@@ -42,14 +42,14 @@ def merged(query, pane, sites, rows) -> Summary:
     coverage = Coverage()
     for ordinal in sites:
         coverage = coverage.merge(Coverage.of_whole(ordinal, LIVES[ordinal]))
-    return Summary(str(query.id), pane, coverage, tuple(rows))
+    return Summary(query=str(query.id), pane=pane, coverage=coverage, rows=tuple(rows))
 
 
 def empties(query, pane, sites) -> Summary:
     coverage = Coverage()
     for ordinal in sites:
         coverage = coverage.merge(Coverage.of_empty(ordinal, LIVES[ordinal]))
-    return Summary(str(query.id), pane, coverage)
+    return Summary(query=str(query.id), pane=pane, coverage=coverage)
 
 
 # Answering
@@ -106,7 +106,14 @@ def test_deadlines_go_by_the_clocks_of_the_sites():
     query = make_query(deadline_s=5.0)
     root = desk(query, sites=3, hears=False)
     for ordinal, offset_s in enumerate((0.0, 30.0, 30.0)):
-        heard = SiteState(str(query.id), ordinal, A, 1, first_pane=0, offset_s=offset_s)
+        heard = SiteState(
+            query=str(query.id),
+            ordinal=ordinal,
+            incarnation=A,
+            number=1,
+            first_pane=0,
+            offset_s=offset_s,
+        )
         root.hear(heard, now_s=1.0 + 3.0 * ordinal)
     root.work(now_s=11.0)
     root.work(now_s=40.0)
@@ -309,7 +316,9 @@ def test_a_site_outside_the_node_set_is_refused_and_shown():
 )
 def test_a_malformed_coverage_is_refused_without_an_exception(coverage):
     root = desk()
-    root.receive(Summary(str(root.query.id), 0, coverage, (1,)), now_s=11.0)
+    root.receive(
+        Summary(query=str(root.query.id), pane=0, coverage=coverage, rows=(1,)), now_s=11.0
+    )
     assert root.notices[-1].kind == "stranger"
     assert root.disk.kept == {}
 
@@ -357,7 +366,7 @@ def test_only_what_a_former_incarnation_sealed_stays_exact(is_sealed):
     query = root.query
     root.receive(merged(query, 0, [0, 1], [1, 2]), now_s=11.0)
     root.hear(state(query, 0, of=A, number=2, sealed_through=1 if is_sealed else 0), now_s=11.0)
-    lost = (Declined(0, 1, Reason.LOST),)
+    lost = (Declined(first=0, last=1, reason=Reason.LOST),)
     root.hear(state(query, 0, of=A + 50, first_pane=2, declined=lost), now_s=12.0)
     root.work(now_s=12.0)
     assert root.newest(0).rows == (1, 2)
@@ -470,18 +479,18 @@ def test_a_late_update_after_an_empty_close_is_awaited():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"declined": (Declined(0, 3, Reason.FAILED),)}, "failed"),
-        ({"declined": (Declined(0, 0, Reason.EXPIRED),)}, "expired"),
+        ({"declined": (Declined(first=0, last=3, reason=Reason.FAILED),)}, "failed"),
+        ({"declined": (Declined(first=0, last=0, reason=Reason.EXPIRED),)}, "expired"),
         ({"first_pane": 5}, "not installed"),
-        ({"first_pane": 5, "declined": (Declined(0, 4, Reason.LOST),)}, "lost"),
+        ({"first_pane": 5, "declined": (Declined(first=0, last=4, reason=Reason.LOST),)}, "lost"),
         (
-            {"first_pane": None, "declined": (Declined(-FOREVER, FOREVER, Reason.REFUSED),)},
-            "refused",
+            {"first_pane": None, "declined": (Declined(first=-FOREVER, last=FOREVER,
+            reason=Reason.REFUSED),)}, "refused",
         ),
         (
             {
                 "first_pane": None, "message": "column 'x' has level denied" + "!" * 1000,
-                "declined": (Declined(-FOREVER, FOREVER, Reason.REFUSED),),
+                "declined": (Declined(first=-FOREVER, last=FOREVER, reason=Reason.REFUSED),),
             },
             "refused: column 'x' has level denied" + "!" * 573,
         ),
@@ -502,7 +511,7 @@ def test_what_never_comes_is_not_waited_for_and_is_named(fields, reason):
 def test_of_many_sites_that_refuse_some_are_told_in_their_own_words(monkeypatch):
     monkeypatch.setattr("headwater.root.said.assess.REFUSALS_TOLD_MAX", 1)
     root = desk()
-    refused = (Declined(-FOREVER, FOREVER, Reason.REFUSED),)
+    refused = (Declined(first=-FOREVER, last=FOREVER, reason=Reason.REFUSED),)
     for ordinal, incarnation in ((0, A), (1, B)):
         root.hear(
             state(
@@ -519,7 +528,7 @@ def test_of_many_sites_that_refuse_some_are_told_in_their_own_words(monkeypatch)
 def test_rows_of_a_declined_pane_count_but_the_answer_is_not_exact():
     root = desk()
     query = root.query
-    failed = (Declined(0, 0, Reason.FAILED),)
+    failed = (Declined(first=0, last=0, reason=Reason.FAILED),)
     root.hear(state(query, 1, of=B, number=2, declined=failed), now_s=11.0)
     root.receive(merged(query, 0, [0, 1], [1, 2]), now_s=12.0)
     root.work(now_s=12.0)
@@ -801,7 +810,12 @@ def test_a_new_root_without_its_ledger_knows_nothing():
 def test_why_names_the_sites_their_states_and_what_is_awaited():
     root = desk(sites=3)
     query = root.query
-    root.hear(state(query, 2, of=C, number=2, declined=(Declined(0, 0, Reason.FAILED),)), now_s=1.0)
+    root.hear(
+        state(
+            query, 2, of=C, number=2, declined=(Declined(first=0, last=0, reason=Reason.FAILED),)
+        ),
+        now_s=1.0,
+    )
     root.receive(whole(query, 0, 0, [1], of=A), now_s=11.0)
     explained = root.root.why(0)
     assert explained.text() == (
@@ -914,7 +928,7 @@ def test_a_thousand_sites_in_one_bitmap():
     for ordinal in range(1000):
         tag ^= Coverage.of_whole(ordinal, ordinal + 1).tag
     coverage = Coverage(whole=bitset.below(1000), tag=tag)
-    root.receive(Summary(str(query.id), 0, coverage, (1,)), now_s=11.0)
+    root.receive(Summary(query=str(query.id), pane=0, coverage=coverage, rows=(1,)), now_s=11.0)
     root.work(now_s=11.0)
     assert root.newest(0).envelope.exact
     assert root.newest(0).envelope.covered == 1000

@@ -23,7 +23,14 @@ def desk(query=QUERY, **options) -> RootDesk:
 
 def states(site: int, first: int, last: int, rows, *, query=QUERY, lane=Lane.LIVE) -> Summary:
     coverage = Coverage.of_whole(site, LIVES[site])
-    return Summary(str(query.id), first, coverage, tuple(rows), lane, more=last - first)
+    return Summary(
+        query=str(query.id),
+        pane=first,
+        coverage=coverage,
+        rows=tuple(rows),
+        lane=lane,
+        more=last - first,
+    )
 
 
 def kept(root: RootDesk) -> list[int]:

@@ -146,8 +146,8 @@ def root_counts_copies(patch: Patch) -> None:
 def relay_merges_what_overlaps(patch: Patch) -> None:
     def merge(self: Coverage, other: Coverage) -> Coverage:
         return Coverage(
-            self.whole | other.whole, self.empty | other.empty, self.tag ^ other.tag,
-            self.parts + other.parts,
+            whole=self.whole | other.whole, empty=self.empty | other.empty, tag=self.tag ^
+            other.tag, parts=self.parts + other.parts,
         )  # fmt: skip
 
     entry_for = TimeSpaceList._entry_for
@@ -170,7 +170,7 @@ def site_repairs_in_the_open(patch: Patch) -> None:
 
 def site_forgets_what_it_sent(patch: Patch) -> None:
     patch.setattr(CubeDisk, "mark_sent", lambda *_: None)
-    patch.setattr(CubeDisk, "_cut_pane", _without_marks(CubeDisk._cut_pane))
+    patch.setattr(CubeDisk, "_make_pane", _without_marks(CubeDisk._make_pane))
 
 
 def _without_marks(cut_pane: Callable[..., object]) -> Callable[..., object]:
@@ -263,12 +263,12 @@ def relay_does_not_split(patch: Patch) -> None:
 
 
 def _cutting(patch: Patch, **said: bool) -> None:
-    cut_state = CubeDisk._cut_state
+    cut_state = CubeDisk._make_state
 
     def cutting(*args):  # type: ignore[no-untyped-def]
         return msgspec.structs.replace(cut_state(*args), **said)
 
-    patch.setattr(CubeDisk, "_cut_state", cutting)
+    patch.setattr(CubeDisk, "_make_state", cutting)
 
 
 def site_takes_all_states_for_the_same(patch: Patch) -> None:

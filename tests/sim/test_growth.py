@@ -22,7 +22,7 @@ from headwater.sim.world.world import World
 TIMES = 4
 LINEAR = 1.25 * TIMES
 """Trees have a border, so a little more than four times is allowed; the square is far beyond."""
-WRITES = (do.Cut, do.Remember, do.MarkSent, do.MarkAcked, do.Keep, do.KeepState, do.Trim)
+WRITES = (do.MakeUpdates, do.Remember, do.MarkSent, do.MarkAcked, do.Keep, do.KeepState, do.Trim)
 
 
 class WorkCount(Gauge):

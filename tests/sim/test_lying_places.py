@@ -69,7 +69,7 @@ class Place:
         chance = Random(f"lies {self.seed}")
         at = [[chance.uniform(-FAR_MS, FAR_MS) for _ in range(3)] for _ in self.names]
         return {
-            name: Coordinate(x, y, z, height=0.1, error=0.05)
+            name: Coordinate(x=x, y=y, z=z, height=0.1, error=0.05)
             for name, (x, y, z) in zip(self.names, at, strict=True)
         }
 

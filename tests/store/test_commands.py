@@ -15,25 +15,33 @@ from headwater.plan.tree import Tree
 from headwater.store.commands import COMMANDS_SCHEMA, CommandStore
 from headwater.store.manifest import Manifest
 
-PROOF = Proof(b"word", b"signature", b"key", b"certificate")
+PROOF = Proof(word=b"word", signature=b"signature", key=b"key", certificate=b"certificate")
 
 
 def install(name: str, counter: int) -> Install:
     return Install(
-        query_of(name, counter), (Tree(0, ((1, 0), (2, 0))),), 3, age_s=1.5,
-        operator="olga", proof=PROOF, plan_proof=PROOF,
+        query=query_of(name, counter), trees=(Tree(0, ((1, 0), (2, 0))),), roster_version=3,
+        age_s=1.5, operator="olga", proof=PROOF, plan_proof=PROOF,
     )  # fmt: skip
 
 
 def count(installer: str, number: int, *live: Install) -> Count:
-    return Count(installer, number, number, tuple(str(one.query.id) for one in live), proof=PROOF)
+    return Count(
+        installer=installer,
+        number=number,
+        revision=number,
+        live=tuple(str(one.query.id) for one in live),
+        proof=PROOF,
+    )
 
 
 def test_installs_and_counts_come_back_as_they_were_with_their_proofs(tmp_path: Path) -> None:
     store = CommandStore(tmp_path)
     one, two = install("hits", 1), install("errors", 2)
     first, second = count("home", 1, one), count("home", 2, one, two)
-    other = msgspec.structs.replace(count("oslo", 7), ended=(Remove(one.query.id, "oslo", 7),))
+    other = msgspec.structs.replace(
+        count("oslo", 7), ended=(Remove(id=one.query.id, installer="oslo", counter=7),)
+    )
     store.write([CommandAccepted(one, (first,)), CommandAccepted(two, (second, other))])
     store.close()
     store = CommandStore(tmp_path)
@@ -45,7 +53,7 @@ def test_installs_and_counts_come_back_as_they_were_with_their_proofs(tmp_path: 
 def test_a_removal_leaves_nothing_but_the_count(tmp_path: Path) -> None:
     store = CommandStore(tmp_path)
     one = install("hits", 1)
-    remove = Remove(one.query.id, "home", 2)
+    remove = Remove(id=one.query.id, installer="home", counter=2)
     store.write([CommandAccepted(one, (count("home", 1, one),))])
     store.write([CommandAccepted(remove, (count("home", 2),))])
     store.write([CountsLearned((count("oslo", 4),))])
@@ -102,6 +110,6 @@ def test_an_install_that_cannot_be_read_is_set_aside_and_stays(tmp_path: Path) -
         assert list(store.set_aside()) == [str(one.query.id)]
         store.close()
     store = CommandStore(tmp_path)
-    store.write([CommandAccepted(Remove(one.query.id, "home", 3), ())])
+    store.write([CommandAccepted(Remove(id=one.query.id, installer="home", counter=3), ())])
     assert store.set_aside() == {}
     store.close()

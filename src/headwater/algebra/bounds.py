@@ -10,7 +10,7 @@ from msgspec import Meta
 PANE_MAX = 1 << 62
 Pane = Annotated[int, Meta(ge=-PANE_MAX, le=PANE_MAX)]
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
-Word = Annotated[int, Meta(ge=0)]
+SixtyFourBits = Annotated[int, Meta(ge=0)]
 """64 bits without a meaning as a quantity: incarnations, tags."""
 ORDINALS_MAX = 1 << 17
 """Sites that a federation can number in its life; bounds every bitset to 16 KiB."""

@@ -44,11 +44,11 @@ class Coordinate(msgspec.Struct, frozen=True, array_like=True):
     def rounded(self) -> Coordinate:
         """To tenths of a millisecond and to percents, which is how coordinates travel."""
         return Coordinate(
-            round(self.x, 1),
-            round(self.y, 1),
-            round(self.z, 1),
-            max(round(self.height, 1), 0.1),
-            round(self.error, 2),
+            x=round(self.x, 1),
+            y=round(self.y, 1),
+            z=round(self.z, 1),
+            height=max(round(self.height, 1), 0.1),
+            error=round(self.error, 2),
         )
 
     def distance_s(self, other: Coordinate) -> float:
@@ -57,7 +57,7 @@ class Coordinate(msgspec.Struct, frozen=True, array_like=True):
         return (there_ms + self.height + other.height) / 1_000.0
 
 
-ORIGIN = Coordinate(0.0, 0.0, 0.0)
+ORIGIN = Coordinate(x=0.0, y=0.0, z=0.0)
 """Where everyone begins, knowing nothing."""
 
 

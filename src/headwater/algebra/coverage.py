@@ -30,7 +30,7 @@ from functools import lru_cache
 
 import msgspec
 
-from headwater.algebra.bounds import BoundedRanges, Number, Ordinal, Word
+from headwater.algebra.bounds import BoundedRanges, Number, Ordinal, SixtyFourBits
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.errors import OverlapError
@@ -43,7 +43,7 @@ class SitePart(msgspec.Struct, frozen=True, array_like=True):
     """One site's share of a summary, spelled out."""
 
     ordinal: Ordinal
-    incarnation: Word
+    incarnation: SixtyFourBits
     updates: BoundedRanges
     """The update numbers that are in; ``()`` when only the close is news."""
     closed_at: Number | None
@@ -70,7 +70,16 @@ class Coverage(msgspec.Struct, frozen=True):
     def of_part(
         cls, ordinal: int, incarnation: int, *, updates: Ranges, closed_at: int | None
     ) -> Coverage:
-        return cls(parts=(SitePart(ordinal, incarnation, ranges.normal(updates), closed_at),))
+        return cls(
+            parts=(
+                SitePart(
+                    ordinal=ordinal,
+                    incarnation=incarnation,
+                    updates=ranges.normal(updates),
+                    closed_at=closed_at,
+                ),
+            )
+        )
 
     @property
     def sites(self) -> int:
@@ -98,7 +107,10 @@ class Coverage(msgspec.Struct, frozen=True):
         if parts:
             parts = tuple(sorted(parts, key=lambda part: part.ordinal))
         return Coverage(
-            self.whole | other.whole, self.empty | other.empty, self.tag ^ other.tag, parts
+            whole=self.whole | other.whole,
+            empty=self.empty | other.empty,
+            tag=self.tag ^ other.tag,
+            parts=parts,
         )
 
 

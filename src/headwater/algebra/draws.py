@@ -11,9 +11,9 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-WORD = (1 << 64) - 1
+BITS = (1 << 64) - 1
 KEY_STEP = 0xD1342543DE82EF95
-"""Odd, so that no two keys of a word's length meet."""
+"""Odd, so that no two keys of 64 bits meet."""
 
 
 class Draws:
@@ -24,22 +24,22 @@ class Draws:
     """
 
     def __init__(self, seed: int) -> None:
-        self._seed = self._state = seed & WORD
+        self._seed = self._state = seed & BITS
 
-    def word(self) -> int:
-        self._state = (self._state + 0x9E3779B97F4A7C15) & WORD
+    def bits(self) -> int:
+        self._state = (self._state + 0x9E3779B97F4A7C15) & BITS
         mixed = self._state
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & WORD
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & BITS
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & BITS
         return mixed ^ (mixed >> 31)
 
     def below(self, limit: int) -> int:
         """0 <= drawn < limit."""
-        return (self.word() * limit) >> 64
+        return (self.bits() * limit) >> 64
 
     def random(self) -> float:
         """0 <= drawn < 1."""
-        return (self.word() >> 11) * 2.0**-53
+        return (self.bits() >> 11) * 2.0**-53
 
     def shuffle(self, values: MutableSequence[Value]) -> None:
         for last in range(len(values) - 1, 0, -1):
@@ -48,8 +48,8 @@ class Draws:
 
     def fork(self) -> Draws:
         """Draws that are independent of how many more are taken here."""
-        return Draws(self.word())
+        return Draws(self.bits())
 
     def of(self, key: int) -> Draws:
         """Draws of its own for each key, whatever was taken here and for other keys."""
-        return Draws(Draws(self._seed ^ ((key + 1) * KEY_STEP & WORD)).word())
+        return Draws(Draws(self._seed ^ ((key + 1) * KEY_STEP & BITS)).bits())

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.bounds import ORDINALS_MAX, Bits, Word
+from headwater.algebra.bounds import ORDINALS_MAX, Bits, SixtyFourBits
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.sets import bitset
 
@@ -18,7 +18,7 @@ from headwater.algebra.sets import bitset
 class PackedCoverage(msgspec.Struct, frozen=True, array_like=True):
     whole: Bits
     empty: Bits
-    tag: Word
+    tag: SixtyFourBits
     parts: Annotated[tuple[SitePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
 
     @classmethod

@@ -38,7 +38,7 @@ class Route(msgspec.Struct, frozen=True, array_like=True):
         """As it leaves a peer that is on this level of the tree it is to travel on."""
         levels = [*self.levels, *([NEVER] * (tree + 1 - len(self.levels)))]
         levels[tree] = level
-        return Route(tree, tuple(levels), self.downs + is_down)
+        return Route(tree=tree, levels=tuple(levels), downs=self.downs + is_down)
 
     def merge(self, other: Route) -> Route:
         """Of two that become one: for each tree the level nearest to the root, and the larger
@@ -46,7 +46,9 @@ class Route(msgspec.Struct, frozen=True, array_like=True):
         if self == other:
             return self
         levels = zip_longest(self.levels, other.levels, fillvalue=NEVER)
-        return Route(self.tree, tuple(map(min, levels)), max(self.downs, other.downs))
+        return Route(
+            tree=self.tree, levels=tuple(map(min, levels)), downs=max(self.downs, other.downs)
+        )
 
 
 START = Route()

@@ -50,11 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except HeadwaterError as error:
         _end(f"headwater: {error}", EXIT_REFUSED, error)
     except Exception as error:
-        text = f"headwater: unexpected {type(error).__name__}: {_words_of(error)}"
+        text = f"headwater: unexpected {type(error).__name__}: {_text_of(error)}"
         _end(f"{text}\nrun the command again as: headwater --debug …", EXIT_UNEXPECTED, error)
 
 
-def _words_of(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     """An error of a JVM asks it for its words, and it may be gone."""
     try:
         return str(error)

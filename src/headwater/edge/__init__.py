@@ -1,4 +1,4 @@
-"""The edge of a site: what of each query is closed, cut, sent, sealed and said.
+"""The edge of a site: what of each query is closed, made, sent, sealed and said.
 
 A machine that one drives: reports and acknowledgements in, outputs out, time as an argument. It
 knows ``plan`` and ``algebra``, not the overlay and not the root. Open ``edge`` first, then

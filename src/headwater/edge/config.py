@@ -16,7 +16,7 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     live_for_s: float = 30.0
     """A first send within this time of the close is live, a later one is backlog."""
     late_coalesce_s: float = 1.0
-    """Late records of a pane are collected this long, then cut into one further update."""
+    """Late records of a pane are collected this long, then made into one further update."""
     state_every_s: float = 5.0
     """A state that the root has not acknowledged is repeated this often."""
     tally_every_s: float = 10.0
@@ -46,7 +46,7 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """So many failed batches in a row, and the query is suspended at this site."""
 
     panes_per_cut_max: int = 256
-    """Panes that one tick cuts for one query; the rest waits for the next tick."""
+    """Panes of one query that one tick makes updates of; the rest waits for the next tick."""
     sends_per_tick_max: int = 256
     """First sends of backlog in one tick, over all queries, whatever the room."""
     spares_per_tick_max: int = 64

@@ -1,9 +1,9 @@
 """The edge of one site: all its queries, its sources, and what it hands to the overlay.
 
 Spark turns batches of input into partial rows and the cube commits them. The edge learns of it
-(``batch_committed``), decides which panes to close, has their updates cut (``Cut``, answered by
-``updates_cut``) and sends each of them once (``Send``). Acknowledgements tell it what arrived and
-what is asked for again. It is driven by ``tick``; outputs are taken in order.
+(``batch_committed``), decides which panes to close, has their updates made (``MakeUpdates``,
+answered by ``updates_made``) and sends each of them once (``Send``). Acknowledgements tell it what
+arrived and what is asked for again. It is driven by ``tick``; outputs are taken in order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
-from headwater.edge.outputs import CutDone, Forget, Output, Report, Send
+from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
@@ -231,15 +231,15 @@ class Edge:
             if edge.state.telling.tell_remarks(remarks):
                 edge.state.hear(News.WORK)
 
-    def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
-        """The answer to ``Cut``: what is marked as sent goes out here and now."""
+    def updates_made(self, done: Sequence[UpdatesMade], *, now_s: float) -> None:
+        """The answer to ``MakeUpdates``: what is marked as sent goes out here and now."""
         sends: list[Send] = []
-        cut = [(edge, one) for one in done if (edge := self._to_change(one.query)) is not None]
-        for edge, one in cut:
-            updates = edge.cut_done(one, now_s=now_s)
+        made = [(edge, one) for one in done if (edge := self._to_change(one.query)) is not None]
+        for edge, one in made:
+            updates = edge.take_updates(one, now_s=now_s)
             lane = edge.lane_of(one, now_s=now_s)
             sends += sends_of(edge.state, one.pane, updates, lane)
-        self._outputs += join_states(sends, (edge.state for edge, _ in cut))
+        self._outputs += join_states(sends, (edge.state for edge, _ in made))
 
     def receive_ack(self, ack: Acknowledgement, *, now_s: float) -> None:
         edge = self._to_change(ack.query)
@@ -294,7 +294,7 @@ class Edge:
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - self._config.live_for_s)
             clock = self._clock_of(state.query)
-            self._outputs += edge.settle(clock, now_s=now_s, has_room=left.is_left)
+            self._outputs += edge.advance(clock, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
         marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)

@@ -1,8 +1,8 @@
 """What the edge wants done: the shell does it in order, and durably where it says so.
 
-``Cut``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire`` and ``Forget`` are writes to the
-cube. They are executed before anything that follows them in the list, so that what is said on the
-wire is on the disk. ``Send`` and ``Report`` go to the overlay.
+``MakeUpdates``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire`` and ``Forget`` are writes to
+the cube. They are executed before anything that follows them in the list, so that what is said on
+the wire is on the disk. ``Send`` and ``Report`` go to the overlay.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from headwater.edge.record import EdgeRecord
 from headwater.plan.notice import Notice
 
 
-class Cut(msgspec.Struct, frozen=True):
+class MakeUpdates(msgspec.Struct, frozen=True):
     """Make updates of all waiting rows of these panes, with ``record``, in one transaction.
 
     Updates are numbered on from those that the pane has; more than ``summary_bytes_max`` makes
-    several. Answer with one ``CutDone`` for each pane, all in one ``Edge.updates_cut``.
+    several. Answer with one ``UpdatesMade`` for each pane, all in one ``Edge.updates_made``.
 
     Of a state query the rows are those of the state at the pane's end, of all that is committed
-    now. Panes of one cut that have the same state still have an update each, so that one of them
+    now. Panes of one write that have the same state still have an update each, so that one of them
     can be repaired alone; their rows may be stored once.
     """
 
@@ -35,8 +35,9 @@ class Cut(msgspec.Struct, frozen=True):
     """Mark the new updates as sent: they go to the overlay as soon as this is done."""
 
 
-class CutDone(msgspec.Struct, frozen=True):
-    """The updates that a ``Cut`` made for one pane; ``last_update < first_update``: none."""
+class UpdatesMade(msgspec.Struct, frozen=True):
+    """The updates that a ``MakeUpdates`` made for one pane; ``last_update < first_update``:
+    none."""
 
     query: str
     pane: int
@@ -141,7 +142,7 @@ class Outlived(msgspec.Struct, frozen=True):
 
 
 Output = (
-    Cut
+    MakeUpdates
     | Remember
     | MarkSent
     | MarkAcked

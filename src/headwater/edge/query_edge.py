@@ -1,12 +1,12 @@
-"""One query at one site: what is closed, cut, sealed and written of it.
+"""One query at one site: what is closed, made, sealed and written of it.
 
-All of that happens in ``settle``, once a tick, whatever came in between; so one tick writes at
-most one record and one cut for a query. What a cut has made is told by ``cut_done``; until then
-nothing further is closed.
+All of that happens in ``advance``, once a tick, whatever came in between; so one tick writes at
+most one record and one ``MakeUpdates`` for a query. What that has made comes by ``take_updates``;
+until then nothing further is closed.
 
-Of a state query every pane is cut, with or without rows of its own: it has the state in which the
-records left the site by the pane's end, or the former one. What is read after a pane was closed
-counts for the panes that are not, so a pane of a state query has no late updates.
+Of a state query every pane has an update, with or without rows of its own: it has the state in
+which the records left the site by the pane's end, or the former one. What is read after a pane was
+closed counts for the panes that are not, so a pane of a state query has no late updates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headwater.algebra.words.site_state import FOREVER, Reason, Tally
 from headwater.edge.closing.begin import Beginning
 from headwater.edge.closing.closing import SourceClock, closable_through, sealable_through
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
-from headwater.edge.outputs import Cut, CutDone, Expire, Remember, Suspended
+from headwater.edge.outputs import Expire, MakeUpdates, Remember, Suspended, UpdatesMade
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import RUNNING, SUSPENDED
 
@@ -32,7 +32,7 @@ EMPTY_RUN_MIN = 8
 EMPTY_RUN_ALWAYS = 64
 """Runs this long go there also when the state is full: they are too many to send."""
 
-Write = Cut | Remember | Expire | Suspended
+Write = MakeUpdates | Remember | Expire | Suspended
 
 
 class QueryEdge:
@@ -47,12 +47,12 @@ class QueryEdge:
         self._lateness_s = min(lateness_s, timing.revise_for_s)
         self._sealed_s = LONG_AGO_S
         self._is_suspension_told = False
-        self._is_cut_sent = False
-        """What is being cut leaves as soon as it is."""
-        self._awaits_cut = False
-        """There is more to close or to seal when what is being cut is cut."""
+        self._are_updates_sent = False
+        """What is being made leaves as soon as it is."""
+        self._awaits_updates = False
+        """There is more to close or to seal when what is being made is made."""
         self._has_more = False
-        """There is more to close than one cut takes."""
+        """There is more to close than one tick takes."""
 
     def rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
         """Rows of a committed batch that are in no update yet."""
@@ -69,27 +69,27 @@ class QueryEdge:
         else:
             state.book.add_late(pane, now_s=now_s)
 
-    def settle(
+    def advance(
         self, clock: SourceClock, *, now_s: float, has_room: Callable[[str], bool]
     ) -> list[Write]:
-        """Close, cut, seal and number what is due; the writes, in order. ``has_room`` says whether
-        a query's updates may be sent as soon as they are cut."""
+        """Close, make, seal and number what is due; the writes, in order. ``has_room`` says whether
+        a query's updates may be sent as soon as they are made."""
         state = self.state
         clock = state.time.of_source(clock)
         writes: list[Write] = [*self._tell_suspension(), *self._expire(now_s=now_s)]
         panes: list[int] = []
-        self._has_more, self._awaits_cut = False, bool(state.book.cutting)
-        if not state.book.cutting:
+        self._has_more, self._awaits_updates = False, bool(state.book.making)
+        if not state.book.making:
             panes = self._close(clock, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
-            state.book.cut(panes, now_s=now_s)
+            state.book.make(panes, now_s=now_s)
         self._seal(clock, now_s=now_s)
         self._tell_closes()
         state.number(now_s=now_s)
         news = state.take_news()
         if panes:
-            self._is_cut_sent = state.is_live and has_room(state.id)
-            writes.append(Cut(state.id, tuple(panes), state.record, self._is_cut_sent))
+            self._are_updates_sent = state.is_live and has_room(state.id)
+            writes.append(MakeUpdates(state.id, tuple(panes), state.record, self._are_updates_sent))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
         if self._has_more:
@@ -103,14 +103,14 @@ class QueryEdge:
         late_s = next(iter(book.late.values()), NEVER_DUE_S) + state.config.late_coalesce_s
         return min(
             state.telling.next_deadline_s(state.record),
-            NEVER_DUE_S if book.cutting else late_s,
+            NEVER_DUE_S if book.making else late_s,
             book.next_expiry_s() + self._retention_s,
         )
 
     # Closing
 
     def _close(self, clock: SourceClock, *, now_s: float) -> list[int]:
-        """Move ``closed_through`` as far as one cut reaches; the panes with rows in between."""
+        """Move ``closed_through`` as far as one tick reaches; the panes with rows in between."""
         state, record = self.state, self.state.record
         through = FOREVER
         if record.status == RUNNING:
@@ -137,7 +137,7 @@ class QueryEdge:
         return since_s is not None and now_s < since_s + self.state.config.unread_wait_s
 
     def _states_below(self, through: int) -> tuple[list[int], int]:
-        """Every pane that is not declined has a state; as many as one cut takes."""
+        """Every pane that is not declined has a state; as many as one tick takes."""
         count_max, panes = self.state.config.panes_per_cut_max, list[int]()
         for first, last in self._unclosed(through):
             panes += range(first, min(last + 1, first + count_max - len(panes)))
@@ -147,7 +147,7 @@ class QueryEdge:
         return panes, through
 
     def _rows_below(self, through: int, *, now_s: float) -> tuple[list[int], int]:
-        """Those with rows, as many as one cut takes; the others up to there are closed empty."""
+        """Those with rows, as many as one tick takes; the others up to there are closed empty."""
         book = self.state.book
         panes = book.take_open(through, self.state.config.panes_per_cut_max)
         next_open = next(book.open.numbers(-FOREVER, through - 1), None)
@@ -204,23 +204,23 @@ class QueryEdge:
         pane = pane if first is None else max(pane, first)
         return window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
 
-    # What a cut has made
+    # What was made
 
-    def cut_done(self, done: CutDone, *, now_s: float) -> list[int]:
-        """The new updates of the pane, to be sent now if the cut said so; else they are queued."""
+    def take_updates(self, done: UpdatesMade, *, now_s: float) -> list[int]:
+        """The new updates of the pane, to be sent now if that was said; else they are queued."""
         state, book, pane = self.state, self.state.book, done.pane
-        if self._awaits_cut or not self._is_cut_sent:
+        if self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
-        closed_s = book.was_cut(done, now_s=now_s)
+        closed_s = book.made(done, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
         if not done.is_whole:
             self._not_whole(pane)
         if not updates:
             state.hear(News.WORK)
-            self._nothing_cut(pane, closed_s=closed_s)
+            self._nothing_made(pane, closed_s=closed_s)
             return []
         state.count(pane, done.last_update)
-        if self._is_cut_sent:
+        if self._are_updates_sent:
             book.fly(pane, updates, now_s=now_s)
             if book.beyond(state.config.panes_waiting_max):
                 state.hear(News.WORK)
@@ -236,14 +236,14 @@ class QueryEdge:
         else:
             self.state.decline(pane, pane, Reason.LOST)
 
-    def _nothing_cut(self, pane: int, *, closed_s: float) -> None:
-        """The rows were in an earlier cut already, or there were none after all."""
+    def _nothing_made(self, pane: int, *, closed_s: float) -> None:
+        """The rows were in an earlier update already, or there were none after all."""
         state, record = self.state, self.state.record
         is_told = any(ranges.contains(panes, pane) for panes in (record.empty, record.reopened))
         if not (is_told or state.book.updates_of(pane) or state.is_declined(pane)):
             state.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=state.is_live)
 
-    def lane_of(self, done: CutDone, *, now_s: float) -> Lane:
+    def lane_of(self, done: UpdatesMade, *, now_s: float) -> Lane:
         """A late update of an old pane would be held on the way for partners that never come."""
         state = self.state
         is_first_close = done.first_update == 1 and not state.is_reopened(done.pane)
@@ -261,8 +261,8 @@ class QueryEdge:
             self._doubt_seals(clock, now_s=now_s)
             sealing_s = state.belief.sealing_s(now_s)
             through = sealable_through(query, clock, lateness_s=late_s, now_s=sealing_s)
-        self._awaits_cut |= any(pane < through for pane in book.cutting)
-        through = min([through, state.record.closed_through, *book.cutting, *book.late])
+        self._awaits_updates |= any(pane < through for pane in book.making)
+        through = min([through, state.record.closed_through, *book.making, *book.late])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return
         every_s = max(min(state.config.seal_every_s, late_s), late_s / 100.0)
@@ -289,14 +289,14 @@ class QueryEdge:
     # What is told, and what is over
 
     def _tell_closes(self) -> None:
-        """Of panes that are being cut for the first time the updates are not known yet."""
+        """Of panes whose first updates are being made the number are not known yet."""
         state, record = self.state, self.state.record
-        uncut = (pane for pane in state.book.cutting if not state.book.updates_of(pane))
+        unmade = (pane for pane in state.book.making if not state.book.updates_of(pane))
         is_more = state.closes.close(
             record.lowest(),
             closed_through=record.closed_through,
             sealed_through=record.sealed_through,
-            cut_through=min(uncut, default=FOREVER),
+            made_through=min(unmade, default=FOREVER),
         )
         if is_more:
             state.hear(News.WORD)
@@ -312,4 +312,4 @@ class QueryEdge:
         book = self.state.book
         panes = book.expired(self._retention_s, now_s=now_s)
         panes += book.beyond(self.state.config.panes_waiting_max)
-        return self.state.expire(pane for pane in panes if pane not in book.cutting)
+        return self.state.expire(pane for pane in panes if pane not in book.making)

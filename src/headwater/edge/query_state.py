@@ -38,7 +38,7 @@ class News(IntEnum):
 
     NONE = 0
     WORK = 1
-    """There may be something to close, to cut, to seal or to tell."""
+    """There may be something to close, to make, to seal or to tell."""
     RECORD = 2
     """The record must be written."""
     WORD = 3
@@ -107,7 +107,7 @@ class QueryState:
         self.change(News.WORD, empty=ranges.union(self.record.empty, ranges.normal(runs)))
 
     def reopen(self, panes: Iterable[int]) -> None:
-        """They were closed empty and have rows now; their first update is still to be cut."""
+        """They were closed empty and have rows now; their first update is still to be made."""
         found = ranges.normal((pane, pane) for pane in panes if not self.is_declined(pane))
         if found:
             self.change(News.NONE, reopened=ranges.union(self.record.reopened, found))

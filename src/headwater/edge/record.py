@@ -92,11 +92,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         )
         if ranges.covers(known, first, last):
             return self
-        gone = [Declined(first, last, reason)]
+        gone = [Declined(first=first, last=last, reason=reason)]
         known = ranges.union(known, ((first, last),))
         if len(known) > ranges_max:
             before, after = min(pairwise(known), key=lambda two: two[1][0] - two[0][1])
-            gone.append(Declined(before[1] + 1, after[0] - 1, reason))
+            gone.append(Declined(first=before[1] + 1, last=after[0] - 1, reason=reason))
         return msgspec.structs.replace(self, declined=joined([*self.declined, *gone]))
 
     def damage(self, first: int, last: int) -> EdgeRecord:
@@ -116,7 +116,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
             declined=joined(
-                Declined(max(one.first, done_through), one.last, one.reason)
+                Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)
                 for one in self.declined
             ),
         )
@@ -140,11 +140,11 @@ class PaneKept(msgspec.Struct, frozen=True):
 
     pane: int
     updates: int
-    """How many were cut: 1 … updates; 0: none yet."""
+    """How many were made: 1 … updates; 0: none yet."""
     sent: Ranges = ()
     """Updates that were marked as sent."""
     is_acked: bool = False
-    """The root holds all of ``updates`` (marked, and nothing was cut since)."""
+    """The root holds all of ``updates`` (marked, and nothing was made since)."""
     waiting_rows: int = 0
     """Rows of committed batches that are in no update yet."""
     row_bytes: int = 0
@@ -153,9 +153,9 @@ class PaneKept(msgspec.Struct, frozen=True):
     """When it was last written, on the clock of the process that did it. How long ago that is can't
     be told after a restart, so retention counts from then."""
     is_same: bool = False
-    """As in ``CutDone``."""
+    """As in ``UpdatesMade``."""
     is_whole: bool = True
-    """As in ``CutDone``: a crash may have come before a record knew of it."""
+    """As in ``UpdatesMade``: a crash may have come before a record knew of it."""
 
 
 class QueryKept(msgspec.Struct, frozen=True):

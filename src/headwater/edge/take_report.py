@@ -6,7 +6,8 @@ was read is still sent, and everything else is declined for ever.
 
 Of a state query the panes after those that a failed batch touched may lack its records too, and so
 may all after lost bytes, until enough newer records were read. The cube knows and says so of each
-pane when it is cut (``CutDone.is_whole``); panes that are closed have what was read until then.
+pane when its updates are made (``UpdatesMade.is_whole``); panes that are closed have what was read
+until then.
 """
 
 from __future__ import annotations

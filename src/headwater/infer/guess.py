@@ -25,7 +25,7 @@ class TimeGuess(msgspec.Struct, frozen=True):
     """One; or a date, in parts or whole, and then the time of day."""
     pattern: str = ""
     """Spark's datetime pattern, ``epoch_s`` or the like; empty: as ISO 8601 writes it."""
-    signs: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
     """Between several columns, as the pattern has it."""
     first_us: int | None = None
     last_us: int | None = None

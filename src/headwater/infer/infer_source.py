@@ -172,8 +172,8 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     if not fields:
         return None
     names = fields[0].removeprefix(W3C_FIELDS).split()
-    sign = "\t" if any("\t" in line for line in lines if not line.startswith(COMMENT)) else " "
-    rows = [line.split(sign) for line in lines if not line.startswith(COMMENT)]
+    symbol = "\t" if any("\t" in line for line in lines if not line.startswith(COMMENT)) else " "
+    rows = [line.split(symbol) for line in lines if not line.startswith(COMMENT)]
     columns = {
         name: [row[at] for row in rows if at < len(row) and row[at] != "-"]
         for at, name in enumerate(names)
@@ -182,7 +182,7 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
     if any(line.split() != fields[0].split() for line in fields):
         doubts.append("not all files have the same #Fields; the first one's are taken")
     format_ = "cloudfront" if "x-edge-location" in names else "w3c"
-    options = {"delimiter": sign} if sign == "\t" and format_ == "w3c" else {}
+    options = {"delimiter": symbol} if symbol == "\t" and format_ == "w3c" else {}
     return built(format_, columns, options=options, doubts=doubts, record_count=len(rows))
 
 
@@ -233,7 +233,7 @@ def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | Non
     files = [
         records_of(
             [line for line in sample.lines if not (has_comments and line.startswith(COMMENT))],
-            found.sign,
+            found.symbol,
             is_quoted=found.is_quoted,
         )
         for sample in samples
@@ -257,7 +257,7 @@ def _delimited(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | Non
         doubts.append(
             f"{odd} of {len(rows)} lines have another number of values than {found.width}"
         )
-    format_ = "tsv" if found.sign == "\t" and not found.is_quoted else "csv"
+    format_ = "tsv" if found.symbol == "\t" and not found.is_quoted else "csv"
     return built(format_, columns, options=options, doubts=doubts, has_nulls=True)
 
 
@@ -296,9 +296,9 @@ def _by_place(files: Sequence[Sequence[Sequence[str]]], width: int) -> dict[str,
 
 
 def _delimiter_options(found: Delimiter) -> dict[str, str]:
-    if found.sign == "\t" and not found.is_quoted:
+    if found.symbol == "\t" and not found.is_quoted:
         return {}
-    return {} if found.sign == "," else {"delimiter": found.sign}
+    return {} if found.symbol == "," else {"delimiter": found.symbol}
 
 
 def _around_a_time(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 DEPTH_MAX = 4
 """Objects within objects that are taken apart; what lies deeper is taken as text."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _BLANKS = re.compile(r"\s*")
 _COMMA = re.compile(r"\s*,")
 _DECODER = json.JSONDecoder()
@@ -82,7 +82,9 @@ def path_text(place: Place) -> str:
     """As PATH has it; empty for a member of the record itself, which its name alone finds."""
     if len(place) == 1:
         return ""
-    return ".".join(name if _WORD.fullmatch(name) else f"`{_doubled(name)}`" for name in place)
+    return ".".join(
+        name if _PLAIN_NAME.fullmatch(name) else f"`{_doubled(name)}`" for name in place
+    )
 
 
 def column_name(place: Place, taken: Collection[str]) -> str:

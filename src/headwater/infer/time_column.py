@@ -56,7 +56,7 @@ class Candidate(msgspec.Struct, frozen=True):
     pattern: str
     rank: tuple[int, int, int]
     """The smallest wins: kind, name, place."""
-    signs: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
     doubt: str = ""
     first_us: int | None = None
     last_us: int | None = None
@@ -87,7 +87,7 @@ def choose_time(columns: Mapping[str, Sequence[str]]) -> TimeChoice | str:
         doubts.append(
             f"`{best.columns[0]}` places records in time; `{'`, `'.join(near)}` could as well"
         )
-    time = TimeGuess(best.columns, best.pattern, best.signs, best.first_us, best.last_us)
+    time = TimeGuess(best.columns, best.pattern, best.symbols, best.first_us, best.last_us)
     others = {one.columns[0]: one.pattern for one in rest if one.rank[0] == 0}
     return TimeChoice(time, others, tuple(doubts), _zone_doubt(best, columns))
 
@@ -216,8 +216,8 @@ def _time_pattern(values: Sequence[str]) -> str:
     value = values[0]
     hour = "HH" if all(one.index(":") == 2 for one in values) else "H"
     pattern = f"{hour}:mm" if value.count(":") == 1 else f"{hour}:mm:ss"
-    sign = next((sign for sign in ".," if sign in value), "")
-    return f"{pattern}{sign}{'S' * len(value.partition(sign)[2])}" if sign else pattern
+    symbol = next((symbol for symbol in ".," if symbol in value), "")
+    return f"{pattern}{symbol}{'S' * len(value.partition(symbol)[2])}" if symbol else pattern
 
 
 def _span(times: Sequence[int]) -> tuple[int | None, int | None]:

@@ -180,8 +180,8 @@ def patterns_of(value: str) -> list[str]:
         match = _regex(date).match(value)
         rest = value[match.end() :] if match is not None else ""
         if rest[:1] in (" ", "T"):
-            sign = " " if rest[0] == " " else "'T'"
-            found += [f"{date}{sign}{time}" for time in _times_of(rest[1:])]
+            symbol = " " if rest[0] == " " else "'T'"
+            found += [f"{date}{symbol}{time}" for time in _times_of(rest[1:])]
     return found
 
 

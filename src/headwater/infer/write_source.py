@@ -140,6 +140,6 @@ def time_expression(time: TimeGuess) -> str:
     joined = quoted_name(time.columns[0])
     if time.before:
         joined = f"'{time.before}' || {joined}"
-    for sign, name in zip(time.signs, time.columns[1:], strict=True):
-        joined += f" || '{sign}' || {quoted_name(name)}"
+    for symbol, name in zip(time.symbols, time.columns[1:], strict=True):
+        joined += f" || '{symbol}' || {quoted_name(name)}"
     return f"\"to_timestamp({joined}, '{time.pattern}')\""

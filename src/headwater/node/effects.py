@@ -20,7 +20,15 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from headwater.edge.outputs import Cut, Expire, Forget, MarkAcked, MarkSent, MarkUnacked, Remember
+from headwater.edge.outputs import (
+    Expire,
+    Forget,
+    MakeUpdates,
+    MarkAcked,
+    MarkSent,
+    MarkUnacked,
+    Remember,
+)
 from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
@@ -88,7 +96,7 @@ class RiseAbove(msgspec.Struct, frozen=True):
     above: int
 
 
-CubeWrite = Cut | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
+CubeWrite = MakeUpdates | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
 LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | Trim
 CommandWrite = KeepCommand | KeepCounts
 NetworkEffect = Transmit | Dial | Hangup
@@ -125,7 +133,7 @@ WORK: Mapping[type[Effect], Work] = {
     Transmit: Work("network", "transmit"),
     Dial: Work("network", "dial"),
     Hangup: Work("network", "hang_up"),
-    Cut: Work("cube", "cut", DURABLE, told="updates_cut"),
+    MakeUpdates: Work("cube", "make_updates", DURABLE, told="updates_made"),
     Remember: Work("cube", "remember", DURABLE),
     MarkSent: Work("cube", "mark_sent", DURABLE),
     MarkAcked: Work("cube", "mark_acked", DURABLE),

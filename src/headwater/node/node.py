@@ -24,7 +24,7 @@ from headwater.algebra.summary import Merger, Rows
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Reason, Unread
 from headwater.edge.edge import Edge
-from headwater.edge.outputs import CutDone
+from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.errors import HeadwaterError
@@ -246,9 +246,9 @@ class Node:
         self.edge.read_from(query_id, at_s=at_s)
         self._pass_on(now_s)
 
-    def updates_cut(self, done: Sequence[CutDone], *, now_s: float) -> None:
-        """The answer to ``Cut``."""
-        self.edge.updates_cut(done, now_s=now_s)
+    def updates_made(self, done: Sequence[UpdatesMade], *, now_s: float) -> None:
+        """The answer to ``MakeUpdates``."""
+        self.edge.updates_made(done, now_s=now_s)
         self._pass_on(now_s)
 
     def loaded(self, send: LoadAndSend, rows: Rows, *, now_s: float) -> None:

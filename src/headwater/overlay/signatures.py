@@ -36,7 +36,7 @@ class Signatures(Protocol):
         """Whether this site has said exactly that."""
 
     def is_update_of(self, site: str, summary: Summary, /) -> bool:
-        """Whether this site has cut exactly that update; its coverage names no other site."""
+        """Whether this site has made exactly that update; its coverage names no other site."""
 
     def sign_plan(self, install: Install, /) -> Install:
         """The same, with this member's proof of the trees."""

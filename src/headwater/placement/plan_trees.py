@@ -92,7 +92,9 @@ def _known_places(roster: Roster, coordinates: Mapping[str, Coordinate]) -> dict
 
 def _places_by_region(roster: Roster) -> dict[int, Coordinate]:
     regions = sorted({site.region for site in roster.sites})
-    at = {region: Coordinate(float(n), 0.0, 0.0, height=0.0) for n, region in enumerate(regions)}
+    at = {
+        region: Coordinate(x=float(n), y=0.0, z=0.0, height=0.0) for n, region in enumerate(regions)
+    }
     return {site.ordinal: at[site.region] for site in roster.sites}
 
 

@@ -30,9 +30,9 @@ from headwater.algebra.draws import Draws
 from headwater.placement.tree_latency import latency_to_root_s, most_within_s
 from headwater.plan.tree import Tree
 
-WORDS = 4
+SIXTY_FOURS = 4
 """Of 64 drawn failures each. Trees that suit twice as many are hardly better in others."""
-EVERY_DRAW = (1 << (64 * WORDS)) - 1
+EVERY_DRAW = (1 << (64 * SIXTY_FOURS)) - 1
 NEAR_HEADS = 8
 """With whose leaves one trades; with those of 16 the ways grow longer and are hardly freer."""
 GAIN_STEP = 6
@@ -64,8 +64,8 @@ def trade_leaves(
 def _survivals(draws: Draws) -> int:
     """A bit for each drawn failure; three in eight are zero, about the most to be prepared for."""
     bits = 0
-    for _ in range(WORDS):
-        bits = (bits << 64) | draws.word() | (draws.word() & draws.word())
+    for _ in range(SIXTY_FOURS):
+        bits = (bits << 64) | draws.bits() | (draws.bits() & draws.bits())
     return bits
 
 

@@ -160,7 +160,7 @@ def _value(data: bytes, at: int, schema: Any) -> tuple[Any, int]:
     if kind in ("array", "map"):
         return _items(data, at, schema, is_map=kind == "map")
     if kind == "fixed":
-        return _cut(data, at, int(schema["size"]))
+        return _bytes_at(data, at, int(schema["size"]))
     if kind == "enum":
         number, at = avro_long(data, at)
         return schema["symbols"][number], at
@@ -189,7 +189,7 @@ def _items(data: bytes, at: int, schema: Mapping[str, Any], *, is_map: bool) -> 
                 found.append(value)
 
 
-def _cut(data: bytes, at: int, count: int) -> tuple[bytes, int]:
+def _bytes_at(data: bytes, at: int, count: int) -> tuple[bytes, int]:
     if at + count > len(data):
         raise IndexError
     return data[at : at + count], at + count

@@ -112,12 +112,12 @@ class Expanded:
 
     def _fault(self, error: Exception) -> OSError:
         """pyarrow has no class for what is cut off, and bz2 none for what is damaged."""
-        words = str(error)
-        if isinstance(error, EOFError) or "runcated" in words:
-            return Incomplete(0, self._words(CUT_OFF))
-        return Damaged(0, self._words(f"can't be expanded as {self._suffix}: {words}"))
+        text = str(error)
+        if isinstance(error, EOFError) or "runcated" in text:
+            return Incomplete(0, self._told(CUT_OFF))
+        return Damaged(0, self._told(f"can't be expanded as {self._suffix}: {text}"))
 
-    def _words(self, what: str) -> str:
+    def _told(self, what: str) -> str:
         return f"{self._name} {what}" if self._name else what
 
 

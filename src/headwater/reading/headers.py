@@ -39,14 +39,14 @@ def header_of(head: bytes, form: Form) -> str:
 
 def fields_line_in(block: bytes, start: int = 0, encoding: Encoding = UTF8) -> int:
     """Where the first line begins from ``start`` on that names columns, or -1."""
-    line_feed, sign = encoding.line_feed, fields_sign(encoding)
-    if start == 0 and block.startswith(sign):
+    line_feed, symbol = encoding.line_feed, fields_symbol(encoding)
+    if start == 0 and block.startswith(symbol):
         return 0
-    at = block.find(line_feed + sign, max(0, start - len(line_feed)))
+    at = block.find(line_feed + symbol, max(0, start - len(line_feed)))
     return at + len(line_feed) if at >= 0 else -1
 
 
-def fields_sign(encoding: Encoding = UTF8) -> bytes:
+def fields_symbol(encoding: Encoding = UTF8) -> bytes:
     """What begins such a line, as it stands in the file."""
     return FIELDS_LINE.encode(encoding.name)
 
@@ -63,7 +63,7 @@ def fields_before(read_at: ReadAt, position: int, encoding: Encoding = UTF8) -> 
     at the end of what lies before it tells."""
     start = max(0, position - HEADER_BYTES_MAX)
     near = read_at(position - start, start)
-    at = near.rfind(encoding.line_feed + fields_sign(encoding))
+    at = near.rfind(encoding.line_feed + fields_symbol(encoding))
     if at >= 0:
         return line_at(near, at + len(encoding.line_feed), encoding)
     head = read_at(min(position, HEADER_BYTES_MAX), 0)

@@ -24,7 +24,7 @@ from headwater.root.config import RootConfig
 from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswered
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
-from headwater.root.said.ack_cutter import AckCutter
+from headwater.root.said.ack_maker import AckMaker
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.site_clocks import SiteClocks
 from headwater.root.site_table import SiteTable
@@ -78,7 +78,7 @@ class Books:
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
         )
-        self.acks = AckCutter(self.id, incarnation, config, start=start)
+        self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.kept = 0
         """The number of the newest kept summary."""
         self.caught_up_s: float | None = None

@@ -15,7 +15,7 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     summary_life_s: float = 30.0
     """How long a spare is parked at most; must be the same in the whole federation."""
     ack_every_s: float = 2.0
-    """Acknowledgements of one query are cut this often while there is news or a gap."""
+    """Acknowledgements of one query are made this often while there is news or a gap."""
     ack_idle_s: float = 15.0
     """And this often when there is neither, since the last one may have been lost."""
     panes_per_ack_max: int = 64

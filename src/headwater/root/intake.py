@@ -184,7 +184,9 @@ class Intake:
         """A pane closed empty has an update after all: the state that said so is replaced now,
         and that the close was in must not be forgotten with it."""
         for pane in self.scoreboard.reopened_by(state):
-            part = SitePart(state.ordinal, state.incarnation, (), 0)
+            part = SitePart(
+                ordinal=state.ordinal, incarnation=state.incarnation, updates=(), closed_at=0
+            )
             self._books.keep(pane, Coverage(parts=(part,)), None)
 
 

@@ -223,7 +223,12 @@ class PaneBoard:
     def extras(self) -> Iterator[ExtraHeld]:
         for ordinal, share in self.shares.items():
             if any(last > 1 for _, last in share.updates):
-                yield ExtraHeld(self.pane, ordinal, share.incarnation, share.updates)
+                yield ExtraHeld(
+                    pane=self.pane,
+                    ordinal=ordinal,
+                    incarnation=share.incarnation,
+                    updates=share.updates,
+                )
 
     def has_extras(self) -> bool:
         return any(last > 1 for share in self.shares.values() for _, last in share.updates)

@@ -158,7 +158,7 @@ class Root:
     def _acknowledge(self, *, late_s: float, awake_share: float, now_s: float) -> None:
         books, done_through = self.books, self.windows.done_through
         number = books.acks.next_number
-        ack = books.acks.cut(
+        ack = books.acks.make(
             self.scoreboard,
             done_through=done_through,
             asked=books.agreements.asked(number=number, done_through=done_through, now_s=now_s),

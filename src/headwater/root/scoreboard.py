@@ -107,11 +107,11 @@ class Scoreboard:
         """Who is owed one, with the highest life that is known of each site."""
         return tuple(
             Greeting(
-                s.ordinal,
-                s.incarnation,
-                s.number,
-                self.former_through(s.ordinal),
-                self.table.former_clock_s(s.ordinal, now_s=now_s),
+                ordinal=s.ordinal,
+                incarnation=s.incarnation,
+                number=s.number,
+                former_through=self.former_through(s.ordinal),
+                former_clock_s=self.table.former_clock_s(s.ordinal, now_s=now_s),
             )
             for s in self.table.take_greeted(count_max)
         )
@@ -157,9 +157,24 @@ class Scoreboard:
         known = board.whole | board.empty | apart
         board.add_closed(coverage.whole & ~known, coverage.empty & ~known)
         for ordinal in bitset.members(coverage.whole & (board.empty | apart)):
-            self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), ((1, 1),), 1))
+            self._add(
+                board,
+                ordinal,
+                SitePart(
+                    ordinal=ordinal,
+                    incarnation=self._present(ordinal),
+                    updates=((1, 1),),
+                    closed_at=1,
+                ),
+            )
         for ordinal in bitset.members(coverage.empty & apart):
-            self._add(board, ordinal, SitePart(ordinal, self._present(ordinal), (), 0))
+            self._add(
+                board,
+                ordinal,
+                SitePart(
+                    ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=0
+                ),
+            )
         for part in coverage.parts:
             self._add(board, part.ordinal, part)
 
@@ -212,7 +227,9 @@ class Scoreboard:
         held = bool(coverage.whole & board.whole)
         fresh = bool(coverage.whole & ~board.whole & ~apart)
         parts = [
-            SitePart(ordinal, self._present(ordinal), ((1, 1),), 1)
+            SitePart(
+                ordinal=ordinal, incarnation=self._present(ordinal), updates=((1, 1),), closed_at=1
+            )
             for ordinal in bitset.members(coverage.whole & apart)
         ]
         for part in (*parts, *coverage.parts):
@@ -250,11 +267,20 @@ class Scoreboard:
         """The closes in a coverage that may be news, without updates."""
         apart = bitset.of(board.shares)
         for ordinal in bitset.members(coverage.whole & (apart | board.empty)):
-            yield SitePart(ordinal, self._present(ordinal), (), 1)
+            yield SitePart(
+                ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=1
+            )
         for ordinal in bitset.members(coverage.empty & ~(board.whole | board.empty)):
-            yield SitePart(ordinal, self._present(ordinal), (), 0)
+            yield SitePart(
+                ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=0
+            )
         for part in coverage.parts:
-            yield SitePart(part.ordinal, part.incarnation, (), part.closed_at)
+            yield SitePart(
+                ordinal=part.ordinal,
+                incarnation=part.incarnation,
+                updates=(),
+                closed_at=part.closed_at,
+            )
 
     def _is_news(self, board: PaneBoard, part: SitePart) -> bool:
         """Whether this close says more than is known of the site."""

@@ -120,7 +120,7 @@ class SiteTable:
     def remarks(self) -> tuple[SiteRemark, ...]:
         """What sites remark about their input, as they last told."""
         return tuple(
-            SiteRemark(self.names[ordinal], remark.kind, remark.text)
+            SiteRemark(site=self.names[ordinal], kind=remark.kind, text=remark.text)
             for ordinal in sorted(self._remarking)
             for remark in self.views[ordinal].state.remarks
         )
@@ -218,28 +218,28 @@ class SiteTable:
     def all_ended(self) -> bool:
         return len(self._ended) == len(self.names)
 
-    def _count(self, state: SiteState, sign: int) -> None:
-        if state.ended and sign > 0:
+    def _count(self, state: SiteState, by: int) -> None:
+        if state.ended and by > 0:
             self._ended.add(state.ordinal)
         else:
             self._ended.discard(state.ordinal)
-        if state.is_clock_unconfirmed and sign > 0:
+        if state.is_clock_unconfirmed and by > 0:
             self._unconfirmed.add(state.ordinal)
         else:
             self._unconfirmed.discard(state.ordinal)
-        if state.remarks and sign > 0:
+        if state.remarks and by > 0:
             self._remarking.add(state.ordinal)
         else:
             self._remarking.discard(state.ordinal)
         sealed = _sealed_through(state)
-        former, later = (-FOREVER, sealed) if sign > 0 else (sealed, -FOREVER)
+        former, later = (-FOREVER, sealed) if by > 0 else (sealed, -FOREVER)
         self._sealed[former] -= 1
         self._sealed[later] += 1
         if not self._sealed[former]:
             del self._sealed[former]
-        self.catching_up += sign * state.catching_up
+        self.catching_up += by * state.catching_up
         sums = zip(_counts(self.tally), _counts(state.tally), strict=True)
-        self.tally = Tally(*(a + sign * b for a, b in sums))
+        self.tally = Tally(*(a + by * b for a, b in sums))
 
     # Tags
 

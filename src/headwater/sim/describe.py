@@ -34,7 +34,7 @@ def _describe(what: Any) -> str:
             return f"keep state since {since}: {_state(state)}"
         case do.KeepAlarm(query, standing):
             return f"keep alarm {standing.number} of {query}: {standing.alarm.text}"
-        case do.Cut(query, panes, record, sent):
+        case do.MakeUpdates(query, panes, record, sent):
             return f"cut {query} panes {panes} sent={sent} {_record(record)}"
         case do.Remember(query, record):
             return f"remember {query} {_record(record)}"

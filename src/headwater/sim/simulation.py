@@ -24,7 +24,7 @@ from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults.faults import Fault
-from headwater.sim.faults.plan_faults import FaultPlanner
+from headwater.sim.faults.named_faults import NamedFaults
 from headwater.sim.measure.gauge import Gauge
 from headwater.sim.outcome import Outcome
 from headwater.sim.records.admits import DIVISOR, admitting
@@ -290,13 +290,13 @@ def _make_config(file: SimulationFile) -> NodeConfig:
 def _make_faults(
     file: SimulationFile, roster: Roster, trees: tuple[Tree, ...]
 ) -> tuple[Fault, ...]:
-    planner = FaultPlanner(
+    named = NamedFaults(
         roster,
         trees,
         root=roster.home,
         duration_s=file.duration,
         random=Random(f"faults {file.seed}"),
     )
-    faults = [fault for part in file.faults for fault in planner.plan(part)]
+    faults = [fault for part in file.faults for fault in named.faults_of(part)]
     assert all(math.isfinite(fault.for_s) for fault in faults), "faults end with the run at last"
     return tuple(sorted(faults, key=lambda fault: fault.at_s))

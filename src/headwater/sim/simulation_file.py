@@ -49,7 +49,7 @@ FaultKind = Literal[
     "slow-machine",
 ]
 Checks = Literal["full", "light"]
-TimeWord = Literal["event", "age"]
+TimeName = Literal["event", "age"]
 SITES_MAX = 20_000
 MEASURED: tuple[WorldKind, ...] = ("planetlab", "seattle", "wondernetwork")
 FULL_SITES_MAX = 100
@@ -82,7 +82,7 @@ class QueryPart(_Table, frozen=True):
     trees: int = 4
     branching: int = 16
     deadline: float = 4.0
-    time: TimeWord = "event"
+    time: TimeName = "event"
     """What places a record: its own timestamp, or its age and the root's clock."""
     disorder: float = 0.0
     lateness: float = 600.0
@@ -203,7 +203,7 @@ def parse_simulation(text: str, *, where: str = "simulation") -> SimulationFile:
     try:
         return msgspec.convert(content, SimulationFile)
     except msgspec.ValidationError as error:
-        raise ConfigurationError(f"{where}: {_in_words(error, content)}") from None
+        raise ConfigurationError(f"{where}: {_as_text(error, content)}") from None
     except ConfigurationError as error:
         raise ConfigurationError(f"{where}: {error}") from None
 
@@ -243,13 +243,13 @@ def _refuse(where: str, content: Mapping[str, Any], known: list[str]) -> None:
             raise ConfigurationError(f"{where} unknown {name!r}; there are: {', '.join(known)}")
 
 
-def _in_words(error: msgspec.ValidationError, content: Mapping[str, Any]) -> str:
+def _as_text(error: msgspec.ValidationError, content: Mapping[str, Any]) -> str:
     """What came, and where, beside msgspec's own words; the choices where there are some."""
     text, _, path = str(error).partition(" - at `$.")
     place = path.rstrip("`")
     came = _at(content, place)
     choices = {
-        "query.time": TimeWord,
+        "query.time": TimeName,
         "world.kind": WorldKind,
         "clocks.kind": ClockKind,
         "checks": Checks,

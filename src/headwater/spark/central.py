@@ -31,9 +31,9 @@ from headwater.spark.root.bad_groups import Finished
 from headwater.spark.root.root_part import split_by_window
 from headwater.spark.rows.collect import whole_table
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.line_counts import LineCounts, ReadFailed, count_lines
 from headwater.spark.site.scan_counts import ScanCounts, scan_counts
 from headwater.spark.site.site_part import over_records
-from headwater.spark.site.tally import ReadFailed, Tally, tallies
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 from headwater.sql.compile import question_of
 from headwater.sql.write.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
@@ -135,9 +135,9 @@ def _with_counts(
     if counts is not None:
         line_count, malformed = counts.candidates, counts.candidates - counts.records
     else:
-        found = [_tally(own, one) for one in parts]
-        line_count = sum(tally.lines for tally in found)
-        malformed = sum(tally.unparsed for tally in found)
+        found = [_line_counts(own, one) for one in parts]
+        line_count = sum(counts.lines for counts in found)
+        malformed = sum(counts.unparsed for counts in found)
     kinds = tuple(
         kind
         for one in (parts if malformed else ())
@@ -146,10 +146,10 @@ def _with_counts(
     return msgspec.structs.replace(finished, lines=line_count, malformed=malformed, kinds=kinds)
 
 
-def _tally(own: SparkSession, part: _Part) -> Tally:
+def _line_counts(own: SparkSession, part: _Part) -> LineCounts:
     typed = f"({part.parser.typed_sql(part.lines, keep=[SITE])})"
-    (tally,) = tallies(own, part.parser, typed, fences=[Fence()])
-    return tally
+    (counts,) = count_lines(own, part.parser, typed, fences=[Fence()])
+    return counts
 
 
 def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:

@@ -25,7 +25,7 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 MESSAGE_CHARACTERS = 500
 CAUSE = "Caused by: "
 PART_CHARACTERS = 200
-WORDS_STAY = "the words are in the site's log"
+TEXT_STAYS = "the words are in the site's log"
 CONDITION = re.compile(r"^(?:[\w.$]+: )?\[([A-Z][A-Z0-9_.]*)\]")
 """Spark's name of an error, at the beginning or behind the class of the JVM's."""
 SQLSTATE = re.compile(r"SQLSTATE: ([0-9A-Z]{5})")
@@ -79,7 +79,7 @@ def reduced(error: BaseException) -> str:
     name = f"[{condition[1]}]" if condition is not None else _class_of(error, text)
     part = _part_of_the_statement(error)
     where = f" in {part[:PART_CHARACTERS]}" if part else ""
-    return f"{name}{where}{f' SQLSTATE: {state[1]}' if state else ''}; {WORDS_STAY}"
+    return f"{name}{where}{f' SQLSTATE: {state[1]}' if state else ''}; {TEXT_STAYS}"
 
 
 def _class_of(error: BaseException, text: str) -> str:

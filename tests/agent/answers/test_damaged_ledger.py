@@ -30,19 +30,26 @@ async def _damage(runtime: SiteRuntime) -> tuple[Root, str, int]:
         query_of(), begin_pane=pane, timing=Timing(revise_every_s=0.1, deadline_s=0.1)
     )
     id_ = str(query.id)
-    runtime.command(Install(query, runtime.trees, 1))
+    runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
     await until(lambda: runtime.node.root(id_))
     root = runtime.node.root(id_)
     assert root is not None
     now_s = time.time()
-    root.receive_states([SiteState(id_, 1, LIFE, 1, first_pane=pane)], now_s=now_s)
-    root.receive(Summary(id_, pane, Coverage.of_whole(1, LIFE), rows_of(("/a", 1))), now_s=now_s)
+    root.receive_states(
+        [SiteState(query=id_, ordinal=1, incarnation=LIFE, number=1, first_pane=pane)], now_s=now_s
+    )
+    root.receive(
+        Summary(query=id_, pane=pane, coverage=Coverage.of_whole(1, LIFE), rows=rows_of(("/a", 1))),
+        now_s=now_s,
+    )
     await until(lambda: runtime.answer_count and root.answers.under_way is None)
     ledger = runtime.stores.ledger
     with ledger._manifest.transaction():
         ledger._manifest.run("UPDATE summaries SET checksum = x'00'")
     ledger._cache = TableCache(0)
-    whole = Summary(id_, pane + 1, Coverage.of_whole(1, LIFE), rows_of(("/b", 1)))
+    whole = Summary(
+        query=id_, pane=pane + 1, coverage=Coverage.of_whole(1, LIFE), rows=rows_of(("/b", 1))
+    )
     root.receive(whole, now_s=time.time())
     return root, id_, pane
 
@@ -57,7 +64,10 @@ def test_a_damaged_summary_is_dropped_and_asked_for_by_a_new_incarnation(tmp_pat
         board = root.scoreboard.peek(pane)
         assert not board.covered, "it is no longer held, so the acknowledgement asks for it"
         repair = Coverage.of_part(1, LIFE, updates=((1, 1),), closed_at=1)
-        root.receive(Summary(id_, pane, repair, rows_of(("/a", 1))), now_s=time.time())
+        root.receive(
+            Summary(query=id_, pane=pane, coverage=repair, rows=rows_of(("/a", 1))),
+            now_s=time.time(),
+        )
         count = runtime.answer_count
         await until(lambda: runtime.answer_count > count)
         assert root.answers.failure is None

@@ -86,7 +86,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 async def both_installed(runtime: SiteRuntime) -> None:
     for query in (GOOD, BAD):
-        runtime.command(Install(query, runtime.trees, 1))
+        runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
     ids = {str(GOOD.id), str(BAD.id)}
     await until(lambda: {one.query for one in runtime.stores.cube.restore()} == ids)
     for query in (GOOD, BAD):
@@ -98,7 +98,14 @@ def _keep_something(stores: SiteStores, query: Query) -> None:
     query_id = str(query.id)
     kept = KeptSummary(1, 3, Coverage.of_whole(0, 7), rows_of(("a", 1)), True)
     stores.ledger.write(
-        [Keep(query_id, kept), KeepState(query_id, SiteState(query_id, 0, 7, 1, first_pane=3), 1)]
+        [
+            Keep(query_id, kept),
+            KeepState(
+                query_id,
+                SiteState(query=query_id, ordinal=0, incarnation=7, number=1, first_pane=3),
+                1,
+            ),
+        ]
     )
     answer = WindowAnswered(1, 1, 1, envelope_of(query, 1))
     writer = ResultsWriter(stores.results_directory / query.id.name, disk=stores.results_disk)
@@ -172,7 +179,9 @@ def test_what_can_not_be_read_goes_with_its_query(bench: Bench) -> None:
     bench.damage(LEDGER, "UPDATE states SET content = ? WHERE query = ?", b"\xc1", str(BAD.id))
 
     async def remove(runtime: SiteRuntime) -> None:
-        runtime.command(Remove(BAD.id, "home", runtime.node.peer.next_counter()))
+        runtime.command(
+            Remove(id=BAD.id, installer="home", counter=runtime.node.peer.next_counter())
+        )
         await until(lambda: str(BAD.id) not in runtime.stores.ledger.queries())
         await until(lambda: not runtime.stores.cube.unread())
 
@@ -184,7 +193,9 @@ def test_what_was_removed_while_its_agent_could_not_read_it_goes_at_the_next_sta
     bench: Bench,
 ) -> None:
     async def remove(runtime: SiteRuntime) -> None:
-        runtime.command(Remove(BAD.id, "home", runtime.node.peer.next_counter()))
+        runtime.command(
+            Remove(id=BAD.id, installer="home", counter=runtime.node.peer.next_counter())
+        )
         await until(lambda: str(BAD.id) not in runtime.stores.ledger.queries())
         await until(lambda: len(runtime.stores.cube.restore()) == 1)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headwater.agent.care import doctor
-from headwater.agent.care.doctor import Finding, State, examine, is_well
+from headwater.agent.care.doctor import Finding, Health, examine, is_well
 from headwater.cli import main
 from headwater.errors import SparkFailed
 from headwater.local import up
@@ -37,7 +37,7 @@ def found(federation: Path, agent: str = "site1", **more: object) -> list[Findin
 
 
 def troubles(findings: list[Finding]) -> list[tuple[str, str]]:
-    return [(one.check, str(one.state)) for one in findings if one.state is not State.GOOD]
+    return [(one.check, str(one.state)) for one in findings if one.state is not Health.GOOD]
 
 
 def change(path: Path, old: str, new: str) -> None:
@@ -62,7 +62,7 @@ def test_nothing_is_wrong_with_a_fresh_layout(federation: Path, agent: str) -> N
 def test_a_configuration_that_can_not_be_read_is_the_only_finding(federation: Path) -> None:
     change(federation / "site1" / "agent.toml", "[listen]", "[lissen]")
     (one,) = found(federation)
-    assert (one.check, one.state) == ("configuration", State.WRONG)
+    assert (one.check, one.state) == ("configuration", Health.WRONG)
     assert "lissen" in one.found
 
 
@@ -158,7 +158,7 @@ def test_a_key_that_others_can_read_is_wrong(federation: Path) -> None:
 
 def test_a_key_that_does_not_fit_is_wrong(federation: Path) -> None:
     change(federation / "site1" / "agent.toml", "site1.key", "relay1.key")
-    (one,) = (one for one in found(federation) if one.state is State.WRONG)
+    (one,) = (one for one in found(federation) if one.state is Health.WRONG)
     assert "its key" in one.found
 
 
@@ -169,7 +169,7 @@ def test_a_certificate_of_another_ca_or_federation_is_wrong(
     files = issue(other, Role.SITE, "site1")
     for source, name in ((files.cert, "site1.pem"), (files.key, "site1.key")):
         (federation / "certs" / name).write_bytes(source.read_bytes())
-    texts = [one.found for one in found(federation) if one.state is State.WRONG]
+    texts = [one.found for one in found(federation) if one.state is Health.WRONG]
     assert any("federation elsewhere" in text for text in texts)
     assert any("is not signed by a CA" in text for text in texts)
 
@@ -193,7 +193,7 @@ def test_who_signed_the_roster_is_said_and_that_the_certificate_ended_undoes_not
     assert "the certificate ends on" in one.found
     later_s = time.time() + 200 * 86_400
     (one,) = (one for one in found(federation, now_s=lambda: later_s) if one.check == "roster")
-    assert one.state is State.GOOD
+    assert one.state is Health.GOOD
     assert "the certificate ended on" in one.found
 
 
@@ -216,7 +216,7 @@ def test_a_relays_certificate_at_a_site_with_data_is_wrong(federation: Path) -> 
 
 def test_a_deny_list_that_is_not_there_is_doubtful(federation: Path) -> None:
     change(federation / "site1" / "agent.toml", "certs/denied", "certs/denid")
-    (one,) = (one for one in found(federation) if one.state is State.DOUBTFUL)
+    (one,) = (one for one in found(federation) if one.state is Health.DOUBTFUL)
     assert "denid: nobody is denied" in one.found
     (federation / "certs" / "denied").write_text("not a number")
     assert troubles(found(federation, "relay1")) == [("certificates", "wrong")]

@@ -38,9 +38,9 @@ def asked(directory: Path, *names: str) -> list[Any]:
         runtime = runtime_of(directory)
         await runtime.start()
         try:
-            runtime.command(Install(query, runtime.trees, 1))
+            runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
             raise_alarm(runtime, query)
-            leap = Count("lhr", 1 << 52, 1)
+            leap = Count(installer="lhr", number=1 << 52, revision=1)
             runtime.node.receive("lhr", CommandsKnown((leap,), ()), now_s=runtime.now_s())
             for _ in range(200):
                 await asyncio.sleep(0.01)
@@ -71,9 +71,18 @@ def raise_alarm(runtime: SiteRuntime, query: Query) -> None:
     assert root is not None
     now_s = runtime.now_s()
     alarm = Alarm.of(AlarmKind.NEVER_CUT, query_id, 1, (4, 4), ESCAPE, ["hub"])
-    root.receive_states([SiteState(query_id, 1, 7, 1, 4)], now_s=now_s)
-    root.receive(Summary(query_id, 4, Coverage.of_empty(1, 7)), now_s=now_s)
-    root.receive_states([SiteState(query_id, 1, 7, 2, 4, alarms=(alarm,))], now_s=now_s)
+    root.receive_states(
+        [SiteState(query=query_id, ordinal=1, incarnation=7, number=1, first_pane=4)], now_s=now_s
+    )
+    root.receive(Summary(query=query_id, pane=4, coverage=Coverage.of_empty(1, 7)), now_s=now_s)
+    root.receive_states(
+        [
+            SiteState(
+                query=query_id, ordinal=1, incarnation=7, number=2, first_pane=4, alarms=(alarm,)
+            )
+        ],
+        now_s=now_s,
+    )
     runtime.node.tick(now_s=now_s)
 
 

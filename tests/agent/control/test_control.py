@@ -76,7 +76,7 @@ def asked_why(directory: Path, query: Query, *windows: int | str, done_through: 
         )  # fmt: skip
         await runtime.start()
         try:
-            runtime.command(Install(query, runtime.trees, 1))
+            runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))
             root = runtime.node.root(str(query.id))
             assert root is not None
             root.windows.resume(done_through)

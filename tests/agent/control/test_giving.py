@@ -42,7 +42,7 @@ def with_query(**changes: Any) -> Change:
     def change(prepared: api.Prepared) -> api.Prepared:
         query, version, _ = query_in(prepared.words[0])
         other = changed(query, **changes)
-        word = command_word(Install(other, (), version))
+        word = command_word(Install(query=other, trees=(), roster_version=version))
         return msgspec.structs.replace(prepared, words=(word, *prepared.words[1:]))
 
     return change

@@ -231,11 +231,11 @@ def test_what_is_given_is_held_to_the_rights_of_whoever_brings_it_and_whoever_si
     desk = Desk(tmp_path, web, OperatorRights("ann"), live=(named("web_hits"), named("pay")))
 
     def give(person: str, signer: str, name: str) -> None:
-        install = Install(named(name), (), 1, operator=signer)
+        install = Install(query=named(name), trees=(), roster_version=1, operator=signer)
         desk.ask(api.GIVE, who(person), installs=[signed(install)])
 
     def end(person: str, signer: str, name: str) -> None:
-        removal = Remove(named(name).id, "fra", 7, operator=signer)
+        removal = Remove(id=named(name).id, installer="fra", counter=7, operator=signer)
         desk.ask(api.GIVE, who(person), removals=[signed(removal)])
 
     for do in (give, end):

@@ -12,7 +12,7 @@ from headwater.algebra.words.remark import REMARK_CHARACTERS_MAX, Remark, Remark
 from headwater.plan.sources.source import Source, SourceFormat
 
 SOURCE = Source("hits", (Column("ts", "timestamp"),), SourceFormat.CSV, "*.csv", "ts")
-KINDS = (Malformed("bytes: wanted bigint", 40, "secret", "a secret line"),)
+KINDS = (Malformed(reason="bytes: wanted bigint", lines=40, came="secret", sample="a secret line"),)
 LATER_S = SLICE_S * SLICES_MAX + 1.0
 
 

@@ -18,8 +18,8 @@ from headwater.agent.input.site_sources import SiteSources
 from headwater.algebra.words.malformed import Malformed
 from headwater.reading.outcome import Batch, SiteOutcome
 
-MANY = Malformed("bytes: wanted bigint", 3, "many", "12:00,/a,many")
-FEW = Malformed("wanted 3 fields, got 1", 1, None, "broken")
+MANY = Malformed(reason="bytes: wanted bigint", lines=3, came="many", sample="12:00,/a,many")
+FEW = Malformed(reason="wanted 3 fields, got 1", lines=1, came=None, sample="broken")
 
 
 async def commit(site: Site, *kinds: Malformed, lines: int, unparsed: int, **more: Any) -> None:

@@ -128,11 +128,11 @@ async def test_a_finite_input_whose_last_chunk_is_set_aside_has_ended(site: Site
     await site.feeder.install(query, is_new=True)
     await site.until_cut("weblog", 1)
     followed = site.feeder.followed["weblog"]
-    await until(lambda: followed.is_settled)
+    await until(lambda: followed.is_quiet)
     epoch = site.feeder.new_epoch("weblog")
     await asyncio.to_thread(site.feeder.quarantine, "weblog", 1, "damaged", epoch=epoch)
     await until(lambda: followed.has_ended)
-    assert followed.is_settled
+    assert followed.is_quiet
 
 
 @pytest.mark.parametrize(

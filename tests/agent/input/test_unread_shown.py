@@ -184,7 +184,12 @@ def test_of_many_sites_the_first_are_named_and_the_rest_are_counted() -> None:
     unread = Unread.of(4, [("a.zip", "can't be expanded")])
     names = {number: f"s{number}" for number in range(UNREAD_SITES_SHOWN + 2)}
     views = {
-        number: _Thing(state=SiteState("q@a#1", number, 1, 1, 0, unread=unread)) for number in names
+        number: _Thing(
+            state=SiteState(
+                query="q@a#1", ordinal=number, incarnation=1, number=1, first_pane=0, unread=unread
+            )
+        )
+        for number in names
     }
     root = _Thing(table=_Thing(names=names, views=views))
     runtime = _Thing(node=_Thing(root=lambda _: root))

@@ -18,7 +18,14 @@ from headwater.algebra.words.acknowledgement import (
     with_leaves,
 )
 
-HEAD = Acknowledgement("q@a#1", 8, 3, 100, held=((101, 110),), listed=((101, 109),))
+HEAD = Acknowledgement(
+    query="q@a#1",
+    root_incarnation=8,
+    number=3,
+    done_through=100,
+    held=((101, 110),),
+    listed=((101, 109),),
+)
 ORDINALS = st.integers(0, 5 * LEAF_SITES)
 SITES = st.sets(ORDINALS, max_size=20).map(bitset.of)
 PANES = st.lists(

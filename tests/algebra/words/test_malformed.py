@@ -18,10 +18,17 @@ def test_reasons_add_up_and_the_rare_ones_are_told_as_one() -> None:
     assert kept[-1] == Malformed(OTHER, sum(range(1, 7)))
     twice = added(kept, kept)
     assert sum(kind.lines for kind in twice) == 2 * sum(kind.lines for kind in many)
-    one, other = Malformed("n: wanted int", 1, "a", "a"), Malformed("n: wanted int", 2, "b", "b")
-    assert added([one], [other]) == (Malformed("n: wanted int", 3, "a", "a"),)
+    one, other = (
+        Malformed(reason="n: wanted int", lines=1, came="a", sample="a"),
+        Malformed(reason="n: wanted int", lines=2, came="b", sample="b"),
+    )
+    assert added([one], [other]) == (
+        Malformed(reason="n: wanted int", lines=3, came="a", sample="a"),
+    )
 
 
 def test_a_reason_without_values_has_none() -> None:
-    (kind,) = without_values([Malformed("n: wanted int", 3, "secret", "secret line")])
+    (kind,) = without_values(
+        [Malformed(reason="n: wanted int", lines=3, came="secret", sample="secret line")]
+    )
     assert kind.text() == "n: wanted int (3 lines)"

@@ -19,7 +19,10 @@ QUERY = "hits@charlie#1"
 
 
 def states(signed_by: Any, *numbers: int, ordinal: int = 0) -> StatesMessage:
-    made = (SiteState(QUERY, ordinal, 2**60, number, 17) for number in numbers)
+    made = (
+        SiteState(query=QUERY, ordinal=ordinal, incarnation=2**60, number=number, first_pane=17)
+        for number in numbers
+    )
     return StatesMessage(tuple(signed_by.signatures.sign_state(state) for state in made))
 
 
@@ -53,7 +56,9 @@ def test_a_word_is_proven_to_who_has_never_met_its_speaker(live: Any) -> None:
 def test_a_certificate_is_told_once_on_each_link(live: Any) -> None:
     async def test(federation: Any) -> None:
         alpha, by_alpha, bravo, _ = await federation.pair()
-        ack = bravo.signatures.sign_ack(Acknowledgement(QUERY, 1, 1, 0))
+        ack = bravo.signatures.sign_ack(
+            Acknowledgement(query=QUERY, root_incarnation=1, number=1, done_through=0)
+        )
         for n in range(5):
             assert bravo.send("alpha", AckMessage(ack), CONTROL)
             assert bravo.send("alpha", states(bravo, n + 1, ordinal=1), CONTROL)
@@ -123,7 +128,7 @@ def test_an_update_is_proven_whichever_stream_it_takes(live: Any) -> None:
     async def test(federation: Any) -> None:
         alpha, bravo, by_bravo, charlie, by_charlie = await chain(federation)
         for n, (lane, priority) in enumerate([(Lane.LIVE, LIVE), (Lane.SPARE, LATER)]):
-            update = Summary(QUERY, n, Coverage.of_empty(0, 7), lane=lane)
+            update = Summary(query=QUERY, pane=n, coverage=Coverage.of_empty(0, 7), lane=lane)
             signed = alpha.signatures.sign_update(update)
             assert alpha.send("bravo", SummaryMessage(signed), priority)
             await by_bravo.until(lambda ear, n=n: len(ear.messages) == n + 1)

@@ -59,7 +59,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def by(key: bytes) -> Proof:
     """A proof with this key; what was signed is nothing that a keyring looks at."""
-    return Proof(b"word", b"signature", key)
+    return Proof(word=b"word", signature=b"signature", key=key)
 
 
 def refusal(bench: Bench, der: bytes) -> Refusal:
@@ -234,7 +234,7 @@ def test_of_many_operators_the_oldest_is_let_go_and_learned_again_from_its_comma
         False,
         *[True] * 3,
     ]
-    again = Proof(b"word", b"signature", keys[0], shown[0])
+    again = Proof(word=b"word", signature=b"signature", key=keys[0], certificate=shown[0])
     assert bench.keyring.of_operator("o0", again, is_counted=False) is not None
     assert (
         len(bench.keyring._members)

@@ -36,7 +36,7 @@ def test_who_is_dialled_says_its_roster_too(live: Any, kit: Any) -> None:
     async def test(federation: Any) -> None:
         alpha, _ = await federation.start("alpha")
         bravo, heard_by_bravo = await federation.start("bravo", roster_digest=b"another")
-        alpha._settle_roster = lambda hello: None
+        alpha._decide_roster = lambda hello: None
         bravo.dial("alpha")
         await kit.eventually(lambda: bravo.stats().refused.get("other roster") == 1)
         assert heard_by_bravo.ups == []

@@ -13,7 +13,7 @@ from headwater.net.values.codec import Codec
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 
-BEAT = Heartbeat(1.0, None, 0.0, 7)
+BEAT = Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7)
 AT_ONCE = Wire()
 
 
@@ -124,7 +124,7 @@ def test_a_long_cut_ends_the_link_at_both_ends_and_returns_what_was_not_written(
         for pane in range(20):
             bravo.send("alpha", kit.a_summary(pane, keys=5000), LIVE)
         await by_alpha.until(lambda ear: len(ear.messages) == 2)
-        world.world.cut("alpha", "bravo")
+        world.world.sever("alpha", "bravo")
         bravo.dial("alpha")
         await by_bravo.until(lambda ear: bool(ear.downs))
         await by_alpha.until(lambda ear: bool(ear.downs))
@@ -143,7 +143,7 @@ def test_a_short_cut_delays_and_loses_nothing(run: Any, kit: Any) -> None:
         _, by_alpha, bravo, by_bravo = await world.pair()
         for pane in range(10):
             bravo.send("alpha", kit.a_summary(pane), LIVE)
-        world.world.cut("alpha", "bravo")
+        world.world.sever("alpha", "bravo")
         await asyncio.sleep(0.05)
         assert by_alpha.messages == []
         world.world.heal("alpha", "bravo")
@@ -157,7 +157,7 @@ def test_a_cut_pair_can_not_dial_until_it_is_healed(run: Any, kit: Any) -> None:
     async def test(world: World) -> None:
         await world.start("alpha")
         bravo, by_bravo = await world.start("bravo")
-        world.world.cut_off({"alpha"})
+        world.world.isolate({"alpha"})
         bravo.dial("alpha")
         await kit.eventually(lambda: bravo.stats().refused == {"unreachable": 1})
         world.world.heal_off({"alpha"})
@@ -173,7 +173,7 @@ def test_cutting_off_a_set_of_sites_leaves_links_within_it(run: Any) -> None:
         charlie, by_charlie = await world.start("charlie")
         charlie.dial("bravo")
         await by_charlie.until(lambda ear: ear.ups == ["bravo"])
-        world.world.cut_off({"alpha", "bravo"})
+        world.world.isolate({"alpha", "bravo"})
         await by_charlie.until(lambda ear: [site for site, _ in ear.downs] == ["bravo"])
         alpha.send("bravo", BEAT, CONTROL)
         await by_bravo.until(lambda ear: ear.messages == [("alpha", BEAT)])

@@ -20,7 +20,7 @@ from headwater.net.values.rows import FINGERPRINT_BYTES
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.outputs import CONTROL
 
-BEAT = Heartbeat(1.0, None, 0.0, 7)
+BEAT = Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7)
 
 
 class _Guest:

@@ -12,9 +12,9 @@ from headwater.net.transport.hello import (
     Heard,
     Hello,
     RosterHeld,
+    decide_dial,
+    decide_roster,
     decode_hello,
-    settle_dial,
-    settle_roster,
 )
 
 
@@ -24,7 +24,7 @@ def _hello(name: str = "bravo", life: int = 5, dial: int = 1) -> Hello:
 
 def _keeps(hello: Hello, *, me: str, is_out: bool, heard: Heard | None = None) -> bool:
     try:
-        settle_dial(hello, me=me, hello_is_out=is_out, heard=heard)
+        decide_dial(hello, me=me, hello_is_out=is_out, heard=heard)
     except Refused:
         return False
     return True
@@ -92,21 +92,21 @@ def _with(version: int, digest: bytes) -> Hello:
 
 
 def test_the_same_roster_needs_no_word() -> None:
-    assert settle_roster(_with(3, b"one"), RosterHeld(3, b"one")) == ""
+    assert decide_roster(_with(3, b"one"), RosterHeld(3, b"one")) == ""
 
 
 @pytest.mark.parametrize("digest", [b"other", b""])
 def test_two_rosters_of_one_version_make_no_link(digest: bytes) -> None:
     with pytest.raises(Refused, match="bravo has another roster of version 3") as refused:
-        settle_roster(_with(3, digest), RosterHeld(3, b"one"))
+        decide_roster(_with(3, digest), RosterHeld(3, b"one"))
     assert refused.value.reason is Refusal.OTHER_ROSTER
 
 
 def test_of_two_versions_the_older_one_is_told_of() -> None:
-    assert "this agent 2: give it the newer file" in settle_roster(
+    assert "this agent 2: give it the newer file" in decide_roster(
         _with(3, b"one"), RosterHeld(2, b"other")
     )
-    assert "version 3 of the roster, which is older than 4 here" in settle_roster(
+    assert "version 3 of the roster, which is older than 4 here" in decide_roster(
         _with(3, b"one"), RosterHeld(4, b"other")
     )
 

@@ -18,7 +18,7 @@ from headwater.net.transport.frames import Kind, Stream, encode_frame
 from headwater.net.transport.greeting import dial_tls
 from headwater.overlay.messages import Heartbeat
 
-BEAT = Heartbeat(1.0, None, 0.0, 7)
+BEAT = Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7)
 
 
 def _loose_context(files: CertFiles | None = None) -> ssl.SSLContext:

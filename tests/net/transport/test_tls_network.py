@@ -20,7 +20,7 @@ from headwater.net.values.codec import Codec
 from headwater.overlay.messages import AskInstall, Heartbeat, SummaryMessage
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 
-BEAT = Heartbeat(1.0, None, 0.0, 7)
+BEAT = Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7)
 
 
 def test_a_link_carries_messages_both_ways_whoever_dialled(live: Any, kit: Any) -> None:

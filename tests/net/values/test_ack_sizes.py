@@ -23,13 +23,17 @@ def acknowledgement(sites: int, *, panes: int = 0, greetings: int = 0) -> Acknow
     own = keys.make("s0")
     random = Random(1)
     head = Acknowledgement(
-        "simulated@s0#1", 2**60, 5, FIRST, held=((FIRST, FIRST + 10),),
+        query="simulated@s0#1", root_incarnation=2**60, number=5, done_through=FIRST, held=((FIRST,
+        FIRST + 10),),
         listed=((FIRST, 1 << 62),), sites_clock_s=1.76e9,
     )  # fmt: skip
     whole = with_leaves(
         head,
         panes=[PaneHeld(FIRST + 11 + n, random.getrandbits(sites)) for n in range(panes)],
-        greetings=[Greeting(n, 2**62 + n * 7919, 100 + n % 50) for n in range(greetings)],
+        greetings=[
+            Greeting(ordinal=n, incarnation=2**62 + n * 7919, number=100 + n % 50)
+            for n in range(greetings)
+        ],
     )
     signatures = KeySignatures("acme", own=lambda: own, others=keys, pack=lambda _, rows: rows)
     return signatures.sign_ack(whole)

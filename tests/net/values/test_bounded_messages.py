@@ -38,7 +38,7 @@ def codec(sites: int = SITES) -> Codec:
 
 def an_install(*trees: Tree, **changes: Any) -> Install:
     query = changed(examples.a_query(), **changes)
-    return Install(query, trees or (Tree(0, ((1, 0), (2, 1))),), 1)
+    return Install(query=query, trees=trees or (Tree(0, ((1, 0), (2, 1))),), roster_version=1)
 
 
 def packed(kind: int, value: Any) -> bytes:
@@ -60,7 +60,11 @@ def planned(trees: list[Any], install: Install | None = None) -> bytes:
 
 def many_ranges(count: int) -> bytes:
     """A state with all that one may have."""
-    state = msgspec.to_builtins(wire_state(SiteState(examples.QUERY, 1, 9, 4, None)))
+    state = msgspec.to_builtins(
+        wire_state(
+            SiteState(query=examples.QUERY, ordinal=1, incarnation=9, number=4, first_pane=None)
+        )
+    )
     ranges = [[2 * n % 100, 2 * n % 100] for n in range(count)]
     named = zip(FIELDS, state, strict=True)
     word = [ranges if field == "empty" else value for field, value in named]
@@ -173,10 +177,13 @@ def test_what_shrinks_too_well_travels_as_it_is_and_is_understood() -> None:
     """The honest sender of very regular words must not look like the other kind."""
     everyone = (1 << SITES) - 1
     ack = with_leaves(
-        Acknowledgement(examples.QUERY, 8, 3, 100),
+        Acknowledgement(query=examples.QUERY, root_incarnation=8, number=3, done_through=100),
         panes=tuple(PaneHeld(n, everyone) for n in range(4_000)),
     )
-    states = tuple(SiteState(examples.QUERY, n, 9, 4, None) for n in range(64))
+    states = tuple(
+        SiteState(query=examples.QUERY, ordinal=n, incarnation=9, number=4, first_pane=None)
+        for n in range(64)
+    )
     both = codec()
     for message in (AckMessage(ack), StatesMessage(states)):
         assert both.decode(both.encode(message)) == message

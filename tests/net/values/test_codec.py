@@ -71,11 +71,16 @@ def coverages(draw: st.DrawFn) -> Coverage:
     whole = sum(1 << site for site, group in place.items() if group == 0)
     empty = sum(1 << site for site, group in place.items() if group == 1)
     parts = tuple(
-        SitePart(site, draw(words), draw(updates), draw(st.none() | st.integers(0, 40)))
+        SitePart(
+            ordinal=site,
+            incarnation=draw(words),
+            updates=draw(updates),
+            closed_at=draw(st.none() | st.integers(0, 40)),
+        )
         for site, group in sorted(place.items())
         if group == 2
     )
-    return Coverage(whole, empty, draw(words), parts)
+    return Coverage(whole=whole, empty=empty, tag=draw(words), parts=parts)
 
 
 routes = st.builds(
@@ -251,31 +256,39 @@ def test_the_fuzzer_has_an_example_of_every_message() -> None:
 
 FULL = [
     Summary(
-        "q@a#1", 7, Coverage.of_whole(1, 99), b"rows", Lane.SPARE, 2.0, 3, 4, Route(1, (2,), 1), 6,
-        UpdateProof(b"s" * 64, b"k" * 8, 5, 9, b"rows"),
+        query="q@a#1", pane=7, coverage=Coverage.of_whole(1, 99), rows=b"rows", lane=Lane.SPARE,
+        age_s=2.0, roster_version=3, plan_version=4, route=Route(tree=1, levels=(2,), downs=1),
+        more=6,
+        proof=UpdateProof(signature=b"s" * 64, key=b"k" * 8, pane=5, more=9, packed=b"rows"),
     ),
     with_leaves(
         Acknowledgement(
-            "q@a#1", 8, 3, 100, ((101, 110),), ((101, 111),), 1.5, 1.7e9, 2.5, 1.6e9,
-            agreed=(PaneHeld(128, 5),), asked=(Asked(3, 128, 191),), wanted=(PaneHeld(130, 7),),
+            query="q@a#1", root_incarnation=8, number=3, done_through=100, held=((101, 110),),
+            listed=((101, 111),), age_s=1.5, sites_clock_s=1.7e9, late_s=2.5, clock_s=1.6e9,
+            agreed=(PaneHeld(128, 5),), asked=(Asked(ordinal=3, first=128, last=191),),
+            wanted=(PaneHeld(130, 7),),
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
-        extra=(ExtraHeld(111, 3, 77, ((2, 3),)),),
-        greetings=(Greeting(2, 9, 4, 105, 1.7e9), Greeting(300, 9, 4)),
+        extra=(ExtraHeld(pane=111, ordinal=3, incarnation=77, updates=((2, 3),)),),
+        greetings=(Greeting(ordinal=2, incarnation=9, number=4, former_through=105,
+        former_clock_s=1.7e9), Greeting(ordinal=300, incarnation=9, number=4)),
     ),
     SiteState(
-        "q@a#1", 3, 9, 4, 5, "suspended", "why", True, True, 6, ((7, 8),),
-        (Declined(9, 10, Reason.SHED),), ((11, 12),), ((13, 2),), Tally(1, 2, 3, 4, 5, 6, 7), 1.5,
-        8, Unread.of(1, [("a.zip", "why")]),
-        (Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3, (14, 15), "why", ["hub"]),), True,
-        (BlockDigest(100, 127, b"d" * 16), BlockDigest(128, FOREVER - 1, b"e" * 16)),
-        (Closes(128, 140, 77, ((128, 1), (131, 3))),),
-        (Remark("no file", "no file matches 'a'"),),
+        query="q@a#1", ordinal=3, incarnation=9, number=4, first_pane=5, status="suspended",
+        message="why", catching_up=True, ended=True, sealed_through=6, empty=((7, 8),),
+        declined=(Declined(first=9, last=10, reason=Reason.SHED),), damaged=((11, 12),),
+        counts=((13, 2),), tally=Tally(unparsed=1, too_late=2, fenced=3, lost_bytes=4,
+        before_begin=5, refused=6, twice_bytes=7), offset_s=1.5, root_incarnation=8,
+        unread=Unread.of(1, [("a.zip", "why")]), alarms=(Alarm.of(AlarmKind.DISPUTED, "q@a#1", 3,
+        (14, 15), "why", ["hub"]),), is_clock_unconfirmed=True, digests=(BlockDigest(first=100,
+        last=127, digest=b"d" * 16), BlockDigest(first=128, last=FOREVER - 1, digest=b"e" * 16)),
+        closes=(Closes(first=128, last=140, asked=77, closes=((128, 1), (131, 3))),),
+        remarks=(Remark("no file", "no file matches 'a'"),),
     ),
     Heartbeat(
-        1.5, 1.0, 0.25, 7, (RootPulse(1, 2.0, 3.0, 0.5, (4, 2)),),
-        Coordinate(1.0, 2.0, 3.0, 4.0, 0.5),
-        needs_link=False,
+        sent_s=1.5, echo_s=1.0, echo_held_s=0.25, digest=7, roots=(RootPulse(root=1, age_s=2.0,
+        clock_s=3.0, spread_s=0.5, via=(4, 2)),), coordinate=Coordinate(x=1.0, y=2.0, z=3.0,
+        height=4.0, error=0.5), needs_link=False,
     ),
 ]  # fmt: skip
 
@@ -305,20 +318,22 @@ def _signed(said: Acknowledgement | SiteState) -> Acknowledgement | SiteState:
 
 
 def test_ages_grow_by_what_the_transport_knows_of_the_way() -> None:
-    summary = Summary("q@a#1", 1, Coverage.of_empty(1, 2), age_s=1.5)
+    summary = Summary(query="q@a#1", pane=1, coverage=Coverage.of_empty(1, 2), age_s=1.5)
     came = codec.decode(codec.encode(SummaryMessage(summary)), delay_s=2.0)
     assert isinstance(came, SummaryMessage)
     assert came.summary.age_s == 3.5
 
 
 def test_a_field_that_a_newer_version_appends_is_skipped() -> None:
-    data = codec.encode(Heartbeat(1.0, None, 0.0, 7))
+    data = codec.encode(Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7))
     values = [*msgspec.msgpack.decode(data[1:]), {"later": [1, 2]}]
-    assert codec.decode(data[:1] + msgspec.msgpack.encode(values)) == Heartbeat(1.0, None, 0.0, 7)
+    assert codec.decode(data[:1] + msgspec.msgpack.encode(values)) == Heartbeat(
+        sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7
+    )
 
 
 def test_a_field_that_a_newer_version_adds_to_a_command_is_skipped() -> None:
-    message = CommandMessage(Remove(QueryId("hits", "alpha", 1), "alpha", 2))
+    message = CommandMessage(Remove(id=QueryId("hits", "alpha", 1), installer="alpha", counter=2))
     data = codec.encode(message)
     (tag, (word, *signed)), count = msgspec.msgpack.decode(data[1:])
     longer = msgspec.msgpack.encode([*msgspec.msgpack.decode(word), "because of this"])
@@ -334,27 +349,55 @@ def test_a_message_that_only_a_newer_version_knows_is_named_as_such() -> None:
 
 def test_a_kind_of_alarm_that_only_a_newer_version_knows_is_heard_all_the_same() -> None:
     alarm = Alarm.of(AlarmKind.DISPUTED, "q@a#1", 1, (7, 7), "why")
-    data = codec.encode(StatesMessage((SiteState("q@a#1", 1, 2, 3, 0, alarms=(alarm,)),)))
+    data = codec.encode(
+        StatesMessage(
+            (
+                SiteState(
+                    query="q@a#1", ordinal=1, incarnation=2, number=3, first_pane=0, alarms=(alarm,)
+                ),
+            )
+        )
+    )
     came = codec.decode(data.replace(b"disputed", b"dissolve"))
     assert isinstance(came, StatesMessage)
     assert came.states[0].alarms == (msgspec.structs.replace(alarm, kind=AlarmKind.UNNAMED),)
 
 
 def test_an_alarm_about_panes_in_the_wrong_order_is_refused() -> None:
-    alarm = Alarm(AlarmKind.DISPUTED, "q@a#1", 1, 8, 7, "why")
+    alarm = Alarm(kind=AlarmKind.DISPUTED, query="q@a#1", ordinal=1, first=8, last=7, text="why")
     with pytest.raises(Refused, match="alarm: panes 8 to 7"):
         codec.decode(
-            codec.encode(StatesMessage((SiteState("q@a#1", 1, 2, 3, 0, alarms=(alarm,)),)))
+            codec.encode(
+                StatesMessage(
+                    (
+                        SiteState(
+                            query="q@a#1",
+                            ordinal=1,
+                            incarnation=2,
+                            number=3,
+                            first_pane=0,
+                            alarms=(alarm,),
+                        ),
+                    )
+                )
+            )
         )
 
 
 def test_a_reason_that_only_a_newer_version_knows_is_shown_as_failed() -> None:
-    state = SiteState("q@a#1", 1, 2, 3, 0, declined=(Declined(1, 2, Reason.SHED),))
+    state = SiteState(
+        query="q@a#1",
+        ordinal=1,
+        incarnation=2,
+        number=3,
+        first_pane=0,
+        declined=(Declined(first=1, last=2, reason=Reason.SHED),),
+    )
     data = codec.encode(StatesMessage((state,)))
     newer = data.replace(b"shed", b"melt")
     came = codec.decode(newer)
     assert isinstance(came, StatesMessage)
-    assert came.states[0].declined == (Declined(1, 2, Reason.FAILED),)
+    assert came.states[0].declined == (Declined(first=1, last=2, reason=Reason.FAILED),)
 
 
 def test_a_long_control_message_is_compressed_and_comes_back_equal() -> None:
@@ -366,7 +409,7 @@ def test_a_long_control_message_is_compressed_and_comes_back_equal() -> None:
 
 def test_one_pane_looks_on_the_wire_as_it_did_before_there_were_states() -> None:
     """An agent of the version before reads it, and what such an agent sends is read here."""
-    summary = Summary("q@a#1", 7, Coverage.of_whole(1, 99), age_s=2.0)
+    summary = Summary(query="q@a#1", pane=7, coverage=Coverage.of_whole(1, 99), age_s=2.0)
     data = codec.encode(SummaryMessage(summary))
     values = msgspec.msgpack.decode(data[1:])
     assert len(values) == 9
@@ -377,10 +420,12 @@ def test_one_pane_looks_on_the_wire_as_it_did_before_there_were_states() -> None
 
 
 def test_a_query_of_records_does_not_name_states_on_the_wire() -> None:
-    old = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
+    old = codec.encode(
+        CommandMessage(Install(query=a_query(), trees=(Tree(0, ((1, 0),)),), roster_version=1))
+    )
     assert b"last_n" not in zstandard.decompress(old[1:])
     query = msgspec.structs.replace(a_query(), window=WindowSpec(5, 5), begin_pane=3, last_n=4)
-    message = CommandMessage(Install(query, (Tree(0, ((1, 0),)),), 1))
+    message = CommandMessage(Install(query=query, trees=(Tree(0, ((1, 0),)),), roster_version=1))
     assert codec.decode(codec.encode(message)) == message
 
 
@@ -431,7 +476,9 @@ def test_a_summary_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> No
 
 
 def test_a_tree_in_which_a_member_does_not_reach_the_root_is_refused() -> None:
-    data = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
+    data = codec.encode(
+        CommandMessage(Install(query=a_query(), trees=(Tree(0, ((1, 0),)),), roster_version=1))
+    )
     body = zstandard.ZstdDecompressor().decompress(data[1:])
     value = msgspec.msgpack.decode(body)
     plan = msgspec.msgpack.decode(value[0][2][0])
@@ -441,7 +488,9 @@ def test_a_tree_in_which_a_member_does_not_reach_the_root_is_refused() -> None:
 
 
 def test_a_query_with_the_trees_of_another_is_refused() -> None:
-    data = codec.encode(CommandMessage(Install(a_query(), (Tree(0, ((1, 0),)),), 1)))
+    data = codec.encode(
+        CommandMessage(Install(query=a_query(), trees=(Tree(0, ((1, 0),)),), roster_version=1))
+    )
     value = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[1:]))
     plan = msgspec.msgpack.decode(value[0][2][0])
     value[0][2][0] = msgspec.msgpack.encode(["other@alpha#9", *plan[1:]])

@@ -17,7 +17,7 @@ QUERY = "hits@alpha#1"
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64())])
 ROWS = pa.table({"key": ["a", None, "c"], "n": [1, 2, None]}, schema=SCHEMA)
 PART = Coverage.of_part(3, 99, updates=((2, 2),), closed_at=2)
-UPDATE = Summary(QUERY, 17, PART, ROWS, Lane.SPARE)
+UPDATE = Summary(query=QUERY, pane=17, coverage=PART, rows=ROWS, lane=Lane.SPARE)
 CODEC = Codec(lambda _: SCHEMA)
 
 
@@ -70,15 +70,17 @@ def test_who_does_not_know_the_query_hands_it_on_and_can_look_at_it(keys: Any) -
 
 def test_a_close_without_rows_is_proven(keys: Any) -> None:
     alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
-    signed = over_the_wire(alpha.sign_update(Summary(QUERY, 17, Coverage.of_empty(3, 99))))
+    signed = over_the_wire(
+        alpha.sign_update(Summary(query=QUERY, pane=17, coverage=Coverage.of_empty(3, 99)))
+    )
     assert bravo.is_update_of("alpha", signed)
 
 
 def test_what_grows_on_the_way_is_no_part_of_it(keys: Any) -> None:
     alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
     moved = msgspec.structs.replace(
-        alpha.sign_update(UPDATE), age_s=7.5, lane=Lane.BACKLOG, route=Route(2, (1,), 3),
-        plan_version=4,
+        alpha.sign_update(UPDATE), age_s=7.5, lane=Lane.BACKLOG, route=Route(tree=2, levels=(1,),
+        downs=3), plan_version=4,
     )  # fmt: skip
     assert bravo.is_update_of("alpha", over_the_wire(moved))
 

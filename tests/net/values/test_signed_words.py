@@ -15,8 +15,16 @@ from headwater.net.values.words import state_word
 from headwater.overlay.messages import AckMessage, StatesMessage
 
 QUERY = "hits@alpha#1"
-STATE = SiteState(QUERY, 0, 2**60, 4, 17, sealed_through=20, counts=((18, 2),))
-ACK = Acknowledgement(QUERY, 2**60, 4, 17)
+STATE = SiteState(
+    query=QUERY,
+    ordinal=0,
+    incarnation=2**60,
+    number=4,
+    first_pane=17,
+    sealed_through=20,
+    counts=((18, 2),),
+)
+ACK = Acknowledgement(query=QUERY, root_incarnation=2**60, number=4, done_through=17)
 
 
 @pytest.fixture
@@ -68,7 +76,9 @@ def test_one_bit_of_the_word_or_of_its_signature_matters(keys: Any, at: int) -> 
         (flipped(proof.word), proof.signature),
         (proof.word, flipped(proof.signature)),
     ):
-        bad = msgspec.structs.replace(STATE, proof=Proof(word, signature, proof.key))
+        bad = msgspec.structs.replace(
+            STATE, proof=Proof(word=word, signature=signature, key=proof.key)
+        )
         assert not alpha.is_state_of("alpha", bad)
         assert not alpha.is_state_of("alpha", bad), "nor when it is heard again"
 
@@ -128,7 +138,9 @@ def test_digests_are_part_of_what_is_signed(keys: Any) -> None:
 def test_what_is_no_signature_is_none(keys: Any, signature: bytes) -> None:
     alpha = signer(keys, "alpha")
     good = alpha.sign_state(STATE).proof
-    bad = msgspec.structs.replace(STATE, proof=Proof(good.word, signature, good.key))
+    bad = msgspec.structs.replace(
+        STATE, proof=Proof(word=good.word, signature=signature, key=good.key)
+    )
     assert not alpha.is_state_of("alpha", bad)
 
 

@@ -84,7 +84,7 @@ def everyone(world):
 
 def whole(world, number=1, *, panes=None):
     """As its root signs it."""
-    head = Acknowledgement(world.query, 1, number, done_through=0)
+    head = Acknowledgement(query=world.query, root_incarnation=1, number=number, done_through=0)
     ack = with_leaves(head, panes=everyone(world) if panes is None else panes)
     return world.signatures["root"].sign_ack(ack)
 
@@ -163,7 +163,7 @@ def test_a_guest_gets_all_leaves_that_its_host_has(chain):
 def test_the_leaf_of_a_guest_comes_down_the_way_that_its_word_went_up(chain, kind):
     """e can reach nobody but b: no tree says that e is below a."""
     for other in ("root", "a", "c", "d"):
-        chain.cut("e", other)
+        chain.sever("e", other)
     chain.run(40.0)
     assert [way.parent for way in chain.peers["e"].ways(chain.query) if way.leads_on] == ["b"]
     acknowledge(chain, 1)
@@ -209,8 +209,8 @@ def test_who_is_lost_is_no_guest_until_it_comes_again():
 
 
 def test_a_child_that_was_away_is_owed_the_newest_head_with_its_leaves(world):
-    world.cut("a", "c")
-    world.cut("f", "c")
+    world.sever("a", "c")
+    world.sever("f", "c")
     acknowledge(world, ON_FIRST)
     assert world.acks("c") == []
     world.connect("a", "c")
@@ -221,8 +221,8 @@ def test_a_child_that_was_away_is_owed_the_newest_head_with_its_leaves(world):
 
 def test_what_is_owed_and_came_down_another_tree_may_be_a_head_alone(world):
     """a has c below it on the first tree; e, who hands on to a on the second, has not."""
-    world.cut("a", "c")
-    world.cut("f", "c")
+    world.sever("a", "c")
+    world.sever("f", "c")
     acknowledge(world, ON_SECOND)
     world.connect("a", "c")
     world.run(2.0)
@@ -239,7 +239,7 @@ def test_a_relay_that_was_started_again_hands_on_what_comes_next(world):
     counts = world.durable_counts("a")
     for other in NAMES:
         if other != "a":
-            world.cut("a", other)
+            world.sever("a", other)
     world.start("a", installs, counts)
     for other in ("root", "c", "d", "e"):
         world.connect("a", other)
@@ -364,7 +364,7 @@ def test_leaves_that_come_while_a_link_is_full_are_owed(chain):
     true = whole(chain)
     chain.hand("root", "a", AckMessage(only(true, chain)))
     chain.run(1.0)
-    chain.cut("a", "b")
+    chain.sever("a", "b")
     chain.hand("root", "a", AckMessage(true))
     chain.connect("a", "b")
     chain.run(2.0)

@@ -75,7 +75,14 @@ class Bench:
 
 def state(site, first, last, *, rows=None, lane=Lane.LIVE):
     rows = (100 * site + first,) if rows is None else rows
-    return Summary(QUERY, first, Coverage.of_whole(site, 7), rows, lane, more=last - first)
+    return Summary(
+        query=QUERY,
+        pane=first,
+        coverage=Coverage.of_whole(site, 7),
+        rows=rows,
+        lane=lane,
+        more=last - first,
+    )
 
 
 def panes_of(summaries):
@@ -291,7 +298,9 @@ def test_the_longest_interval_is_found_at_its_end():
 )
 def test_panes_that_no_state_stands_for_are_refused(more, pane, lane, holds_states, word):
     bench = Bench(holds_states=holds_states)
-    summary = Summary(QUERY, pane, Coverage.of_whole(0, 7), (1,), lane, more=more)
+    summary = Summary(
+        query=QUERY, pane=pane, coverage=Coverage.of_whole(0, 7), rows=(1,), lane=lane, more=more
+    )
     assert word in problem_with_summary(summary, bench.query, _roster())
 
 

@@ -43,7 +43,9 @@ class Bench:
         return Hop("parent", route, "same tree") if self.is_open else None
 
     def insert(self, site, pane=0, *, now_s=0.0, lane=Lane.LIVE):
-        summary = Summary("q@a#1", pane, Coverage.of_whole(site, 7), (site,), lane)
+        summary = Summary(
+            query="q@a#1", pane=pane, coverage=Coverage.of_whole(site, 7), rows=(site,), lane=lane
+        )
         left = self.list.insert(summary, self.query, birth_s=now_s, now_s=now_s)
         return [summary for _, summary in left]
 
@@ -72,8 +74,10 @@ def test_rows_are_merged_once_when_the_entry_leaves(make_bench):
 
 def test_the_bytes_that_a_site_has_signed_are_counted_beside_its_rows(make_bench):
     bench = make_bench()
-    proof = UpdateProof(b"", b"", 0, 0, packed=b"x" * 1_000)
-    summary = Summary("q@a#1", 0, Coverage.of_whole(1, 7), (1,), proof=proof)
+    proof = UpdateProof(signature=b"", key=b"", pane=0, more=0, packed=b"x" * 1_000)
+    summary = Summary(
+        query="q@a#1", pane=0, coverage=Coverage.of_whole(1, 7), rows=(1,), proof=proof
+    )
     bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0)
     assert bench.list.size_bytes > 1_000
 
@@ -202,7 +206,7 @@ def test_a_group_that_overflows_in_a_relay_holds_back_none_of_the_others(make_be
     bench.query = msgspec.structs.replace(bench.query, merger=merger)
     for site, big in ((0, 2**63 - 1), (1, 1)):
         rows = pa.table({"k": ["big", "a"], "n": [big, 1]}, schema=merger.schema)
-        summary = Summary("q@a#1", 0, Coverage.of_whole(site, 7), rows)
+        summary = Summary(query="q@a#1", pane=0, coverage=Coverage.of_whole(site, 7), rows=rows)
         bench.list.insert(summary, bench.query, birth_s=0.0, now_s=0.0)
     (left,) = bench.tick(20.0)
     assert left.coverage.sites == 0b11

@@ -24,7 +24,9 @@ ORDINAL, QUERY, LIFE = 3, "q@s#1", 7
 
 
 def state(number: int, *, ordinal: int = ORDINAL, incarnation: int = LIFE) -> SiteState:
-    return SiteState(QUERY, ordinal, incarnation, number, 0)
+    return SiteState(
+        query=QUERY, ordinal=ordinal, incarnation=incarnation, number=number, first_pane=0
+    )
 
 
 def ack(
@@ -36,9 +38,19 @@ def ack(
     incarnation: int = LIFE,
     root_incarnation: int = 5,
 ) -> Acknowledgement:
-    greetings = () if greets is None else (Greeting(ORDINAL, incarnation, greets),)
+    greetings = (
+        ()
+        if greets is None
+        else (Greeting(ordinal=ORDINAL, incarnation=incarnation, number=greets),)
+    )
     number += start << LIFE_BITS
-    head = Acknowledgement(QUERY, root_incarnation, number, 0, clock_s=clock_s)
+    head = Acknowledgement(
+        query=QUERY,
+        root_incarnation=root_incarnation,
+        number=number,
+        done_through=0,
+        clock_s=clock_s,
+    )
     return with_leaves(head, greetings=greetings)
 
 

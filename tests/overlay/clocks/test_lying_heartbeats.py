@@ -45,8 +45,16 @@ def world(overlay):
 def lie(world, sender, offset_s, *, to="x", spread_s=0.0, age_s=0.0):
     """A heartbeat that says so of the root's clock, and answers the newest that it heard."""
     now_s = world.clock_s(to)
-    sign = RootPulse(0, 0.1, now_s + offset_s, spread_s, clock_age_s=age_s)
-    beat = Heartbeat(world.now_s, now_s - 0.02, 0.0, world.peers[to]._commands.log.digest, (sign,))
+    sign = RootPulse(
+        root=0, age_s=0.1, clock_s=now_s + offset_s, spread_s=spread_s, clock_age_s=age_s
+    )
+    beat = Heartbeat(
+        sent_s=world.now_s,
+        echo_s=now_s - 0.02,
+        echo_held_s=0.0,
+        digest=world.peers[to]._commands.log.digest,
+        roots=(sign,),
+    )
     world.hand(sender, to, beat)
 
 
@@ -82,17 +90,25 @@ def test_who_is_aside_for_long_is_written_down(world):
 
 def test_a_heartbeat_that_measured_no_round_trip_says_nothing_of_a_clock(world):
     """It may have lain anywhere for any time."""
-    sign = RootPulse(0, 0.1, world.clock_s("x") + 42.0, 0.0)
+    sign = RootPulse(root=0, age_s=0.1, clock_s=world.clock_s("x") + 42.0, spread_s=0.0)
     for sender in "abc":
-        world.hand(sender, "x", Heartbeat(world.now_s, None, 0.0, 0, (sign,)))
+        world.hand(
+            sender,
+            "x",
+            Heartbeat(sent_s=world.now_s, echo_s=None, echo_held_s=0.0, digest=0, roots=(sign,)),
+        )
     assert offset_s(world) == pytest.approx(500.0, abs=0.01)
 
 
 def test_an_echo_of_our_own_word_is_no_vote(world):
     now_s = world.clock_s("x")
-    sign = RootPulse(0, 0.1, now_s + 42.0, 0.0, via=(world.ordinal["x"],))
+    sign = RootPulse(
+        root=0, age_s=0.1, clock_s=now_s + 42.0, spread_s=0.0, via=(world.ordinal["x"],)
+    )
     for sender in "abc":
-        beat = Heartbeat(world.now_s, now_s - 0.02, 0.0, 0, (sign,))
+        beat = Heartbeat(
+            sent_s=world.now_s, echo_s=now_s - 0.02, echo_held_s=0.0, digest=0, roots=(sign,)
+        )
         world.hand(sender, "x", beat)
     assert offset_s(world) == pytest.approx(500.0, abs=0.01)
 
@@ -107,8 +123,13 @@ def test_who_may_be_wrong_by_anything_has_no_vote(overlay):
 
 def test_an_age_of_a_clock_is_looked_at():
     for age_s in (-1.0, float("nan"), 1e10):
-        sign = RootPulse(0, 0.1, 5.0, 0.0, clock_age_s=age_s)
-        assert problem_with_heartbeat(Heartbeat(1.0, None, 0.0, 0, (sign,))) is not None
+        sign = RootPulse(root=0, age_s=0.1, clock_s=5.0, spread_s=0.0, clock_age_s=age_s)
+        assert (
+            problem_with_heartbeat(
+                Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=0, roots=(sign,))
+            )
+            is not None
+        )
 
 
 # Installs
@@ -149,11 +170,21 @@ def test_without_any_other_word_it_is_better_than_nothing(overlay):
 
 @pytest.mark.parametrize("is_leaf_late", [False, True])
 def test_an_acknowledgement_bounds_what_all_parents_say(world, is_leaf_late):
-    state = SiteState(world.query, world.ordinal["x"], 7, 1, 0)
+    state = SiteState(
+        query=world.query, ordinal=world.ordinal["x"], incarnation=7, number=1, first_pane=0
+    )
     world.peers["x"].report([state], now_s=world.clock_s("x"))
     world.run(1.0)
-    head = Acknowledgement(world.query, 1, 1 << LIFE_BITS, 0, clock_s=world.clock_s("root"))
-    ack = with_leaves(head, greetings=(Greeting(world.ordinal["x"], 7, 1),))
+    head = Acknowledgement(
+        query=world.query,
+        root_incarnation=1,
+        number=1 << LIFE_BITS,
+        done_through=0,
+        clock_s=world.clock_s("root"),
+    )
+    ack = with_leaves(
+        head, greetings=(Greeting(ordinal=world.ordinal["x"], incarnation=7, number=1),)
+    )
     if is_leaf_late:
         world.hand("a", "x", AckMessage(msgspec.structs.replace(ack, leaves=())))
         assert world.peers["x"].clock_bounds("root").high_s == float("inf")
@@ -169,7 +200,13 @@ def test_an_acknowledgement_bounds_what_all_parents_say(world, is_leaf_late):
 
 def test_what_a_root_has_proven_ends_with_its_last_query(world):
     """After that nobody would tell of another life of it."""
-    ack = Acknowledgement(world.query, 1, 1 << LIFE_BITS, 0, clock_s=world.clock_s("root"))
+    ack = Acknowledgement(
+        query=world.query,
+        root_incarnation=1,
+        number=1 << LIFE_BITS,
+        done_through=0,
+        clock_s=world.clock_s("root"),
+    )
     world.hand("a", "x", AckMessage(ack))
     assert world.peers["x"].clock_bounds("root") is not None
     world.remove(world.query)
@@ -182,7 +219,14 @@ def test_an_acknowledgement_is_no_older_than_the_roots_clock_says(world, said_s)
     """By its age a site would take all other clocks for years ahead, and seal by its own."""
     cut_s = world.clock_s("root")
     world.run(1.0)
-    ack = Acknowledgement(world.query, 1, 1 << LIFE_BITS, 0, clock_s=cut_s, age_s=said_s)
+    ack = Acknowledgement(
+        query=world.query,
+        root_incarnation=1,
+        number=1 << LIFE_BITS,
+        done_through=0,
+        clock_s=cut_s,
+        age_s=said_s,
+    )
     world.hand("a", "x", AckMessage(ack))
     (heard,) = world.acks("x")
     assert heard.age_s <= 1.5
@@ -191,7 +235,13 @@ def test_an_acknowledgement_is_no_older_than_the_roots_clock_says(world, said_s)
 
 @pytest.mark.parametrize("clock_s", [float("nan"), float("inf"), 1e13])
 def test_a_clock_that_no_clock_shows_is_refused_though_it_is_signed(world, clock_s):
-    ack = Acknowledgement(world.query, 1, 1 << LIFE_BITS, 0, clock_s=clock_s)
+    ack = Acknowledgement(
+        query=world.query,
+        root_incarnation=1,
+        number=1 << LIFE_BITS,
+        done_through=0,
+        clock_s=clock_s,
+    )
     world.hand("a", "x", AckMessage(ack))
     assert world.acks("x") == []
     assert world.peers["x"].counts()["refused"] == 1

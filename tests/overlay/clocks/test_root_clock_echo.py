@@ -24,7 +24,7 @@ def peer(ordinal: int, *parents: str, ways: tuple[RootWay, ...] = ()) -> RootPul
 
 
 def told(clock_s: float, *, age_s: float, spread_s: float = 0.01) -> RootPulse:
-    return RootPulse(ROOT, LOST_S, clock_s, spread_s, clock_age_s=age_s)
+    return RootPulse(root=ROOT, age_s=LOST_S, clock_s=clock_s, spread_s=spread_s, clock_age_s=age_s)
 
 
 def offset_s(pulses: RootPulses, now_s: float) -> float:

@@ -68,7 +68,7 @@ def test_a_removed_query_never_comes_back(overlay):
     log, stale = CommandLog(), CommandLog()
     install = overlay.an_install("q", "a", 1)
     hear(stale, give(log, install))
-    give(log, Remove(install.query.id, "a", 2))
+    give(log, Remove(id=install.query.id, installer="a", counter=2))
     assert log.is_removed("q@a#1")
     assert log.take(install) is Verdict.KNOWN
     join(log, stale)
@@ -81,7 +81,7 @@ def test_a_name_can_be_used_again_after_its_removal(overlay):
     log = CommandLog()
     install = overlay.an_install("q", "a", 1)
     give(log, install)
-    give(log, Remove(install.query.id, "a", 2))
+    give(log, Remove(id=install.query.id, installer="a", counter=2))
     assert log.take(overlay.an_install("q", "a", 3)) is Verdict.ACCEPTED
     assert log.resolve_names() == []
     assert set(log.live) == {"q@a#3"}
@@ -91,13 +91,13 @@ def test_an_install_is_live_before_its_installers_count_comes(overlay):
     log = CommandLog()
     assert log.take(overlay.an_install("q", "a", 3)) is Verdict.ACCEPTED
     assert state(log) == ({"q@a#3"}, {})
-    assert log.adopt(Count("a", 3, 3, ("q@a#3",))) == []
+    assert log.adopt(Count(installer="a", number=3, revision=3, live=("q@a#3",))) == []
     assert state(log) == ({"q@a#3"}, {"a": 3})
 
 
 def test_what_an_installer_counts_and_is_not_here_is_missing(overlay):
     log = CommandLog()
-    log.adopt(Count("a", 3, 3, ("p@a#1", "q@a#3")))
+    log.adopt(Count(installer="a", number=3, revision=3, live=("p@a#1", "q@a#3")))
     assert log.missing_from(()) == ["p@a#1", "q@a#3"]
     assert commanded(log.counts.values(), log.live) == {"a": 0}
     log.take(overlay.an_install("p", "a", 1))
@@ -123,7 +123,7 @@ def test_a_query_of_another_installer_is_ended_by_the_word_that_was_given_for_it
     given = give(a, install)
     hear(b, given)
     hear(far, given)
-    removal = Remove(install.query.id, "b", 1)
+    removal = Remove(id=install.query.id, installer="b", counter=1)
     give(b, removal)
     assert b.counts["b"].ended == (removal,)
     join(far, b)
@@ -170,7 +170,10 @@ def test_an_older_word_of_an_installer_is_no_news(overlay):
 
 def test_of_two_words_of_one_revision_everybody_takes_the_same(overlay):
     """An installer that lost its disk has counted again from where it was."""
-    one, other = Count("a", 2, 2, ("p@a#2",)), Count("a", 2, 2, ("q@a#2",))
+    one, other = (
+        Count(installer="a", number=2, revision=2, live=("p@a#2",)),
+        Count(installer="a", number=2, revision=2, live=("q@a#2",)),
+    )
     logs = [CommandLog(), CommandLog()]
     for log, order in zip(logs, ((one, other), (other, one)), strict=True):
         for count in order:
@@ -198,7 +201,7 @@ def test_who_has_lost_its_name_is_live_again_where_its_installer_never_heard_of_
     hear(far, winner)
     far.resolve_names()
     assert set(far.live) == {"q@b#2"}
-    hear(far, give(b, Remove(QueryId("q", "b", 2), "b", 3)))
+    hear(far, give(b, Remove(id=QueryId("q", "b", 2), installer="b", counter=3)))
     join(a, far)
     join(far, a)
     assert set(far.live) == set(a.live) == {"q@a#1"}
@@ -209,7 +212,7 @@ def test_a_start_without_the_loser_of_a_name_awaits_it_no_more(overlay):
     """Its removal was durable, and the count without it was not: nobody else may have it."""
     log = CommandLog()
     newer = overlay.an_install("q", "a", 6)
-    log.restore([newer], [Count("a", 6, 6, ("q@a#3", "q@a#6"))])
+    log.restore([newer], [Count(installer="a", number=6, revision=6, live=("q@a#3", "q@a#6"))])
     assert log.missing_from(()) == []
     assert commanded(log.counts.values(), log.live) == {"a": 6}
     log.adopt(log.recounted("a"))
@@ -218,7 +221,10 @@ def test_a_start_without_the_loser_of_a_name_awaits_it_no_more(overlay):
 
 def test_a_later_query_of_a_name_is_awaited(overlay):
     log = CommandLog()
-    log.restore([overlay.an_install("q", "a", 3)], [Count("a", 6, 6, ("q@a#3", "q@a#6"))])
+    log.restore(
+        [overlay.an_install("q", "a", 3)],
+        [Count(installer="a", number=6, revision=6, live=("q@a#3", "q@a#6"))],
+    )
     assert log.missing_from(()) == ["q@a#6"]
     assert commanded(log.counts.values(), log.live) == {"a": 5}
     assert log.recounted("a") is None
@@ -266,7 +272,13 @@ def test_parts_win_or_lose_together_whichever_of_them_a_peer_has_heard_of(overla
     other = overlay.an_install("q", "b", 2)
     for known in ((first,), (second,), (first, second)):
         log = CommandLog()
-        log.restore((), (Count("a", 1, 1), Count("b", 1, 1)))
+        log.restore(
+            (),
+            (
+                Count(installer="a", number=1, revision=1),
+                Count(installer="b", number=1, revision=1),
+            ),
+        )
         for install in (other, *known):
             log.take(install)
         log.resolve_names()
@@ -281,7 +293,7 @@ def test_the_digest_is_equal_where_the_knowledge_is(overlay):
             hear(log, one)
     assert left.digest == right.digest == giver.digest
     before = left.digest
-    hear(left, give(giver, Remove(QueryId("q1", "a", 1), "a", 3)))
+    hear(left, give(giver, Remove(id=QueryId("q1", "a", 1), installer="a", counter=3)))
     assert left.digest != before
 
 
@@ -333,7 +345,7 @@ def run_step(overlay, logs, removed, given_commands, step):
             given_commands.append(give(log, command))
     elif kind == "remove" and log.live:
         query_id = sorted(log.live)[what % len(log.live)]
-        command = Remove(log.live[query_id].query.id, site, number)
+        command = Remove(id=log.live[query_id].query.id, installer=site, counter=number)
         given_commands.append(give(log, command))
         removed.add(query_id)
     elif kind == "lose" and given_commands:
@@ -345,4 +357,4 @@ def run_step(overlay, logs, removed, given_commands, step):
 
 def test_every_command_has_its_number(overlay):
     assert number_of(overlay.an_install("q", "a", 3)) == ("a", 3)
-    assert number_of(Remove(QueryId("q", "a", 3), "b", 7)) == ("b", 7)
+    assert number_of(Remove(id=QueryId("q", "a", 3), installer="b", counter=7)) == ("b", 7)

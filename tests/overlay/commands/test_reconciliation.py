@@ -85,7 +85,7 @@ def test_a_peer_that_was_away_catches_up_with_installs_and_removals(world):
 
 
 def test_a_query_that_came_and_went_leaves_only_a_count(world):
-    world.cut("b", "root")
+    world.sever("b", "root")
     world.remove(world.install())
     world.run(1.0)
     world.connect("b", "root")
@@ -109,7 +109,7 @@ def test_a_removal_never_comes_back_from_a_peer_that_was_away_for_long(world):
 
 
 def test_commands_given_on_both_sides_of_a_cut_meet(world):
-    world.cut("a", "root")
+    world.sever("a", "root")
     here = world.install("here", at="root")
     there = world.install("there", at="c")
     world.run(5.0)
@@ -120,7 +120,7 @@ def test_commands_given_on_both_sides_of_a_cut_meet(world):
 
 
 def test_of_one_name_given_twice_the_same_one_wins_everywhere_and_the_owner_is_told(world):
-    world.cut("a", "root")
+    world.sever("a", "root")
     low = world.install("same", at="b")
     high = world.install("same", at="c")
     world.run(5.0)
@@ -157,7 +157,7 @@ def test_a_restarted_peer_knows_what_was_durable_and_learns_the_rest(world):
     kept = world.install("kept")
     world.run(1.0)
     durable = world.of("b", CommandAccepted)
-    world.cut("b", "root")
+    world.sever("b", "root")
     new = world.install("new")
     world.start("b", [c.command for c in durable], world.durable_counts("b"))
     assert world.live("b") == {kept}
@@ -169,7 +169,7 @@ def test_a_restarted_peer_knows_what_was_durable_and_learns_the_rest(world):
 def test_an_installer_that_lost_its_disk_counts_on_from_what_others_know(world):
     world.remove(world.install(at="b"), at="b")
     world.run(1.0)
-    world.cut("b", "root")
+    world.sever("b", "root")
     world.start("b")
     world.connect("b", "root")
     world.run(RECONCILED_S)
@@ -211,7 +211,7 @@ def test_an_install_that_lay_on_disk_says_nothing_of_the_roots_clock(world):
         world.peers["root"].live_queries()[query_id], root_clock_s=1_000.0
     )
     log = CommandLog()
-    log.restore([install], (Count("root", 1, 1, (query_id,)),))
+    log.restore([install], (Count(installer="root", number=1, revision=1, live=(query_id,)),))
     reconciliation = Reconciliation(log, Tray(notice_every_s=1.0), every_s=5.0)
     assert reconciliation.with_age(install, now_s=5_000.0).root_clock_s is None
     reconciliation.installed(query_id, now_s=5_000.0)
@@ -223,7 +223,7 @@ def test_a_summary_that_overtakes_the_first_heartbeat_does_not_delay_the_compari
     """Data and heartbeats have connections of their own."""
     known = world.install("known")
     world.run(1.0)
-    world.cut("b", "root")
+    world.sever("b", "root")
     new = world.install("new")
     world.connect("b", "root")
     world.hand("b", "root", SummaryMessage(world.summary("b", 1, query=known)))
@@ -245,7 +245,9 @@ def test_comparing_is_limited_while_it_does_not_help(world):
     """A neighbour whose digest never agrees costs one message in a while, not one a heartbeat."""
     world.outputs["b"].clear()
     for _ in range(1_000):
-        world.hand("root", "b", Heartbeat(world.now_s, None, 0.0, digest=1))
+        world.hand(
+            "root", "b", Heartbeat(sent_s=world.now_s, echo_s=None, echo_held_s=0.0, digest=1)
+        )
     assert len(messages(world, "b", CommandsKnown)) == 1
 
 
@@ -253,7 +255,7 @@ links = st.sampled_from([("root", "a"), ("root", "b"), ("a", "c"), ("a", "d")])
 sites = st.sampled_from(["root", "a", "b", "c", "d"])
 events = st.lists(
     st.one_of(
-        st.tuples(st.just("cut"), links),
+        st.tuples(st.just("sever"), links),
         st.tuples(st.just("connect"), links),
         st.tuples(st.just("install"), sites),
         st.tuples(st.just("remove"), sites),
@@ -282,7 +284,7 @@ def test_after_any_partitions_all_peers_know_the_same(overlay, script):
 def run_event(world, removed, kind, what):
     if kind == "wait":
         world.run(what)
-    elif kind in ("cut", "connect"):
+    elif kind in ("sever", "connect"):
         getattr(world, kind)(*what)
     elif kind == "install":
         world.install(f"q{len(world.live(what))}", at=what)
@@ -306,7 +308,7 @@ def restart(world, name):
             else:
                 live.pop(str(command.id), None)
     for link in [link for link in world.links if name in link]:
-        world.cut(*link)
+        world.sever(*link)
         world.barred.discard(link)
     assert set(live) == world.live(name)
     world.start(name, list(live.values()), world.durable_counts(name))

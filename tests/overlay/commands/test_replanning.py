@@ -74,7 +74,7 @@ def test_the_former_trees_are_left_when_they_have_drained(world):
 
 def test_a_peer_that_was_away_learns_of_the_new_plan(world):
     for other in world.peers.keys() - {"d"}:
-        world.cut("d", other)
+        world.sever("d", other)
     replan(world, SECOND)
     world.run(10.0)
     assert world.peers["d"].live_queries()[world.query].plan_version == 0

@@ -39,7 +39,14 @@ def world(overlay):
 
 
 def state(world, site, *, number=1, incarnation=7, **more):
-    return SiteState(world.query, world.ordinal[site], incarnation, number, first_pane=0, **more)
+    return SiteState(
+        query=world.query,
+        ordinal=world.ordinal[site],
+        incarnation=incarnation,
+        number=number,
+        first_pane=0,
+        **more,
+    )
 
 
 def test_a_site_is_heard_by_its_own_word_over_relays(world):
@@ -91,7 +98,7 @@ def test_a_relay_does_not_hand_on_what_its_site_has_not_said(world):
 
 def test_an_acknowledgement_is_the_roots_own(world):
     """The largest life and everything done: it would deafen a site for good."""
-    lie = Acknowledgement(world.query, LEAP, 9, done_through=FOREVER)
+    lie = Acknowledgement(query=world.query, root_incarnation=LEAP, number=9, done_through=FOREVER)
     for word in (lie, world.signatures["a"].sign_ack(lie)):
         world.hand("a", "c", AckMessage(word))
     assert world.acks("c") == []
@@ -102,7 +109,9 @@ def test_an_acknowledgement_is_the_roots_own(world):
 
 
 def test_an_acknowledgement_grows_older_on_the_way_and_stays_the_roots(world):
-    true = world.signatures["root"].sign_ack(Acknowledgement(world.query, 1, 1, done_through=0))
+    true = world.signatures["root"].sign_ack(
+        Acknowledgement(query=world.query, root_incarnation=1, number=1, done_through=0)
+    )
     world.hand("root", "a", AckMessage(msgspec.structs.replace(true, age_s=3.0)))
     world.run(2.0)
     assert [ack.number for ack in world.acks("c")] == [1]
@@ -122,9 +131,9 @@ def live_at(world):
 def test_a_member_that_commands_in_anybodys_name_is_refused(world, overlay):
     """Its own key signs plans and counts; a command is an operator's."""
     query = overlay.a_query("p", installer="a", root="root", counter=1)
-    install = Install(query, world.trees, 1, operator=OPERATOR)
+    install = Install(query=query, trees=world.trees, roster_version=1, operator=OPERATOR)
     signatures = world.signatures["a"]
-    count = signatures.sign_count(Count("a", 1, 1, (str(query.id),)))
+    count = signatures.sign_count(Count(installer="a", number=1, revision=1, live=(str(query.id),)))
     for lie in (install, signatures.sign_command(install)):
         world.hand("a", "root", CommandMessage(signatures.sign_plan(lie), count))
     world.run(5.0)
@@ -134,7 +143,7 @@ def test_a_member_that_commands_in_anybodys_name_is_refused(world, overlay):
 
 def test_nobody_counts_for_another(world):
     """One message ended every stream for ever: a number above all, and nothing live."""
-    leap = Count("root", 2**20, 2**20)
+    leap = Count(installer="root", number=2**20, revision=2**20)
     for lie in (leap, world.signatures["a"].sign_count(leap)):
         for to in ("c", "d", "root"):
             world.hand("a", to, CommandsKnown((lie,), ()))
@@ -158,8 +167,14 @@ def test_no_message_has_more_counts_looked_at_than_the_limit_and_all_have_their_
         return check(self, installer, count)
 
     monkeypatch.setattr(SimulatedSignatures, "is_count_of", is_count_of)
-    forged = [world.signatures["a"].sign_count(Count(name, 1, 9)) for name in ("b", "c", "root")]
-    true = [world.signatures[name].sign_count(Count(name, 1, 1)) for name in ("a", "d")]
+    forged = [
+        world.signatures["a"].sign_count(Count(installer=name, number=1, revision=9))
+        for name in ("b", "c", "root")
+    ]
+    true = [
+        world.signatures[name].sign_count(Count(installer=name, number=1, revision=1))
+        for name in ("a", "d")
+    ]
     for _ in range(5):
         before = len(looked_at)
         world.hand("a", "root", CommandsKnown((*forged, *true), ()))
@@ -169,7 +184,7 @@ def test_no_message_has_more_counts_looked_at_than_the_limit_and_all_have_their_
 
 
 def test_a_leap_is_refused_also_where_it_is_signed(world):
-    leap = world.signatures["a"].sign_count(Count("a", 2**53, 2**53))
+    leap = world.signatures["a"].sign_count(Count(installer="a", number=2**53, revision=2**53))
     world.hand("a", "root", CommandsKnown((leap,), ()))
     assert world.peers["root"].commanded().get("a") is None
 
@@ -177,10 +192,12 @@ def test_a_leap_is_refused_also_where_it_is_signed(world):
 def test_a_stolen_site_ends_no_stream_that_others_have_installed(world):
     """It may sign its own count, and a removal in it is an operator's word."""
     query_id = QueryId.parse(world.query)
-    removal = Remove(query_id, "a", 1, operator=OPERATOR)
+    removal = Remove(id=query_id, installer="a", counter=1, operator=OPERATOR)
     signatures = world.signatures["a"]
     for lie in (removal, signatures.sign_command(removal)):
-        count = signatures.sign_count(Count("a", 1, 1, (), (lie,)))
+        count = signatures.sign_count(
+            Count(installer="a", number=1, revision=1, live=(), ended=(lie,))
+        )
         world.hand("a", "root", CommandMessage(lie, count))
         world.hand("a", "c", CommandsKnown((count,), ()))
     world.run(10.0)
@@ -286,9 +303,9 @@ def test_what_was_said_with_a_certificate_that_was_renewed_is_said_again_at_once
 def test_lies_are_written_down_with_the_neighbour_that_they_came_from(world):
     lie = world.signatures["a"].sign_state(state(world, "c", sealed_through=FOREVER))
     world.hand("a", "root", StatesMessage((lie, lie)))
-    ack = Acknowledgement(world.query, LEAP, 9, done_through=FOREVER)
+    ack = Acknowledgement(query=world.query, root_incarnation=LEAP, number=9, done_through=FOREVER)
     world.hand("a", "c", AckMessage(ack))
-    leap = world.signatures["b"].sign_count(Count("b", 2**52, 1))
+    leap = world.signatures["b"].sign_count(Count(installer="b", number=2**52, revision=1))
     world.hand("b", "root", CommandsKnown((leap,), ()))
 
     def met(peer):
@@ -300,7 +317,9 @@ def test_lies_are_written_down_with_the_neighbour_that_they_came_from(world):
 
 
 def test_what_may_be_chance_is_refused_and_is_no_lie(world):
-    ack = world.signatures["root"].sign_ack(Acknowledgement(world.query, 1, 9, done_through=0))
+    ack = world.signatures["root"].sign_ack(
+        Acknowledgement(query=world.query, root_incarnation=1, number=9, done_through=0)
+    )
     world.hand("b", "root", AckMessage(ack))
     assert world.peers["root"].counts()["refused"] == 1
     assert world.peers["root"].lies() == ()

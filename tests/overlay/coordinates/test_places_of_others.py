@@ -24,8 +24,8 @@ root
   b
     e
 """
-FAR = Coordinate(300.0, 0.0, 0.0, height=1.0, error=0.1)
-REST = Coordinate(10.0, 0.0, 0.0, height=1.0, error=0.1)
+FAR = Coordinate(x=300.0, y=0.0, z=0.0, height=1.0, error=0.1)
+REST = Coordinate(x=10.0, y=0.0, z=0.0, height=1.0, error=0.1)
 
 
 @pytest.fixture
@@ -79,12 +79,16 @@ def test_a_child_does_not_place_its_sibling_nor_us(world):
 def test_what_a_site_says_of_itself_on_its_own_link_counts_over_hearsay(world):
     """c is a child of a, and linked with the root as well."""
     world.connect("root", "c")
-    world.hand("c", "root", Heartbeat(world.now_s, None, 0.0, 0, coordinate=REST))
+    world.hand(
+        "c",
+        "root",
+        Heartbeat(sent_s=world.now_s, echo_s=None, echo_held_s=0.0, digest=0, coordinate=REST),
+    )
     tell(world, "a", "root", "c")
     assert placed(world, "root", "c") == REST
-    world.cut("root", "c")
+    world.sever("root", "c")
     world.run(OWN_WORD_S + 10.0)
-    tell(world, "a", "root", "c", place=Coordinate(20.0, 0.0, 0.0, height=1.0, error=0.1))
+    tell(world, "a", "root", "c", place=Coordinate(x=20.0, y=0.0, z=0.0, height=1.0, error=0.1))
     assert placed(world, "root", "c").x == 20.0
 
 
@@ -105,7 +109,7 @@ def test_hearsay_moves_a_site_at_rest_step_by_step(world):
 
 
 def test_a_newcomer_is_followed_at_once(world):
-    unsure = Coordinate(10.0, 0.0, 0.0, height=1.0, error=0.9)
+    unsure = Coordinate(x=10.0, y=0.0, z=0.0, height=1.0, error=0.9)
     tell(world, "a", "root", "c", place=unsure)
     tell(world, "a", "root", "c")
     assert placed(world, "root", "c") == FAR
@@ -114,9 +118,9 @@ def test_a_newcomer_is_followed_at_once(world):
 @pytest.mark.parametrize(
     "place",
     [
-        Coordinate(RADIUS_MS_MAX, RADIUS_MS_MAX, 0.0, height=1.0, error=0.1),
-        Coordinate(0.0, 0.0, 0.0, height=RADIUS_MS_MAX + 1.0, error=0.1),
-        Coordinate(float("nan"), 0.0, 0.0, height=1.0, error=0.1),
+        Coordinate(x=RADIUS_MS_MAX, y=RADIUS_MS_MAX, z=0.0, height=1.0, error=0.1),
+        Coordinate(x=0.0, y=0.0, z=0.0, height=RADIUS_MS_MAX + 1.0, error=0.1),
+        Coordinate(x=float("nan"), y=0.0, z=0.0, height=1.0, error=0.1),
     ],
 )
 def test_nobody_is_placed_beyond_the_radius(world, place):
@@ -126,6 +130,6 @@ def test_nobody_is_placed_beyond_the_radius(world, place):
 
 
 def test_one_message_makes_one_notice_however_much_is_wrong_in_it(world):
-    beyond = Coordinate(RADIUS_MS_MAX, RADIUS_MS_MAX, 0.0, height=1.0, error=0.1)
+    beyond = Coordinate(x=RADIUS_MS_MAX, y=RADIUS_MS_MAX, z=0.0, height=1.0, error=0.1)
     tell(world, "a", "root", "c", "d", place=beyond)
     assert world.peers["root"].counts()["refused"] == 1

@@ -17,7 +17,7 @@ from headwater.overlay.coordinates.vivaldi import Vivaldi
 SITES = 60
 NEIGHBOURS = 32
 ROUNDS = 12
-FAR = Coordinate(4_000.0, -4_000.0, 4_000.0, height=0.01, error=0.0)
+FAR = Coordinate(x=4_000.0, y=-4_000.0, z=4_000.0, height=0.01, error=0.0)
 
 
 class World:
@@ -117,7 +117,10 @@ def test_a_liar_far_away_that_claims_no_error_drags_nobody(calm, chatter):
 
 
 def test_a_tenth_of_liars_drags_nobody_out_of_the_world():
-    liars = {n: Coordinate(4_000.0 * (-1) ** n, 3_000.0, 0.0, 0.01, 0.0) for n in range(0, 60, 10)}
+    liars = {
+        n: Coordinate(x=4_000.0 * (-1) ** n, y=3_000.0, z=0.0, height=0.01, error=0.0)
+        for n in range(0, 60, 10)
+    }
     lied_to = World(seed=1, lies=liars).run()
     assert lied_to.error() < 0.06
     assert max(reach_ms(lied_to, n) for n in lied_to.honest()) < 500.0
@@ -154,9 +157,9 @@ def test_a_path_that_became_longer_is_believed_after_some_heartbeats():
 @pytest.mark.parametrize(
     ("told", "rtt_s"),
     [
-        (Coordinate(nan, 0.0, 0.0), 0.1),
-        (Coordinate(1e9, 0.0, 0.0), 0.1),
-        (Coordinate(0.0, 0.0, 0.0, height=-1.0), 0.1),
+        (Coordinate(x=nan, y=0.0, z=0.0), 0.1),
+        (Coordinate(x=1e9, y=0.0, z=0.0), 0.1),
+        (Coordinate(x=0.0, y=0.0, z=0.0, height=-1.0), 0.1),
         (ORIGIN, nan),
         (ORIGIN, inf),
         (ORIGIN, -0.1),
@@ -175,7 +178,9 @@ def test_coordinates_stay_on_earth_whatever_is_told():
     site = Vivaldi(random=random)
     for n in range(2_000):
         x, y, z = (random.uniform(-POSITION_MAX_MS, POSITION_MAX_MS) for _ in range(3))
-        told = Coordinate(x, y, z, random.uniform(0.01, 10_000), random.choice([0.0, 1e9]))
+        told = Coordinate(
+            x=x, y=y, z=z, height=random.uniform(0.01, 10_000), error=random.choice([0.0, 1e9])
+        )
         site.observe(str(n % 40), told, rtt_s=random.choice([1e-9, 0.1, 60.0]))
     at = site.coordinate
     assert all(abs(value) <= POSITION_MAX_MS for value in (at.x, at.y, at.z))

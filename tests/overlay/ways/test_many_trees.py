@@ -39,7 +39,7 @@ def kill(world, *names):
         world.asleep.add(name)
         for other in world.peers:
             if other != name:
-                world.cut(name, other)
+                world.sever(name, other)
 
 
 def counted(world, pane):
@@ -125,8 +125,8 @@ def test_a_parent_that_is_up_and_cut_off_is_left(overlay):
     world.query = world.install()
     world.run(5.0)
     for other in ("root", "b", "e", "f"):
-        world.cut("a", other)
-    world.cut("c", "a")
+        world.sever("a", other)
+    world.sever("c", "a")
     world.run(25.0)
     ways = {way.by: way.leads_on for way in world.peers["d"].ways(world.query)}
     assert ways == {"tree 0": False, "tree 1": True}

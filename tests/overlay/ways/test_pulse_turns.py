@@ -107,7 +107,7 @@ def test_two_ways_to_one_root_are_told_together_and_the_heartbeat_stays_bounded(
     for _ in range(5):
         picked = turns.pick("n", said)
         assert len(picked) == PULSES_MAX
-        beat = Heartbeat(1.0, None, 0.0, 7, picked)
+        beat = Heartbeat(sent_s=1.0, echo_s=None, echo_held_s=0.0, digest=7, roots=picked)
         assert problem_with_heartbeat(beat) is None
         codec = Codec(lambda _: None)
         assert codec.decode(codec.encode(beat), delay_s=0.0) == beat
@@ -140,7 +140,13 @@ def test_a_link_that_comes_and_goes_within_a_turn_speaks_of_every_root() -> None
 
 
 def heard(link: Link, roots: range, *, now_s: float, age_s: float = 0.0) -> None:
-    beat = Heartbeat(now_s, None, 0.0, 0, tuple(RootPulse(root, age_s) for root in roots))
+    beat = Heartbeat(
+        sent_s=now_s,
+        echo_s=None,
+        echo_held_s=0.0,
+        digest=0,
+        roots=tuple(RootPulse(root, age_s) for root in roots),
+    )
     link.receive(beat, now_s=now_s)
 
 
@@ -188,7 +194,12 @@ def test_a_root_that_a_heartbeat_with_room_does_not_speak_of_has_no_way() -> Non
 
 def test_what_was_said_of_a_root_is_forgotten_after_three_turns_without_it() -> None:
     link = a_link()
-    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootPulse(99, LOST_S),)), now_s=0.0)
+    link.receive(
+        Heartbeat(
+            sent_s=0.0, echo_s=None, echo_held_s=0.0, digest=0, roots=(RootPulse(99, LOST_S),)
+        ),
+        now_s=0.0,
+    )
     within_s = beats(link, range(ROOTS_MAX), seconds=UNSPOKEN_TURNS * EVERY_S)
     assert not way_to(link, 99, now_s=within_s, turn_beats=1), "it said that there is none"
     later_s = beats(link, range(ROOTS_MAX), seconds=EVERY_S, from_s=within_s)
@@ -197,7 +208,16 @@ def test_what_was_said_of_a_root_is_forgotten_after_three_turns_without_it() -> 
 
 def test_what_was_said_on_a_former_link_does_not_count_on_the_new_one() -> None:
     link = a_link()
-    link.receive(Heartbeat(0.0, None, 0.0, 0, (RootPulse(1, LOST_S), RootPulse(2, 0.0))), now_s=0.0)
+    link.receive(
+        Heartbeat(
+            sent_s=0.0,
+            echo_s=None,
+            echo_held_s=0.0,
+            digest=0,
+            roots=(RootPulse(1, LOST_S), RootPulse(2, 0.0)),
+        ),
+        now_s=0.0,
+    )
     link.down()
     link.up(now_s=1.0)
     assert way_to(link, 1, now_s=1.0, turn_beats=1), "it may have found one since"
@@ -207,7 +227,12 @@ def test_what_was_said_on_a_former_link_does_not_count_on_the_new_one() -> None:
 def test_a_lost_way_ends_patience_at_once() -> None:
     link = a_link()
     heard(link, range(ROOTS_MAX), now_s=1.0)
-    link.receive(Heartbeat(2.0, None, 0.0, 0, (RootPulse(1, LOST_S),)), now_s=2.0)
+    link.receive(
+        Heartbeat(
+            sent_s=2.0, echo_s=None, echo_held_s=0.0, digest=0, roots=(RootPulse(1, LOST_S),)
+        ),
+        now_s=2.0,
+    )
     assert not way_to(link, 1, now_s=2.0, turn_beats=4)
 
 
@@ -303,9 +328,11 @@ def test_who_never_had_a_way_says_so_where_silence_could_be_a_turn(overlay) -> N
     world.asleep.add(leaves[0])
     world.part(leaves[0])
     live = world.peers["c"].live_queries()
-    peer = world.start("c", live.values(), (Count("root", 20, 20, tuple(live)),))
+    peer = world.start(
+        "c", live.values(), (Count(installer="root", number=20, revision=20, live=tuple(live)),)
+    )
     for other in ("b", *leaves[1:]):
-        world.cut("c", other)
+        world.sever("c", other)
         world.connect("c", other)
     world.run(60.0)
     assert peer_ways(world, "b", "q0@root#1") == [False]

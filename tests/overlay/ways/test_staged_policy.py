@@ -51,18 +51,21 @@ def test_flex_takes_any_tree_that_was_not_visited_so_near_to_the_root():
 
 
 def test_a_tree_is_not_entered_again_at_a_level_it_was_left_from():
-    assert hop(Route(0, (NEVER, 2, 4), DOWNS_MAX), PLACES, down={"p0"}) is None
+    assert hop(Route(tree=0, levels=(NEVER, 2, 4), downs=DOWNS_MAX), PLACES, down={"p0"}) is None
 
 
 def test_flex_down_goes_to_a_child_and_is_counted():
     found = hop(START, PLACES, down={"p0", "p1", "p2"})
     assert (found.site, found.stage, found.route.downs) == ("c2", DOWN, 1)
-    assert hop(Route(0, (), DOWNS_MAX), PLACES, down={"p0", "p1", "p2"}) is None
+    assert hop(Route(tree=0, levels=(), downs=DOWNS_MAX), PLACES, down={"p0", "p1", "p2"}) is None
 
 
 def test_what_became_one_may_do_only_what_both_may():
-    left, right = Route(1, (3, 2), 1), Route(0, (4, NEVER, 5), 2)
-    assert left.merge(right) == Route(1, (3, 2, 5), 2)
+    left, right = (
+        Route(tree=1, levels=(3, 2), downs=1),
+        Route(tree=0, levels=(4, NEVER, 5), downs=2),
+    )
+    assert left.merge(right) == Route(tree=1, levels=(3, 2, 5), downs=2)
 
 
 @st.composite

@@ -52,7 +52,7 @@ def cut_off(world, *names):
     for name in names:
         world.asleep.add(name)
         for other in world.peers.keys() - {name}:
-            world.cut(name, other)
+            world.sever(name, other)
 
 
 def test_whoever_loses_its_way_says_so_at_once(overlay):
@@ -60,7 +60,7 @@ def test_whoever_loses_its_way_says_so_at_once(overlay):
     query = world.install()
     world.run(10.0)
     assert lead(world, "d", query) == ["tree 0"]
-    world.cut("a", "root")
+    world.sever("a", "root")
     world.run(1.0)
     assert [lead(world, name, query) for name in "acd"] == [[], [], []]
 
@@ -69,7 +69,7 @@ def test_a_way_that_is_found_again_is_told_at_once(overlay):
     world = overlay.World(CHAIN, config=NO_RESORT)
     query = world.install()
     world.run(10.0)
-    world.cut("a", "root")
+    world.sever("a", "root")
     world.run(30.0)
     world.originate("d", 4, query=query)
     world.run(1.0)
@@ -239,7 +239,7 @@ def guests(world):
 def test_a_host_without_a_query_is_left_when_a_tree_leads_home_again(overlay):
     world = overlay.World(CHAIN)
     world.run(10.0)
-    world.cut("c", "a")
+    world.sever("c", "a")
     world.run(10.0)
     assert "c" in guests(world)
     world.connect("c", "a")
@@ -252,8 +252,8 @@ def test_a_host_that_answers_when_it_is_not_wanted_any_more_is_hung_up_on(overla
     world = overlay.World(CHAIN)
     world.run(10.0)
     for host in ("root", "b"):
-        world.cut("c", host)
-    world.cut("c", "a")
+        world.sever("c", host)
+    world.sever("c", "a")
     world.run(5.0)
     assert Dial("b", as_host=True) in world.of("c", Dial)
     world.connect("c", "a")
@@ -328,7 +328,7 @@ def test_sites_of_a_try_dial_their_neighbours_alone(overlay, is_a_try):
     world = overlay.World(CHAIN, config=config)
     world.install()
     world.run(5.0)
-    world.cut("root", "a")
+    world.sever("root", "a")
     world.run(60.0)
     dialled = {
         (name, one.site)

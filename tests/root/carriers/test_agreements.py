@@ -64,7 +64,7 @@ class Desk:
 
 
 def block(first: int, last: int, *closes: Close, of: int = LIFE) -> BlockDigest:
-    return BlockDigest(first, last, digest_of(of, closes))
+    return BlockDigest(first=first, last=last, digest=digest_of(of, closes))
 
 
 def differing(**config: int) -> Desk:
@@ -82,11 +82,11 @@ def differing(**config: int) -> Desk:
 
 def test_an_answer_to_an_earlier_question_proves_nothing():
     desk = differing()
-    assert desk.ask(number=7)[0] == Asked(0, 0, 3)
-    desk.say(0, block(0, 3), Closes(0, 3, 6))
+    assert desk.ask(number=7)[0] == Asked(ordinal=0, first=0, last=3)
+    desk.say(0, block(0, 3), Closes(first=0, last=3, asked=6))
     assert (desk.board.disputed, desk.through(0)) == ({}, 0)
-    assert desk.ask(number=8)[0] == Asked(0, 0, 3), "it is asked still"
-    desk.say(0, block(0, 3), Closes(0, 3, 7))
+    assert desk.ask(number=8)[0] == Asked(ordinal=0, first=0, last=3), "it is asked still"
+    desk.say(0, block(0, 3), Closes(first=0, last=3, asked=7))
     assert (desk.board.disputed, desk.through(0)) == ({1: {0: 0}}, 4)
 
 
@@ -94,9 +94,9 @@ def test_what_came_after_the_question_may_have_been_cut_after_the_answer():
     desk = Desk()
     desk.say(0, block(0, 3, (1, 1)))
     desk.compare()
-    assert desk.ask(number=7) == (Asked(0, 0, 3),)
+    assert desk.ask(number=7) == (Asked(ordinal=0, first=0, last=3),)
     desk.hold(1, 0, updates=2)
-    desk.say(0, block(0, 3, (1, 1)), Closes(0, 3, 7, ((1, 1),)))
+    desk.say(0, block(0, 3, (1, 1)), Closes(first=0, last=3, asked=7, closes=((1, 1),)))
     assert (desk.board.disputed, desk.through(0)) == ({}, 0)
 
 
@@ -105,8 +105,8 @@ def test_panes_below_what_a_digest_is_of_are_not_agreed_to_with_it():
     desk.say(0, block(4, 7))
     desk.compare()
     assert desk.through(0) == 0
-    assert desk.ask(number=7) == (Asked(0, 4, 7),)
-    desk.say(0, block(4, 7), Closes(4, 7, 7))
+    assert desk.ask(number=7) == (Asked(ordinal=0, first=4, last=7),)
+    desk.say(0, block(4, 7), Closes(first=4, last=7, asked=7))
     desk.compare()
     assert desk.through(0) == 0
 
@@ -116,7 +116,7 @@ def test_what_a_site_has_closed_and_the_root_lacks_is_asked_for():
     desk.say(0, block(0, 3, (2, 1)))
     desk.compare()
     desk.ask(number=7)
-    desk.say(0, block(0, 3, (2, 1)), Closes(0, 3, 7, ((2, 1),)))
+    desk.say(0, block(0, 3, (2, 1)), Closes(first=0, last=3, asked=7, closes=((2, 1),)))
     assert desk.through(0) == 4
     assert desk.board.lacked == {2: {0: 1}}
     assert desk.board.boards[2].lacking == 0b1
@@ -125,7 +125,7 @@ def test_what_a_site_has_closed_and_the_root_lacks_is_asked_for():
 def test_of_what_a_site_has_declined_its_digest_says_nothing():
     desk = Desk()
     desk.hold(1, 0)
-    desk.say(0, block(0, 3), declined=(Declined(1, 1, Reason.LOST),))
+    desk.say(0, block(0, 3), declined=(Declined(first=1, last=1, reason=Reason.LOST),))
     desk.compare()
     assert desk.through(0) == 4
 
@@ -163,7 +163,7 @@ def test_beyond_the_limit_of_disputes_a_site_stays_uncompared():
     desk.say(0, block(0, 3))
     desk.compare()
     desk.ask(number=7)
-    desk.say(0, block(0, 3), Closes(0, 3, 7))
+    desk.say(0, block(0, 3), Closes(first=0, last=3, asked=7))
     assert desk.board.disputed == {1: {0: 0}}
     assert desk.through(0) == 0
 

@@ -85,7 +85,9 @@ def test_updates_of_a_former_life_are_not_the_sites_own_word(desk):
 
 def test_of_who_has_declined_the_pane_nothing_is_awaited(desk):
     desk.take(3, 0, 1)
-    lost = state(QUERY, 1, of=LIFE, number=2, declined=(Declined(3, 3, Reason.LOST),))
+    lost = state(
+        QUERY, 1, of=LIFE, number=2, declined=(Declined(first=3, last=3, reason=Reason.LOST),)
+    )
     desk.board.hear(lost, since=1)
     assert [one.rows for one in desk.replacing.complete(3) or ()] == [(1,)]
 

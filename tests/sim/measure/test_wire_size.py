@@ -36,14 +36,22 @@ SCHEMA = pa.schema([("count", pa.int64()), ("sum", pa.float64())])
 ROWS = pa.table({"count": [680], "sum": [1234.5]}, schema=SCHEMA)
 QUERY = "simulated@s0#1"
 DIGESTS = tuple(
-    BlockDigest(n, n + 63, bytes(range(n % 64, n % 64 + 16))) for n in (10**6, 10**6 + 64)
+    BlockDigest(first=n, last=n + 63, digest=bytes(range(n % 64, n % 64 + 16)))
+    for n in (10**6, 10**6 + 64)
 )
 
 
 def summary(sites: int) -> Message:
     coverage = Coverage(whole=(1 << sites) - 1, tag=2**63 + 5)
     return SummaryMessage(
-        Summary(QUERY, 1_000_012, coverage, rows=ROWS, age_s=1.2345, route=Route(1, (2, 1), 0))
+        Summary(
+            query=QUERY,
+            pane=1_000_012,
+            coverage=coverage,
+            rows=ROWS,
+            age_s=1.2345,
+            route=Route(tree=1, levels=(2, 1), downs=0),
+        )
     )
 
 
@@ -51,9 +59,9 @@ def acknowledgement(panes: int, greetings: int, *, bitmaps: int = 1) -> Message:
     random = Random(1)
     drawn = [random.getrandbits(680) for _ in range(bitmaps)]
     whole = with_leaves(
-        Acknowledgement(QUERY, 2**60, 5, 100),
+        Acknowledgement(query=QUERY, root_incarnation=2**60, number=5, done_through=100),
         panes=[PaneHeld(1_000_012 + n, drawn[n % bitmaps]) for n in range(panes)],
-        greetings=[Greeting(n, 2**62, 1) for n in range(greetings)],
+        greetings=[Greeting(ordinal=n, incarnation=2**62, number=1) for n in range(greetings)],
     )
     return AckMessage(whole)
 
@@ -73,7 +81,7 @@ def install() -> Message:
     partials = (Partial("p0", "bigint", "sum"),)
     program = Program("", source, (columns[1],), partials, "", "", "", ("at",), ())
     query = Query(QueryId("simulated", "s0", 1), WindowSpec(1, 1), "s0", program)
-    return CommandMessage(Install(query, tuple(trees), 1))
+    return CommandMessage(Install(query=query, trees=tuple(trees), roster_version=1))
 
 
 def signed(message: Message) -> Message:
@@ -103,10 +111,12 @@ def signed(message: Message) -> Message:
         acknowledgement(64, 0, bitmaps=3),
         acknowledgement(64, 0, bitmaps=64),
         install(),
-        StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012),)),
-        StatesMessage((SiteState(QUERY, 1, 2**63 + 1, 1, 1_000_012, digests=DIGESTS),)),
-        Heartbeat(
-            1e6, 1e6, 0.33, 2**63 + 1, (RootPulse(0, 1.2, 1e6, 0.05),), Coordinate(1, 2, 3, 4, 0.5)
+        StatesMessage((SiteState(query=QUERY, ordinal=1, incarnation=2**63 + 1, number=1,
+        first_pane=1_000_012),)), StatesMessage((SiteState(query=QUERY, ordinal=1, incarnation=2**63
+        + 1, number=1, first_pane=1_000_012, digests=DIGESTS),)), Heartbeat(
+            sent_s=1e6, echo_s=1e6, echo_held_s=0.33, digest=2**63 + 1, roots=(RootPulse(root=0,
+            age_s=1.2, clock_s=1e6, spread_s=0.05),), coordinate=Coordinate(x=1, y=2, z=3, height=4,
+            error=0.5)
         ),
     ],
     ids=[

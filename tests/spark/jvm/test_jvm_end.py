@@ -59,8 +59,8 @@ def test_last_words_are_those_of_this_jvm_and_not_of_the_one_before(tmp_path: Pa
     voice = Voice.of(log)
     with log.open("a") as file:
         file.write("the second one\n")
-    assert voice.last_words() == "the second one\n"
-    assert end_of(-9, voice.last_words()).cause is Cause.KILLED
+    assert voice.last_output() == "the second one\n"
+    assert end_of(-9, voice.last_output()).cause is Cause.KILLED
 
 
 def test_a_jvm_has_room_for_code_however_it_compiles_and_ends_when_it_has_no_memory() -> None:

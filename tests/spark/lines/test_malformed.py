@@ -56,12 +56,14 @@ def test_the_field_what_was_wanted_and_what_came_are_told_for_each_site(
         [f"{T},x"],
     )
     assert first == (
-        Malformed("wanted 3 fields, got 4", 2, None, f"{T},a,1,"),
-        Malformed("n: wanted int", 1, "many", f"{T},a,many"),
-        Malformed("ts: wanted a time, it is empty", 1, None, ",a,1"),
-        Malformed("ts: wanted timestamp", 1, "soon", "soon,a,1"),
+        Malformed(reason="wanted 3 fields, got 4", lines=2, came=None, sample=f"{T},a,1,"),
+        Malformed(reason="n: wanted int", lines=1, came="many", sample=f"{T},a,many"),
+        Malformed(reason="ts: wanted a time, it is empty", lines=1, came=None, sample=",a,1"),
+        Malformed(reason="ts: wanted timestamp", lines=1, came="soon", sample="soon,a,1"),
     )
-    assert second == (Malformed("wanted 3 fields, got 2", 1, None, f"{T},x"),)
+    assert second == (
+        Malformed(reason="wanted 3 fields, got 2", lines=1, came=None, sample=f"{T},x"),
+    )
 
 
 @pytest.mark.spark
@@ -70,7 +72,9 @@ def test_a_column_may_be_called_as_spark_calls_a_line(spark: SparkSession, name:
     columns = (Column("ts", "timestamp"), Column(name, "int"))
     of = Source("s", columns, SourceFormat.CSV, "*", "ts", ())
     (found,) = explained(spark, of, [f"{T},1", f"{T},many"], needs=[frozenset({name})])
-    assert found == (Malformed(f"{name}: wanted int", 1, "many", f"{T},many"),)
+    assert found == (
+        Malformed(reason=f"{name}: wanted int", lines=1, came="many", sample=f"{T},many"),
+    )
 
 
 @pytest.mark.spark

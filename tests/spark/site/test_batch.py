@@ -31,8 +31,8 @@ from headwater.spark.rows import collect
 from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.joint import joint_run
+from headwater.spark.site.line_counts import count_lines
 from headwater.spark.site.site_sql import with_high_time, with_site
-from headwater.spark.site.tally import tallies
 from headwater.store.input.site_files import paths_below
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ def test_more_needs_than_a_mask_has_bits_are_counted_each_for_itself(
     lines.selectExpr("*", f"0 AS {SITE}").createOrReplaceTempView("lines")
     parser = Parser(query.program.source, needs)
     typed = f"({parser.typed_sql('lines', keep=[SITE])})"
-    (by_bits,) = tallies(spark, parser, typed, fences=[Fence()])
+    (by_bits,) = count_lines(spark, parser, typed, fences=[Fence()])
     monkeypatch.setattr(parse, "MASK_NEEDS_MAX", 2)
-    (by_digits,) = tallies(spark, parser, typed, fences=[Fence()])
+    (by_digits,) = count_lines(spark, parser, typed, fences=[Fence()])
     assert by_bits == by_digits
     assert (by_bits.lines, by_bits.records, by_bits.malformed) == (3, 2, (2, 1, 1))
 

@@ -18,7 +18,7 @@ import pytest
 from crash_worker import LINES_PER_PANE, RECORD, follower_of, open_cube, open_ledger
 from store_kit import QUERY, SOURCE, gave, query_of
 
-from headwater.edge.outputs import Cut
+from headwater.edge.outputs import MakeUpdates
 from headwater.reading.outcome import Batch
 from headwater.store.cube.cube import Cube
 from headwater.store.ledger.root_ledger import RootLedger
@@ -95,7 +95,7 @@ def read_to_the_end(cube: Cube, directory: Path) -> None:
             gave(*((n // LINES_PER_PANE, str(n), 1) for n in lines)),
         )
     waiting = tuple(pane.pane for pane in cube.restore()[0].panes if pane.waiting_rows)
-    cube.write([Cut(QUERY, waiting, RECORD, True)])
+    cube.write([MakeUpdates(QUERY, waiting, RECORD, True)])
 
 
 def check_cube(cube: Cube, directory: Path) -> None:
@@ -126,7 +126,7 @@ def check_root(ledger: RootLedger, directory: Path) -> None:
         rows = ledger.pane_rows(str(query.id), pane, kept_through=numbers[-1])
         assert rows is not None
         assert {int(page) // 5 for page in rows["page"].to_pylist()} == {pane}
-    ledger.settle_results("hits", ResultsWriter(directory / "results" / "hits"))
+    ledger.finish_results("hits", ResultsWriter(directory / "results" / "hits"))
     reader = ResultsReader(directory / "results" / "hits")
     windows = [e.window for seq in reader.publications() for e in reader.envelopes(seq)]
     assert windows == list(range(1, len(windows) + 1)), "each window once, in order"

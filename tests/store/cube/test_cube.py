@@ -11,7 +11,15 @@ import pytest
 from store_kit import MERGER, QUERY, SOURCE, CubeUser, FaultyDisk, batch_of, counts_of, gave
 
 from headwater.algebra.words.site_state import Declined, Reason
-from headwater.edge.outputs import Cut, Expire, Forget, MarkAcked, MarkSent, MarkUnacked, Remember
+from headwater.edge.outputs import (
+    Expire,
+    Forget,
+    MakeUpdates,
+    MarkAcked,
+    MarkSent,
+    MarkUnacked,
+    Remember,
+)
 from headwater.edge.record import EdgeRecord, PaneKept
 from headwater.errors import AlreadyRunning, DiskFull, SegmentDamaged, StoreError
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
@@ -61,7 +69,7 @@ def test_a_batch_is_stored_by_pane_and_reported(user: CubeUser) -> None:
     (batch,) = report.queries
     assert batch.panes == ((5, 1), (7, 2))
     assert (report.source, report.high_time_us, report.unparsed) == (SOURCE, 9, 4)
-    user.cut(5, 7)
+    user.make_updates(5, 7)
     assert counts_of(user.cube.rows(QUERY, 7, ((1, 1),))) == {"/b": 1, "/a": 3}
 
 
@@ -93,7 +101,7 @@ def test_a_batch_that_comes_again_changes_nothing(user: CubeUser, restarts: bool
         user.reopen()
     again = user.cube.commit_batch(Batch(SOURCE, 1, 9, 1), gave((5, "/a", 2), unparsed=3))
     assert (again.queries, again.unparsed) == ((), 0)
-    user.cut(5)
+    user.make_updates(5)
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 2}
 
 
@@ -129,7 +137,7 @@ def test_the_same_batch_number_of_a_new_epoch_is_another_batch(user: CubeUser) -
     user.commit((5, "/a", 2), batch_id=0)
     epoch = user.cube.cuts.begin_epoch(SOURCE)
     user.commit((5, "/a", 3), batch_id=0, epoch=epoch)
-    user.cut(5)
+    user.make_updates(5)
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 5}
 
 
@@ -218,7 +226,7 @@ def test_a_full_manifest_commits_nothing_and_leaves_no_segment(user: CubeUser) -
 def test_an_update_is_the_merge_of_all_that_waited(user: CubeUser) -> None:
     user.commit((5, "/a", 1), (5, "/b", 1))
     user.commit((5, "/a", 10), (6, "/c", 1))
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert (done.pane, done.first_update, done.last_update) == (5, 1, 1)
     assert done.row_bytes > 0
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 11, "/b": 1}
@@ -227,9 +235,9 @@ def test_an_update_is_the_merge_of_all_that_waited(user: CubeUser) -> None:
 
 def test_a_late_row_makes_a_further_update_and_the_first_stays_as_it_was(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     user.commit((5, "/a", 2))
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert (done.first_update, done.last_update) == (2, 2)
     user.reopen()
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
@@ -239,8 +247,8 @@ def test_a_late_row_makes_a_further_update_and_the_first_stays_as_it_was(user: C
 
 def test_a_pane_with_nothing_waiting_gets_no_update(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
-    done = user.cut(5, 9)
+    user.make_updates(5)
+    done = user.make_updates(5, 9)
     assert [(d.pane, d.first_update, d.last_update) for d in done] == [(5, 2, 1), (9, 1, 0)]
 
 
@@ -250,7 +258,7 @@ def test_a_large_pane_is_cut_into_several_updates_that_together_are_the_pane(
     user = open_cube(summary_bytes_max=200)
     user.install()
     user.commit(*((5, f"/{n}", n) for n in range(100)))
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert done.last_update > 5
     assert done.row_bytes <= 200
     tables = [user.cube.rows(QUERY, 5, ((n, n),)) for n in range(1, done.last_update + 1)]
@@ -264,7 +272,7 @@ def test_the_rows_of_an_update_have_the_schema_of_a_summary(user: CubeUser) -> N
     user.commit((5, "/a", 1))
     user.commit((6, "/a", 1))
     user.commit((6, "/a", 1))
-    user.cut(5, 6)
+    user.make_updates(5, 6)
     user.reopen()
     for pane in (5, 6):
         assert user.cube.rows(QUERY, pane, ((1, 1),)).schema.equals(MERGER.schema)
@@ -273,7 +281,7 @@ def test_the_rows_of_an_update_have_the_schema_of_a_summary(user: CubeUser) -> N
 def test_a_group_that_overflows_leaves_apart_in_one_update_with_the_others(user: CubeUser) -> None:
     user.commit((5, "/a", 2**63 - 1), (5, "/b", 1))
     user.commit((5, "/a", 1), (5, "/b", 2))
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert (done.first_update, done.last_update) == (1, 1)
     rows = user.cube.rows(QUERY, 5, ((1, 1),)).to_pylist()
     assert sorted(row["n"] for row in rows) == [1, 3, 2**63 - 1]
@@ -284,7 +292,7 @@ def test_updates_of_a_group_that_overflows_are_loaded_with_the_others_merged(
 ) -> None:
     for rows in ([(5, "/a", 2**63 - 1), (5, "/b", 1)], [(5, "/a", 1), (5, "/b", 2)]):
         user.commit(*rows)
-        user.cut(5)
+        user.make_updates(5)
     rows = user.cube.rows(QUERY, 5, ((1, 2),)).to_pylist()
     assert sorted(row["n"] for row in rows) == [1, 3, 2**63 - 1]
 
@@ -292,10 +300,11 @@ def test_updates_of_a_group_that_overflows_are_loaded_with_the_others_merged(
 def test_rows_committed_while_a_cut_is_planned_wait_for_the_next(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
     packer = ImagePacker(user.cube._rows.store)
-    plan = user.cube._cutter.plan(Cut(QUERY, (5,), EdgeRecord(first_pane=0), True), packer)
+    wanted = MakeUpdates(QUERY, (5,), EdgeRecord(first_pane=0), True)
+    prepared = user.cube._maker.prepare(wanted, packer)
     user.commit((5, "/a", 2))
     with user.cube.manifest.transaction():
-        user.cube._cutter.write(plan, now_s=1.0)
+        user.cube._maker.write(prepared, now_s=1.0)
     assert pane_of(user, 5).waiting_rows == 1
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
 
@@ -304,28 +313,28 @@ def test_segments_whose_rows_were_merged_elsewhere_are_removed(user: CubeUser) -
     for n in range(10):
         user.commit((5, "/a", n))
     assert len(list((user.directory / "segments").iterdir())) == 10
-    user.cut(5)
+    user.make_updates(5)
     assert len(list((user.directory / "segments").iterdir())) == 1
 
 
 def test_all_writes_of_a_call_are_one_transaction(user: CubeUser) -> None:
     user.commit((5, "/a", 1), (6, "/a", 1))
     record = EdgeRecord(first_pane=0, closed_through=7)
-    bad = Cut("query without a name\0", (5,), record, False)
-    user.cube._cutter._merger_of = lambda query: MERGER
-    writes = [Cut(QUERY, (5, 6), record, True), bad]
+    bad = MakeUpdates("query without a name\0", (5,), record, False)
+    user.cube._maker._merger_of = lambda query: MERGER
+    writes = [MakeUpdates(QUERY, (5, 6), record, True), bad]
 
     class Stop(Exception):
         pass
 
-    original = user.cube._cutter.write
+    original = user.cube._maker.write
 
     def fail_second(plan: object, **options: object) -> object:
-        if plan.cut is bad:  # type: ignore[attr-defined]
+        if plan.wanted is bad:  # type: ignore[attr-defined]
             raise Stop
         return original(plan, **options)  # type: ignore[arg-type]
 
-    user.cube._cutter.write = fail_second  # type: ignore[assignment, method-assign]
+    user.cube._maker.write = fail_second  # type: ignore[assignment, method-assign]
     with pytest.raises(Stop):
         user.cube.write(writes)
     assert pane_of(user, 5).updates == 0
@@ -337,8 +346,10 @@ def test_all_writes_of_a_call_are_one_transaction(user: CubeUser) -> None:
 
 def test_everything_an_edge_needs_comes_back_after_a_restart(user: CubeUser) -> None:
     user.commit((5, "/a", 1), (6, "/a", 1), (7, "/a", 1))
-    record = EdgeRecord(first_pane=0, closed_through=7, declined=(Declined(1, 2, Reason.LOST),))
-    user.cube.write([Cut(QUERY, (5, 6), record, False), MarkSent(QUERY, ((6, 1, 1),))])
+    record = EdgeRecord(
+        first_pane=0, closed_through=7, declined=(Declined(first=1, last=2, reason=Reason.LOST),)
+    )
+    user.cube.write([MakeUpdates(QUERY, (5, 6), record, False), MarkSent(QUERY, ((6, 1, 1),))])
     user.cube.write([MarkAcked(QUERY, ((6, 6),), 0, record)])
     user.commit((6, "/b", 1))
     user.reopen()
@@ -352,17 +363,17 @@ def test_everything_an_edge_needs_comes_back_after_a_restart(user: CubeUser) -> 
 
 def test_a_further_update_takes_the_acknowledgement_away(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     user.cube.write([MarkAcked(QUERY, ((5, 5),), 0, EdgeRecord(first_pane=0))])
     assert pane_of(user, 5).is_acked
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     assert not pane_of(user, 5).is_acked
 
 
 def test_a_root_that_began_anew_needs_everything_again(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5, sent=True)
+    user.make_updates(5, sent=True)
     user.cube.write([MarkAcked(QUERY, ((0, 9),), 0, EdgeRecord(first_pane=0))])
     user.cube.write([MarkUnacked(QUERY)])
     assert not pane_of(user, 5).is_acked
@@ -371,7 +382,7 @@ def test_a_root_that_began_anew_needs_everything_again(user: CubeUser) -> None:
 
 def test_panes_that_are_done_are_not_restored(user: CubeUser) -> None:
     user.commit((5, "/a", 1), (6, "/a", 1))
-    user.cut(5, 6)
+    user.make_updates(5, 6)
     user.cube.write([MarkAcked(QUERY, (), 6, EdgeRecord(first_pane=0, done_through=6))])
     (kept,) = user.cube.restore()
     assert [pane.pane for pane in kept.panes] == [6]
@@ -379,8 +390,8 @@ def test_panes_that_are_done_are_not_restored(user: CubeUser) -> None:
 
 def test_an_expired_pane_is_gone_and_takes_no_more_rows(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
-    record = EdgeRecord(first_pane=0, declined=(Declined(5, 5, Reason.EXPIRED),))
+    user.make_updates(5)
+    record = EdgeRecord(first_pane=0, declined=(Declined(first=5, last=5, reason=Reason.EXPIRED),))
     user.cube.write([Expire(QUERY, (5,), record)])
     with pytest.raises(StoreError, match="retention"):
         user.cube.rows(QUERY, 5, ((1, 1),))
@@ -393,7 +404,7 @@ def test_an_expired_pane_is_gone_and_takes_no_more_rows(user: CubeUser) -> None:
 
 def test_a_forgotten_query_leaves_no_files(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     user.commit((6, "/a", 1))
     user.cube.write([Forget(QUERY)])
     assert user.cube.restore() == []
@@ -410,7 +421,7 @@ def cold_reopen(user: CubeUser) -> None:
 
 def test_a_damaged_update_is_an_error_for_ever_and_its_file_is_kept_aside(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     (name,) = [path.name for path in (user.directory / "segments").iterdir()]
     cold_reopen(user)
     for _ in range(2):
@@ -425,18 +436,20 @@ def test_waiting_rows_that_are_damaged_are_declined_and_the_rest_is_cut(user: Cu
     user.commit((5, "/a", 1))
     cold_reopen(user)
     user.commit((5, "/b", 2))
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert (done.first_update, done.last_update) == (1, 1)
     assert not done.is_whole, "the edge learns of it with the cut, not a minute later"
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/b": 2}
     user.reopen()
-    assert user.cube.restore()[0].record.declined == (Declined(5, 5, Reason.LOST),)
+    assert user.cube.restore()[0].record.declined == (
+        Declined(first=5, last=5, reason=Reason.LOST),
+    )
 
 
 def test_a_pane_all_of_whose_rows_are_damaged_does_not_look_empty(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
     cold_reopen(user)
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert (done.first_update, done.last_update) == (1, 1)
     assert user.cube.rows(QUERY, 5, ((1, 1),)).num_rows == 0
     assert not done.is_whole
@@ -447,7 +460,7 @@ def test_segments_can_be_read_by_anything(user: CubeUser) -> None:
 
     user.commit((5, "/a", 1))
     user.commit((5, "/a", 2))
-    user.cut(5)
+    user.make_updates(5)
     (path,) = (user.directory / "segments").iterdir()
     assert pq.read_table(path).to_pylist() == [{"pane": 5, "page": "/a", "n": 3}]
     assert isinstance(path, Path)

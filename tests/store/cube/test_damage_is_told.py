@@ -14,12 +14,12 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.words.site_state import Declined, Reason, SiteState
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
-from headwater.edge.outputs import Cut, Expire, Report, Send
+from headwater.edge.outputs import Expire, MakeUpdates, Report, Send
 from headwater.edge.record import EdgeRecord
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged
 from headwater.node.effects import CubeWrite
-from headwater.store.cube.update_cutter import UNREADABLE_TRIES_MAX
+from headwater.store.cube.update_maker import UNREADABLE_TRIES_MAX
 from headwater.store.image_packer import ImagePacker
 
 Open = Callable[..., CubeUser]
@@ -58,7 +58,7 @@ class Site:
             self.sends += [one for one in outputs if isinstance(one, Send)]
             self.states += [s for one in outputs if isinstance(one, Report) for s in one.states]
             for done in self.user.cube.write(writes):
-                self.edge.updates_cut(done or (), now_s=now_s)
+                self.edge.updates_made(done or (), now_s=now_s)
             outputs = self.edge.take()
 
     def close(self, pane: int) -> None:
@@ -85,13 +85,15 @@ def test_a_pane_with_damaged_rows_is_declined_as_soon_as_it_is_cut(
     (send,) = [send for send in site.sends if send.pane == 101]
     (part,) = send.coverage.parts
     assert part.closed_at is None, "or the root would call it exact before it hears more"
-    assert Declined(101, 101, Reason.LOST) in site.states[-1].declined
+    assert Declined(first=101, last=101, reason=Reason.LOST) in site.states[-1].declined
     assert dict(site.states[-1].counts)[101] == 1
     assert not [one for one in site.writes if isinstance(one, Expire)], "the others are kept"
     rows = user.cube.rows(QUERY, 101, ((1, 1),))
     assert counts_of(rows) == ({} if is_all_damaged else {"/b": 2})
     user.reopen()
-    assert Declined(101, 101, Reason.LOST) in user.cube.restore()[0].record.declined
+    assert (
+        Declined(first=101, last=101, reason=Reason.LOST) in user.cube.restore()[0].record.declined
+    )
 
 
 def test_a_pane_without_damage_is_told_as_whole(user: CubeUser) -> None:
@@ -115,7 +117,7 @@ def test_rows_that_can_not_be_read_now_are_there_later(
     user = open_cube(disk=faulty_disk)
     user.install()
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     user.reopen()
     faulty_disk.fail["read_file"] = code
     with pytest.raises(DiskTrouble):
@@ -130,7 +132,7 @@ def test_rows_on_a_disk_that_is_not_mounted_are_not_damaged(
     user: CubeUser, comes_back_as: str
 ) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     user.reopen()
     segments, away = user.directory / "segments", user.directory / "away"
     segments.rename(away)
@@ -146,7 +148,7 @@ def test_rows_on_a_disk_that_is_not_mounted_are_not_damaged(
 
 def test_a_segment_that_is_gone_from_its_own_directory_is_damaged(user: CubeUser) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     user.reopen()
     for path in (user.directory / "segments").iterdir():
         path.unlink()
@@ -171,13 +173,15 @@ def test_one_bad_sector_holds_a_cut_up_for_a_few_tries_and_then_costs_its_pane(
     faulty_disk.fail["read_file"] = errno.EIO
     for _ in range(UNREADABLE_TRIES_MAX - 1):
         with pytest.raises(DiskTrouble):
-            user.cut(5)
-    (done,) = user.cut(5)
+            user.make_updates(5)
+    (done,) = user.make_updates(5)
     assert not done.is_whole
     assert len(list((user.directory / "quarantine").iterdir())) == 1
     faulty_disk.fail.clear()
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/b": 2}
-    assert user.cube.restore()[0].record.declined == (Declined(5, 5, Reason.LOST),)
+    assert user.cube.restore()[0].record.declined == (
+        Declined(first=5, last=5, reason=Reason.LOST),
+    )
 
 
 def test_tries_that_fail_count_only_in_a_row(open_cube: Open, faulty_disk: FaultyDisk) -> None:
@@ -186,15 +190,15 @@ def test_tries_that_fail_count_only_in_a_row(open_cube: Open, faulty_disk: Fault
     user.install()
     user.commit((5, "/a", 1))
     user.reopen()
-    cutter, plan = user.cube._cutter, Cut(QUERY, (5,), EdgeRecord(first_pane=0), False)
+    maker, wanted = user.cube._maker, MakeUpdates(QUERY, (5,), EdgeRecord(first_pane=0), False)
     packer = ImagePacker(user.cube._rows.store)
     for _ in range(3):
         faulty_disk.fail["read_file"] = errno.EIO
         for _ in range(UNREADABLE_TRIES_MAX - 1):
             with pytest.raises(DiskTrouble):
-                cutter.plan(plan, packer)
+                maker.prepare(wanted, packer)
         faulty_disk.fail.clear()
-        assert not cutter.plan(plan, packer).panes[0].is_damaged
+        assert not maker.prepare(wanted, packer).panes[0].is_damaged
         for segment in (user.directory / "segments").iterdir():
             user.cube._rows.store._cache.drop(segment.name)
 
@@ -207,9 +211,9 @@ def test_a_lack_of_handles_never_costs_a_pane(open_cube: Open, faulty_disk: Faul
     faulty_disk.fail["read_file"] = errno.EMFILE
     for _ in range(3 * UNREADABLE_TRIES_MAX):
         with pytest.raises(DiskTrouble):
-            user.cut(5)
+            user.make_updates(5)
     faulty_disk.fail.clear()
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert done.is_whole
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
 
@@ -221,7 +225,7 @@ def test_a_segment_is_in_quarantine_durably_before_it_is_called_damaged(
     user = open_cube(disk=faulty_disk)
     user.install()
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     for path in (user.directory / "segments").iterdir():
         flip(path)
     user.reopen()

@@ -60,7 +60,7 @@ def work(user: CubeUser, edge: Edge, *, now_s: float) -> list[SiteState]:
     outputs: list[Output] = edge.take()
     writes = [one for one in outputs if isinstance(one, CubeWrite)]
     for done in user.cube.write(writes):
-        edge.updates_cut(done or (), now_s=now_s)
+        edge.updates_made(done or (), now_s=now_s)
     return [state for one in outputs if isinstance(one, Report) for state in one.states]
 
 
@@ -99,11 +99,14 @@ def test_a_crash_right_after_the_commit_does_not_lose_the_decline(user: CubeUser
     edge = edge_of(user, query, now_s=now_s)
     edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
     (state,) = work(user, edge, now_s=now_s)
-    assert Declined(101, 102, Reason.FAILED) in state.declined
+    assert Declined(first=101, last=102, reason=Reason.FAILED) in state.declined
     assert not kept_of(user).failures, "its record knows of it now"
     user.reopen()
     edge = edge_of(user, query, now_s=now_s)
-    assert Declined(101, 102, Reason.FAILED) in work(user, edge, now_s=now_s)[-1].declined
+    assert (
+        Declined(first=101, last=102, reason=Reason.FAILED)
+        in work(user, edge, now_s=now_s)[-1].declined
+    )
 
 
 def test_a_failure_counts_once_however_often_the_process_ends(user: CubeUser) -> None:

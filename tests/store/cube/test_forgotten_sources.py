@@ -185,7 +185,7 @@ def test_a_cube_of_the_first_version_is_taken_over_whole(user: CubeUser) -> None
     """What it has is the same afterwards, and its numbers rise from where they were."""
     user.cube.write([])
     user.commit((5, "/a", 1), (6, "/b", 2))
-    user.cut(5, sent=True)
+    user.make_updates(5, sent=True)
     user.cut_input()
     user.cube.cuts.begin_epoch(SOURCE)
     user.cut_input()
@@ -201,7 +201,7 @@ def test_a_cube_of_the_first_version_is_taken_over_whole(user: CubeUser) -> None
     )  # fmt: skip
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
     user.commit((6, "/b", 3), epoch=user.cube.cuts.begin_epoch(SOURCE), batch_id=0)
-    user.cut(6)
+    user.make_updates(6)
     assert counts_of(user.cube.rows(QUERY, 6, ((1, 1),))) == {"/b": 5}
     assert user.cube.cuts.state(SOURCE).epoch == state.epoch + 1
     user.cube.cuts.forget_source(SOURCE)

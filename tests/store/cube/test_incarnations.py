@@ -62,7 +62,13 @@ def test_a_ledger_from_before_starts_were_counted_goes_on_above_the_clock(tmp_pa
     """Its acknowledgements were numbered by milliseconds."""
     ledger = RootLedger(tmp_path, merger_of=merger_of, clock=lambda: 1.7e9)
     ledger._manifest.run("DELETE FROM meta WHERE key = 'starts'")
-    ledger.write([KeepState("q", SiteState("q", 1, 2, 3, 0), since=1)])
+    ledger.write(
+        [
+            KeepState(
+                "q", SiteState(query="q", ordinal=1, incarnation=2, number=3, first_pane=0), since=1
+            )
+        ]
+    )
     ledger.close()
     ledger = RootLedger(tmp_path, merger_of=merger_of, clock=lambda: 1.7e9)
     ledger.close()

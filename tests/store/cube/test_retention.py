@@ -24,7 +24,7 @@ def filled(open_cube: Open, panes: int, **limits: float) -> CubeUser:
     for pane in range(panes):
         user.clock.now_s = 1000.0 + 10 * pane
         user.commit((pane, "/a", pane))
-        user.cut(pane, sent=True)
+        user.make_updates(pane, sent=True)
     return user
 
 
@@ -60,7 +60,10 @@ def test_an_old_pane_that_nobody_acknowledged_is_declined_in_the_same_step(open_
     assert run.declined == ((QUERY, 0), (QUERY, 1))
     user.reopen()
     (kept,) = user.cube.restore()
-    assert kept.record.declined == (Declined(0, 0, Reason.EXPIRED), Declined(1, 1, Reason.EXPIRED))
+    assert kept.record.declined == (
+        Declined(first=0, last=0, reason=Reason.EXPIRED),
+        Declined(first=1, last=1, reason=Reason.EXPIRED),
+    )
     assert user.commit((0, "/late", 1)).queries[0].too_late == 1
 
 
@@ -71,7 +74,7 @@ def test_a_dropped_pane_still_knows_how_many_updates_it_had(open_cube: Open) -> 
     (pane,) = user.cube.restore()[0].panes
     assert (pane.updates, pane.is_acked, pane.sent) == (1, True, ((1, 1),))
     user.commit((0, "/late", 1))
-    (done,) = user.cut(0)
+    (done,) = user.make_updates(0)
     assert (done.first_update, done.last_update) == (2, 2)
 
 
@@ -94,7 +97,7 @@ def test_late_rows_of_a_dropped_pane_are_cut_and_expire_like_others(open_cube: O
     user.cube.retention(now_s=2000.0)
     user.clock.now_s = 2000.0
     user.commit((0, "/late", 1))
-    user.cut(0, sent=True)
+    user.make_updates(0, sent=True)
     assert user.cube.retention(now_s=2030.0).declined == ((QUERY, 0),)
     assert user.cube.status().segment_bytes == 0
 

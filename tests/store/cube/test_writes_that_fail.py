@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from store_kit import QUERY, SOURCE, Clock, CubeUser, FaultyConnection, batch_of, counts_of, gave
 
-from headwater.edge.outputs import Cut, Forget, Remember
+from headwater.edge.outputs import Forget, MakeUpdates, Remember
 from headwater.edge.record import EdgeRecord
 from headwater.errors import (
     DiskFull,
@@ -46,7 +46,7 @@ def rows_in(cube: Cube, query: str = QUERY) -> Counter[str]:
     kept = next(kept for kept in cube.restore() if kept.query == query)
     waiting = tuple(pane.pane for pane in kept.panes if pane.waiting_rows)
     if waiting:
-        cube.write([Cut(query, waiting, kept.record, True)])
+        cube.write([MakeUpdates(query, waiting, kept.record, True)])
     found: Counter[str] = Counter()
     for pane in next(kept for kept in cube.restore() if kept.query == query).panes:
         if pane.updates:
@@ -306,7 +306,7 @@ def test_a_batch_of_which_nobody_knows_whether_it_happened_is_found_out_by_a_new
 @pytest.mark.parametrize("who", ["rows", "retention", "write"])
 def test_who_reads_segments_and_who_frees_them_take_turns(user: CubeUser, who: str) -> None:
     user.commit((5, "/a", 1))
-    user.cut(5)
+    user.make_updates(5)
     calls = {
         "rows": lambda: user.cube.rows(QUERY, 5, ((1, 1),)),
         "retention": lambda: user.cube.retention(now_s=user.clock()),
@@ -336,7 +336,7 @@ def test_a_cut_of_which_nobody_knows_whether_it_happened_keeps_its_merged_rows(
 
     FaultyConnection.put_into(user.cube.manifest, fails)
     with pytest.raises(StoreBroken):
-        user.cut(5)
+        user.make_updates(5)
     user.reopen()
     assert rows_in(user.cube) == {"/a": 1, "/b": 1}
 
@@ -413,7 +413,7 @@ class Run:
         try:
             while not self.is_over.is_set():
                 panes = tuple(self.disk.chance.sample(range(4), 2))
-                self._try([Remember(QUERY, record), Cut(QUERY, panes, record, True)])
+                self._try([Remember(QUERY, record), MakeUpdates(QUERY, panes, record, True)])
         except BaseException as error:
             self.broken = repr(error)
             raise

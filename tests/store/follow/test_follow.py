@@ -56,7 +56,7 @@ def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(one: Fol
 def test_a_line_that_stays_unfinished_stays_counted(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "QUIET_NS", 0)
     one = follow()
     one.write("a.log", "1\nhalf")
     assert [one.poll().pending_bytes for _ in range(4)] == [4, 4, 4, 4]
@@ -335,7 +335,7 @@ def test_a_change_that_no_time_of_the_file_shows_is_noticed(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file is trusted to be unchanged only once its last change is older than the grain."""
-    monkeypatch.setattr(recognition, "SETTLE_NS", 3_600 * 10**9)
+    monkeypatch.setattr(recognition, "QUIET_NS", 3_600 * 10**9)
     one = follow(disk=CoarseDisk())
     path = one.write("a.log", "1\n2\n")
     one.poll()
@@ -537,7 +537,7 @@ def test_a_path_that_leaves_the_directory_is_refused(
 def test_polling_thousands_of_quiet_files_opens_none_of_them(
     follow: Callable[..., Follow], faulty_disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "QUIET_NS", 0)
     one = follow(disk=faulty_disk, start=Start.END)
     for n in range(3000):
         (one.logs / f"{n}.log").write_bytes(b"old\n")
@@ -1025,7 +1025,7 @@ def test_a_held_file_that_can_not_be_opened_now_is_not_lost(
 def test_a_copy_whose_original_was_emptied_is_followed_in_its_place(
     follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "QUIET_NS", 0)
     one = follow()
     path = one.write("a.log", "line\n" * 300)
     one.poll()

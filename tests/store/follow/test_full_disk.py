@@ -80,7 +80,7 @@ def test_a_full_disk_stops_writing_and_nothing_is_lost_or_counted_twice_when_the
         assert refusals > 5, "the disk was full for a while"
         assert follower.poll(now_s=1e6).is_clean
         commit(user, epoch, BATCHES)
-        user.cut(0)
+        user.make_updates(0)
         table = user.cube.rows(QUERY, 0, ((1, 1),))
         counted = Counter(dict(zip(table["page"].to_pylist(), table["n"].to_pylist(), strict=True)))
         assert counted == Counter(str(n) for n in range(1, line + 1))

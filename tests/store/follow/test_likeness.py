@@ -102,7 +102,7 @@ def test_what_was_compared_is_forgotten_with_either_file() -> None:
 def returned(old: Followed, new: Found, *, after_s: float) -> tuple[Followed | None, bool]:
     departed = Departed([old], FollowConfig())
     file = Followed(2, new.device, new.inode, new.path)
-    look = Look(file, new, reader(LINES[: new.size]), settled=True)
+    look = Look(file, new, reader(LINES[: new.size]), is_quiet=True)
     return departed.returned(look, now_s=after_s, is_proven=lambda *_: True)
 
 

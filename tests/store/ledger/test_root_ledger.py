@@ -87,7 +87,14 @@ def keep(number: int, pane: int, *rows: tuple[str, int], site: int = 0) -> Keep:
 
 
 def state(ordinal: int, incarnation: int, number: int) -> SiteState:
-    return SiteState(ID, ordinal, incarnation, number, first_pane=0, empty=((3, 9),))
+    return SiteState(
+        query=ID,
+        ordinal=ordinal,
+        incarnation=incarnation,
+        number=number,
+        first_pane=0,
+        empty=((3, 9),),
+    )
 
 
 def answered(window: int, revision: int = 1) -> WindowAnswered:
@@ -316,7 +323,7 @@ def test_a_crash_while_publishing_leaves_both_or_neither(
     ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", 1))}, results)
     disk = FaultyDisk()
     crashing = ResultsWriter(directory, disk=disk)
-    ledger.settle_results("hits", crashing)
+    ledger.finish_results("hits", crashing)
     if point == "before the ledger":
         crashing.prepare([Published(answered(6).envelope, rows_of(("/b", 1)))])
     else:
@@ -326,7 +333,7 @@ def test_a_crash_while_publishing_leaves_both_or_neither(
         assert ResultsReader(directory).publications() == [1]
     ledger = open_ledger()
     results = ResultsWriter(directory)
-    ledger.settle_results("hits", results)
+    ledger.finish_results("hits", results)
     published = ResultsReader(directory).publications()
     remembered = len(ledger.restore(ID).answers)
     assert len(published) == remembered == (1 if point == "before the ledger" else 2)
@@ -381,8 +388,13 @@ def root_of(ledger: RootLedger) -> Root:
 
 
 def receive(root: Root, ledger: RootLedger, pane: int, site: int, *rows: tuple[str, int]) -> None:
-    root.receive_states([SiteState(ID, site, 77, 1, first_pane=0)], now_s=0.0)
-    root.receive(Summary(ID, pane, Coverage.of_whole(site, 77), rows_of(*rows)), now_s=0.0)
+    root.receive_states(
+        [SiteState(query=ID, ordinal=site, incarnation=77, number=1, first_pane=0)], now_s=0.0
+    )
+    root.receive(
+        Summary(query=ID, pane=pane, coverage=Coverage.of_whole(site, 77), rows=rows_of(*rows)),
+        now_s=0.0,
+    )
     ledger.write([one for one in root.take() if isinstance(one, Keep | KeepState | Trim)])
 
 
@@ -577,7 +589,7 @@ def test_a_revision_is_published_once_whatever_step_fails(
     if not published:
         accepted = {"/a": 3}
         ledger.publish(QUERY, [answered(5, 2)], {5: rows_of(("/a", 3))}, results)
-    ledger.settle_results("hits", results)
+    ledger.finish_results("hits", results)
     assert revisions(directory) == {(5, 1): 1, (5, 2): 1}
     assert shown(directory, 5) == accepted
     assert [one.revision for one in ledger.restore(ID).answers] == [2]
@@ -619,7 +631,7 @@ def test_a_publication_of_which_nobody_knows_whether_it_is_one_stays_as_it_was_p
         with pytest.raises(StoreBroken):
             ledger.publish(QUERY, [answered(5)], {5: rows_of(("/a", count))}, results)
     ledger, results = open_ledger(), ResultsWriter(directory)
-    ledger.settle_results("hits", results)
+    ledger.finish_results("hits", results)
     assert len(ledger.restore(ID).answers) == len(ResultsReader(directory).publications())
     if happened:
         assert shown(directory, 5) == {"/a": 1}

@@ -17,7 +17,7 @@ from headwater.errors import PaneIsLarge
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.root.outputs import Keep, KeptSummary
 from headwater.store import image_packer
-from headwater.store.cube import update_cutter
+from headwater.store.cube import update_maker
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsReader, ResultsWriter
@@ -61,7 +61,7 @@ def test_a_batch_in_pieces_is_stored_whole_and_never_held_whole(open_cube: Open)
     report = commit_pieces(user, pieces)
     assert report.queries[0].panes == ((5, 20), (6, 20))  # type: ignore[attr-defined]
     assert pieces.alive_max <= 2
-    user.cut(5, 6)
+    user.make_updates(5, 6)
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {f"/{n}": 1 for n in range(20)}
     assert counts_of(user.cube.rows(QUERY, 6, ((1, 1),))) == {"/x": sum(range(20))}
 
@@ -73,7 +73,7 @@ def test_a_large_pane_is_merged_in_portions_that_together_are_the_pane(
     user.install()
     for n in range(10):
         user.commit(*((5, f"/{k}", n) for k in range(5)))
-    monkeypatch.setattr(update_cutter, "MERGE_BYTES_MAX", 200)
+    monkeypatch.setattr(update_maker, "MERGE_BYTES_MAX", 200)
     merged: list[int] = []
     original = type(MERGER).merge
 
@@ -82,7 +82,7 @@ def test_a_large_pane_is_merged_in_portions_that_together_are_the_pane(
         return original(merger, parts)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(MERGER), "merge", counting)
-    (done,) = user.cut(5)
+    (done,) = user.make_updates(5)
     assert merged
     assert max(merged) <= 200
     monkeypatch.undo()
@@ -110,14 +110,14 @@ def test_groups_of_a_pane_cost_no_more_than_their_number(
 ) -> None:
     """Every row of a batch goes into one merge, once, whatever the size of a portion and of an
     update."""
-    monkeypatch.setattr(update_cutter, "MERGE_BYTES_MAX", portion_bytes)
+    monkeypatch.setattr(update_maker, "MERGE_BYTES_MAX", portion_bytes)
     user = open_cube(summary_bytes_max=1_000)
     user.install()
     for pane, groups in ((1, 250), (2, 1_000)):
         for n in range(4):
             user.commit(*((pane, f"/{k}", n) for k in range(groups)))
         merged_rows.clear()
-        user.cut(pane)
+        user.make_updates(pane)
         assert sum(merged_rows) <= 4 * groups
 
 
@@ -155,11 +155,11 @@ def test_what_waits_to_be_written_is_bounded_and_few_rows_are_one_write(
         return original(store, tables)
 
     monkeypatch.setattr(SegmentStore, "write", counting)
-    user.cut(*range(10))
+    user.make_updates(*range(10))
     assert [count for count in calls if count] == [10], "one segment for all panes of a tick"
     calls.clear()
     monkeypatch.setattr(image_packer, "WAITING_BYTES_MAX", 60)
-    user.cut(*range(10, 20))
+    user.make_updates(*range(10, 20))
     assert max(calls) <= 5
     assert sum(calls) == 10
     for pane in range(20):

@@ -103,7 +103,7 @@ def test_publications_are_numbered_on_after_a_restart(directory: Path) -> None:
 def test_publications_whose_files_somebody_removed_keep_their_numbers(directory: Path) -> None:
     """The ledger has counted them."""
     writer = ResultsWriter(directory)
-    writer.settle(5)
+    writer.recover(5)
     assert writer.prepare([answer(5)]) == 6
 
 
@@ -117,12 +117,12 @@ def test_the_newest_answer_of_each_window_is_found(directory: Path) -> None:
 
 def test_what_was_prepared_and_not_finished_is_invisible_and_goes_away(directory: Path) -> None:
     writer = ResultsWriter(directory)
-    writer.settle()
+    writer.recover()
     writer.prepare([answer(5, ("/a", 1))])
     assert ResultsReader(directory).publications() == []
     assert not list(directory.glob("rows-*"))
     again = ResultsWriter(directory)
-    again.settle()
+    again.recover()
     assert list(directory.iterdir()) == []
     assert again.publish([answer(5)]) == 1
 

@@ -87,7 +87,7 @@ class AnswerRunner:
         if stream not in self._writers:
             place, disk = self._stores.results_directory / stream, self._stores.results_disk
             writer = ResultsWriter(place, disk=disk)
-            self._stores.ledger.settle_results(stream, writer)
+            self._stores.ledger.finish_results(stream, writer)
             self._writers[stream] = writer
 
     def answer(self, answer: Answer) -> None:
@@ -133,12 +133,12 @@ class AnswerRunner:
         """
         stream, loop = query.id.name, asyncio.get_running_loop()
         writer = self._writers[stream]
-        settle = partial(self._stores.ledger.settle_results, stream, writer)
+        finish = partial(self._stores.ledger.finish_results, stream, writer)
         while writer.trouble and not self._is_stopping:
             log.warning("answer is hidden", query=str(query.id), error=writer.trouble)
             await asyncio.sleep(SHOW_RETRY_S)
             with contextlib.suppress(StoreError):
-                await loop.run_in_executor(self._workers, settle)
+                await loop.run_in_executor(self._workers, finish)
         return not writer.trouble
 
     def _finish(self, query: Query, answer: Answer) -> tuple[int, LeftOuts]:

@@ -51,7 +51,7 @@ TIMEX_BYTES = 512
 WIDE_NAMED_MAX = 3
 
 
-class State(StrEnum):
+class Health(StrEnum):
     GOOD = "good"
     DOUBTFUL = "doubtful"
     WRONG = "wrong"
@@ -59,7 +59,7 @@ class State(StrEnum):
 
 class Finding(msgspec.Struct, frozen=True):
     check: str
-    state: State
+    state: Health
     found: str
     to_do: str = ""
 
@@ -71,7 +71,7 @@ def examine(path: Path, *, now_s: Callable[[], float] = time.time) -> list[Findi
         text = load_roster_text(Path(config.roster))
         site = text.roster.site(config.site)
     except HeadwaterError as error:
-        return [Finding("configuration", State.WRONG, str(error), f"mend {path}")]
+        return [Finding("configuration", Health.WRONG, str(error), f"mend {path}")]
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("configuration", lambda: _configuration(config, site)),
         ("process", lambda: _process(config, path)),
@@ -90,18 +90,18 @@ def examine(path: Path, *, now_s: Callable[[], float] = time.time) -> list[Findi
 
 
 def is_well(findings: list[Finding]) -> bool:
-    return not any(one.state is State.WRONG for one in findings)
+    return not any(one.state is Health.WRONG for one in findings)
 
 
 def _findings(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
         yield from check()
     except (HeadwaterError, OSError, ValueError) as error:
-        yield Finding(name, State.WRONG, str(error), "see what it names")
+        yield Finding(name, Health.WRONG, str(error), "see what it names")
 
 
 def _good(check: str, found: str) -> Finding:
-    return Finding(check, State.GOOD, found)
+    return Finding(check, Health.GOOD, found)
 
 
 def _configuration(config: AgentConfig, site: Site) -> Iterator[Finding]:
@@ -110,14 +110,14 @@ def _configuration(config: AgentConfig, site: Site) -> Iterator[Finding]:
     if site.has_data and config.spark.mode == "none":
         yield Finding(
             "configuration",
-            State.WRONG,
+            Health.WRONG,
             "the roster gives this site data, and it has no Spark",
             'say mode = "local" under [spark], or has_data = false in the roster',
         )
     for folder in (config.sources.data, *config.sources.open) if site.has_data else ():
         if not os.access(folder, os.R_OK | os.X_OK):
             to_do = "make it, or let the agent's user read it"
-            yield Finding("configuration", State.DOUBTFUL, f"{folder} can't be read", to_do)
+            yield Finding("configuration", Health.DOUBTFUL, f"{folder} can't be read", to_do)
 
 
 def _roster(config: AgentConfig, now_s: float) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def _roster(config: AgentConfig, now_s: float) -> Iterator[Finding]:
     )
     if signed.holds_from_s > now_s:
         to_do = "compare this machine's clock; the agent takes it when it starts"
-        yield Finding("roster", State.DOUBTFUL, f"it does not hold yet: {found}", to_do)
+        yield Finding("roster", Health.DOUBTFUL, f"it does not hold yet: {found}", to_do)
     else:
         yield _good("roster", found)
 
@@ -160,7 +160,7 @@ def _sources(config: AgentConfig, site: Site) -> Iterator[Finding]:
         yield _good("sources", found)
     if sources.declared_only and not declared:
         found = "declared_only is set, and no source is declared: this site reads nothing"
-        yield Finding("sources", State.DOUBTFUL, found, "declare sources, or take it out")
+        yield Finding("sources", Health.DOUBTFUL, found, "declare sources, or take it out")
     elif not sources.declared_only:
         free = ", ".join((sources.data, *sources.open))
         yield _good("sources", f"for free use, no column of it is protected: {free}")
@@ -171,7 +171,7 @@ def _ports(config: AgentConfig, site: Site) -> Iterator[Finding]:
     if site.dialable and config.listen.port != site.port:
         yield Finding(
             "ports",
-            State.WRONG,
+            Health.WRONG,
             f"it listens on {config.listen.port}, and others dial {site.port}",
             "let [listen] port and the roster say the same",
         )
@@ -191,11 +191,11 @@ def _port(host: str, port: int, pid: int | None) -> Finding:
         if pid is not None:
             return _good("ports", f"{host}:{port} is held, and the agent runs (process {pid})")
         to_do = f"see who has it: ss -ltnp 'sport = :{port}'"
-        return Finding("ports", State.WRONG, f"{host}:{port}: {error.strerror}", to_do)
+        return Finding("ports", Health.WRONG, f"{host}:{port}: {error.strerror}", to_do)
     if pid is not None and port:
         to_do = "look at the agent's log"
         found = f"{host}:{port} is free, though the agent runs (process {pid})"
-        return Finding("ports", State.WRONG, found, to_do)
+        return Finding("ports", Health.WRONG, found, to_do)
     return _good("ports", f"{host}:{port} is free")
 
 
@@ -209,7 +209,7 @@ def _process(config: AgentConfig, path: Path) -> Iterator[Finding]:
     else:
         yield Finding(
             "process",
-            State.DOUBTFUL,
+            Health.DOUBTFUL,
             "the agent has run, and does not run now",
             f"start it: headwater agent --config {path}, or headwater up DIRECTORY where that "
             "laid it out; the end of its log says why it ended",
@@ -241,7 +241,7 @@ def _modes(config: AgentConfig) -> Iterator[Finding]:
     if wide:
         named = ", ".join(wide[:WIDE_NAMED_MAX]) + (" …" if len(wide) > WIDE_NAMED_MAX else "")
         to_do = f"start the agent, which closes it; or: chmod -R go= {directory}"
-        yield Finding("modes", State.WRONG, f"others may use {named}", to_do)
+        yield Finding("modes", Health.WRONG, f"others may use {named}", to_do)
     else:
         yield _good("modes", f"{directory}: answers for {config.results_readers}, all else closed")
 
@@ -267,17 +267,17 @@ def _certificates(
     who = credentials.identity
     if who.federation != federation:
         found = f"it is of federation {who.federation}, and the roster of {federation}"
-        yield Finding("certificates", State.WRONG, found, "issue one of this federation's CA")
+        yield Finding("certificates", Health.WRONG, found, "issue one of this federation's CA")
     if who.role is Role.RELAY and site.has_data:
         to_do = "issue one with: headwater certs site"
         found = "it is a relay's, and the roster gives this site data"
-        yield Finding("certificates", State.WRONG, found, to_do)
+        yield Finding("certificates", Health.WRONG, found, to_do)
     yield from _issuer(files)
     yield _validity(files.cert, now_s)
     if credentials.missing_deny is not None:
         to_do = "mend deny under [tls]; or put an empty file there"
         found = f"no deny list at {credentials.missing_deny}: nobody is denied"
-        yield Finding("certificates", State.DOUBTFUL, found, to_do)
+        yield Finding("certificates", Health.DOUBTFUL, found, to_do)
     else:
         yield _good("certificates", f"{len(credentials.denied)} certificates are denied")
 
@@ -293,7 +293,7 @@ def _issuer(files: CertFiles) -> Iterator[Finding]:
             continue
     found = f"{files.cert} is not signed by a CA in {files.ca}"
     yield Finding(
-        "certificates", State.WRONG, found, "put the federation's CA and certificate there"
+        "certificates", Health.WRONG, found, "put the federation's CA and certificate there"
     )
 
 
@@ -302,13 +302,13 @@ def _validity(path: Path, now_s: float) -> Finding:
     left_days = (own.not_valid_after_utc.timestamp() - now_s) / DAY_S
     if own.not_valid_before_utc.timestamp() > now_s:
         to_do = "set the clock of this machine"
-        return Finding("certificates", State.WRONG, f"{path} is not valid yet", to_do)
+        return Finding("certificates", Health.WRONG, f"{path} is not valid yet", to_do)
     if left_days < 0:
-        return Finding("certificates", State.WRONG, f"{path} has expired", "issue a new one")
+        return Finding("certificates", Health.WRONG, f"{path} has expired", "issue a new one")
     if left_days < EXPIRES_SOON_DAYS:
         found = f"{path} ends in {left_days:.1f} days"
         return Finding(
-            "certificates", State.DOUBTFUL, found, "issue a new one; no restart is needed"
+            "certificates", Health.DOUBTFUL, found, "issue a new one; no restart is needed"
         )
     return _good("certificates", f"{path.name} fits its key and ends in {left_days:.0f} days")
 
@@ -340,16 +340,16 @@ def _spark(config: AgentConfig) -> Iterator[Finding]:
     else:
         to_do = "give the cluster a secret, and name its file with secret = … under [spark]"
         found = f"{spark.master}: everybody on this machine may use its ports"
-        yield Finding("spark", State.DOUBTFUL, found, to_do)
+        yield Finding("spark", Health.DOUBTFUL, found, to_do)
 
 
 def _clock() -> Iterator[Finding]:
     state = _clock_state()
     if state is None:
-        yield Finding("clock", State.DOUBTFUL, "the system does not say whether it is kept", "")
+        yield Finding("clock", Health.DOUBTFUL, "the system does not say whether it is kept", "")
     elif state == TIME_ERROR:
         to_do = "run chrony or systemd-timesyncd; a machine in a container has its host's clock"
-        yield Finding("clock", State.DOUBTFUL, "nobody keeps it in time", to_do)
+        yield Finding("clock", Health.DOUBTFUL, "nobody keeps it in time", to_do)
     else:
         yield _good("clock", "it is kept in time")
 
@@ -372,13 +372,13 @@ def _disk(config: AgentConfig) -> Iterator[Finding]:
     wanted = config.sources.spool_bytes_max + config.cube.retention_bytes
     found = f"{free / 1e9:.1f} GB are free at {place}"
     if free < FREE_BYTES_MIN:
-        yield Finding("disk", State.WRONG, found, "make room, or move directory in agent.toml")
+        yield Finding("disk", Health.WRONG, found, "make room, or move directory in agent.toml")
     elif free < wanted:
         to_do = (
             "make room, or lower spool_bytes_max under [sources] or retention_bytes under [cube]"
         )
         text = f"{found}; spool and cube may take {wanted / 1e9:.1f} GB together"
-        yield Finding("disk", State.DOUBTFUL, text, to_do)
+        yield Finding("disk", Health.DOUBTFUL, text, to_do)
     else:
         yield _good("disk", found)
 
@@ -387,6 +387,8 @@ def _files() -> Iterator[Finding]:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit < FILES_OPEN_MIN:
         to_do = f"raise it to {FILES_OPEN_MIN} (ulimit -n, LimitNOFILE=)"
-        yield Finding("files", State.DOUBTFUL, f"{limit} may be open at once, by this shell", to_do)
+        yield Finding(
+            "files", Health.DOUBTFUL, f"{limit} may be open at once, by this shell", to_do
+        )
     else:
         yield _good("files", f"{limit} may be open at once")

@@ -51,7 +51,13 @@ def entry(
     what = msgspec.json.encode(payload, enc_hook=repr).decode()
     who = caller.identity
     return Entry(
-        at_s, who.uri, f"{who.serial:x}", caller.address, asked[:80], _cut(what), _cut(outcome)
+        at_s,
+        who.uri,
+        f"{who.serial:x}",
+        caller.address,
+        asked[:80],
+        _shortened(what),
+        _shortened(outcome),
     )
 
 
@@ -108,5 +114,5 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}")
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= WHAT_CHARACTERS_MAX else text[: WHAT_CHARACTERS_MAX - 1] + "…"

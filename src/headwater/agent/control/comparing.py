@@ -5,7 +5,7 @@ open windows get no more answers, and what sites have read is not read again for
 a file twice is told first, and what is the same is left as it is.
 
 Two streams are the same when the compiler makes the same of both: comments, case of keywords and
-line breaks do not count. What runs is compiled anew from its words for that, since a query knows
+line breaks do not count. What runs is compiled anew from its text for that, since a query knows
 the time at which it began and not what was written about it.
 """
 
@@ -41,17 +41,17 @@ def compared(runtime: SiteRuntime, text: str) -> api.ComparedReply:
 
 
 def _compared(runtime: SiteRuntime, wanted: list[Query], live: list[Query]) -> api.Compared:
-    words = words_of(wanted[0])
+    text = text_of(wanted[0])
     if not live:
-        return api.Compared(wanted[0].stream, api.Standing.NEW, words)
-    former = words_of(live[0])
+        return api.Compared(wanted[0].stream, api.Standing.NEW, text)
+    former = text_of(live[0])
     running = tuple(installed_line(runtime, query) for query in live)
-    if _meanings(runtime, words) == _meanings(runtime, former):
-        return api.Compared(wanted[0].stream, api.Standing.SAME, words, former, running)
+    if _meanings(runtime, text) == _meanings(runtime, former):
+        return api.Compared(wanted[0].stream, api.Standing.SAME, text, former, running)
     return api.Compared(
         wanted[0].stream,
         api.Standing.CHANGED,
-        words,
+        text,
         former,
         running,
         begins=_begins_text(wanted, live),
@@ -59,25 +59,25 @@ def _compared(runtime: SiteRuntime, wanted: list[Query], live: list[Query]) -> a
     )
 
 
-def words_of(query: Query) -> str:
+def text_of(query: Query) -> str:
     """The source and the stream as they were written."""
     texts = (query.program.source.text, query.program.text)
     return "".join(f"{text.rstrip().rstrip(';')};\n" for text in texts)
 
 
-def _meanings(runtime: SiteRuntime, words: str) -> list[Query] | str:
+def _meanings(runtime: SiteRuntime, text: str) -> list[Query] | str:
     """What the compiler makes of them, at one and the same time, but for what each installation has
-    of its own; the words themselves where it makes nothing of them (any more)."""
+    of its own; the text itself where it makes nothing of it (any more)."""
     try:
         queries = compile_statements(
-            words,
+            text,
             root=runtime.roster.home,
             installer=runtime.site,
             next_counter=1,
             known_sites=[site.name for site in runtime.roster.sites],
         )
     except HeadwaterError:
-        return words
+        return text
     return [_without_texts(query) for query in queries]
 
 

@@ -16,7 +16,7 @@ from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 from headwater.sql.write.explain import explain
 
-DRAWN_MAX = 40
+PICTURED_MAX = 40
 """Trees with more members are told by their numbers alone."""
 
 
@@ -53,8 +53,8 @@ def trees_text(
         below = ", ".join(names[child] for child in tree.children.get(tree.root, ())[:8])
         far = _far_text(roster, tree, coordinates)
         lines.append(f"tree {number} ({kind}): depth {depth}{far}; below the root: {below}")
-        if number == 0 and len(tree.levels) <= DRAWN_MAX:
-            lines += [f"  {line}" for line in _drawn(tree, tree.root, names)]
+        if number == 0 and len(tree.levels) <= PICTURED_MAX:
+            lines += [f"  {line}" for line in _pictured(tree, tree.root, names)]
     return "\n".join(lines)
 
 
@@ -71,11 +71,11 @@ def _far_text(roster: Roster, tree: Tree, coordinates: Mapping[str, Coordinate] 
     return f", {MOST:.0%} of the sites within {far_s * 1e3:.0f} ms of the root"
 
 
-def _drawn(tree: Tree, top: int, names: Mapping[int, str], before: str = "") -> Iterator[str]:
+def _pictured(tree: Tree, top: int, names: Mapping[int, str], before: str = "") -> Iterator[str]:
     if not before:
         yield names[top]
     children = tree.children.get(top, ())
     for place, child in enumerate(children):
         is_last = place == len(children) - 1
         yield f"{before}{'└─ ' if is_last else '├─ '}{names[child]}"
-        yield from _drawn(tree, child, names, f"{before}{'   ' if is_last else '│  '}")
+        yield from _pictured(tree, child, names, f"{before}{'   ' if is_last else '│  '}")

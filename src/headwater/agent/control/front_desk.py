@@ -55,7 +55,7 @@ class FrontDesk:
         self._now_s = now_s
         self._narrowed = {
             api.STREAMS: self._readable,
-            api.COMPARE: self._readable_words,
+            api.COMPARE: self._readable_texts,
             api.ALARMS: self._readable_alarms,
         }
         """What is left of a reply for who may not read all of it."""
@@ -133,7 +133,7 @@ class FrontDesk:
         shown = [one for one in reply["streams"] if one["id"] not in hidden]
         return {**reply, "streams": shown, "former": former}
 
-    def _readable_words(self, reply: Any, caller: Caller) -> Any:
+    def _readable_texts(self, reply: Any, caller: Caller) -> Any:
         """Whoever may install a stream may not have the right to read what runs under its name."""
         shown = []
         for one in reply["streams"]:
@@ -167,7 +167,7 @@ class FrontDesk:
         if self._audit is None:
             return
         is_change = outcome == DONE and name not in (*READS, *PREPARES)
-        what = _given_in_words(payload) if name == api.GIVE else payload
+        what = _given_as_text(payload) if name == api.GIVE else payload
         one = entry(caller, name, what, outcome=outcome, at_s=self._now_s())
         self._audit.add(one, is_change=is_change)
 
@@ -190,7 +190,7 @@ def _given(payload: dict[str, Any]) -> Given:
     return Given(tuple((query, operator) for query, _, operator in queries), tuple(removals))
 
 
-def _given_in_words(payload: dict[str, Any]) -> dict[str, Any]:
+def _given_as_text(payload: dict[str, Any]) -> dict[str, Any]:
     try:
         given = _given(payload)
     except HeadwaterError:

@@ -22,7 +22,9 @@ from headwater.plan.query import Query
 
 def prepared(runtime: SiteRuntime, text: str) -> api.Prepared:
     version = runtime.roster.version
-    installs = [Install(query, (), version) for query in prepare(runtime, text)]
+    installs = [
+        Install(query=query, trees=(), roster_version=version) for query in prepare(runtime, text)
+    ]
     return _prepared(runtime, installs)
 
 
@@ -75,7 +77,9 @@ def _removal(signed: api.SignedCommand) -> Remove:
 
 
 def _proof(signed: api.SignedCommand) -> Proof:
-    return Proof(signed.word, signed.signature, signed.key, signed.certificate)
+    return Proof(
+        word=signed.word, signature=signed.signature, key=signed.key, certificate=signed.certificate
+    )
 
 
 def _require_signed(runtime: SiteRuntime, command: Command) -> None:

@@ -175,7 +175,10 @@ def statements_of(runtime: SiteRuntime, stream: str) -> str:
 def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
     """What ends the stream of this name everywhere, with all its parts."""
     found = _of_stream(runtime, stream)
-    return [Remove(query.id, runtime.site, runtime.next_counter()) for query in found]
+    return [
+        Remove(id=query.id, installer=runtime.site, counter=runtime.next_counter())
+        for query in found
+    ]
 
 
 def _of_stream(runtime: SiteRuntime, stream: str) -> list[Query]:

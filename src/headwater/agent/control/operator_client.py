@@ -32,7 +32,7 @@ async def run_statements(ask: Ask, text: str, signature: OperatorSignature) -> a
     installs = []
     for word in prepared.words:
         query, version, _ = query_in(word)
-        installs.append(Install(query, (), version))
+        installs.append(Install(query=query, trees=(), roster_version=version))
     _require_same(text, prepared, [install.query for install in installs])
     signed = tuple(_signed(signature, install) for install in installs)
     return msgspec.convert(await _give(ask, api.GiveRequest(installs=signed)), api.RunReply)

@@ -65,7 +65,7 @@ class Rights:
             return objection
         if not self._granted or any(one.grants(asked) for one in self._granted_to(who)):
             return None
-        return f"{self._policy} does not let {who.name} {_words(asked)}"
+        return f"{self._policy} does not let {who.name} {_text(asked)}"
 
     def objection_to(self, who: Identity, *, changes: bool) -> str | None:
         """Whatever it is about: why this one may not change, or not even ask."""
@@ -87,7 +87,7 @@ def _is_among(name: str | None, globs: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, glob) for glob in globs)
 
 
-def _words(asked: Asked) -> str:
+def _text(asked: Asked) -> str:
     stream = "all streams" if asked.stream is None else f"stream {asked.stream[:80]!r}"
     source = f" of source path {asked.source[:80]!r}" if asked.source is not None else ""
     return f"{asked.right} {stream}{source}"

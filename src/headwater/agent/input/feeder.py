@@ -25,7 +25,7 @@ import structlog
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.input_remarks import InputRemarks
-from headwater.agent.input.poll_words import PollWords
+from headwater.agent.input.poll_log import PollLog
 from headwater.agent.input.repeated_hour import RepeatedHour
 from headwater.agent.input.site_sources import SiteSources
 from headwater.agent.input.source_inputs import SourceInput, SourceInputs
@@ -82,7 +82,7 @@ class Followed:
     """(directory, glob below it)."""
     is_from_start: bool
     """What was in the files when they were first looked at is read, too."""
-    words: PollWords
+    poll_log: PollLog
     remarks: InputRemarks
     repeated_hour: RepeatedHour
     input: SourceInput | None = None
@@ -128,10 +128,10 @@ class Followed:
         return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
 
     @property
-    def is_settled(self) -> bool:
+    def is_quiet(self) -> bool:
         """Whether a poll would find and tell nothing that the newest one did not."""
         is_polled = self.poll is not None and self.poll.is_clean and not self.untold_losses
-        return is_polled and self.input is not None and self.input.is_settled
+        return is_polled and self.input is not None and self.input.is_quiet
 
     @property
     def untold_losses(self) -> int:
@@ -238,9 +238,9 @@ class Feeder:
             source = query.program.source
             place = self._sources.place(source)
             is_from_start = query.begin_pane is None or query.ends
-            words = PollWords(self.site, key)
+            poll_log = PollLog(self.site, key)
             remarks, hour = InputRemarks(source), RepeatedHour(source)
-            followed = Followed(source, query, place, is_from_start, words, remarks, hour)
+            followed = Followed(source, query, place, is_from_start, poll_log, remarks, hour)
             followed.shows_values = self._sources.is_free(source)
             self.followed = {**self.followed, key: followed}
         is_missed = is_new and self._has_missed(query, followed)
@@ -324,8 +324,8 @@ class Feeder:
 
     def _is_idle(self) -> bool:
         """Whether nothing is left to open, poll or forget until somebody wakes us."""
-        is_settled = all(one.is_settled for one in self.followed.values())
-        return is_settled and not self._leaving and not self._has_news
+        is_quiet = all(one.is_quiet for one in self.followed.values())
+        return is_quiet and not self._leaving and not self._has_news
 
     def _pause_s(self) -> float:
         """Until the next poll of a source is due, as far as its troubles allow."""
@@ -353,7 +353,7 @@ class Feeder:
     async def _attend(self, followed: Followed) -> None:
         """Open the source or poll it, if it is time to. What it raises is its own trouble."""
         async with self._turn:
-            if not self._is_current(followed) or followed.is_settled:
+            if not self._is_current(followed) or followed.is_quiet:
                 return
             if self._now_s() < followed.next_poll_s(self._config.poll_s):
                 return
@@ -435,7 +435,7 @@ class Feeder:
         tries it again."""
         followed.poll = poll
         followed.found_bytes += poll.bytes
-        followed.words.say(poll)
+        followed.poll_log.say(poll)
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
         self._unread(followed.source.name, followed.unread)
@@ -446,8 +446,8 @@ class Feeder:
         if poll.files:
             news = remarks.found_some()
         elif remarks.is_look_due(alone):
-            words = await self._inputs.beside(lambda: self._sources.no_file(followed.source))
-            news = remarks.found_none(words, alone)
+            text = await self._inputs.beside(lambda: self._sources.no_file(followed.source))
+            news = remarks.found_none(text, alone)
         news += remarks.read(0, 0, followed.malformed, now_s=self._now_s())
         self._remark(followed, news)
 

@@ -34,10 +34,10 @@ class InputRemarks:
         """Whether to look why a poll has no file to read, and has left so many alone."""
         return self._looked_at != left_alone
 
-    def found_none(self, words: str, left_alone: int) -> list[tuple[str, str]]:
+    def found_none(self, text: str, left_alone: int) -> list[tuple[str, str]]:
         """No file matches, in words; empty: some do, which are left alone or empty."""
         self._looked_at = left_alone
-        return self._files(words)
+        return self._files(text)
 
     def found_some(self) -> list[tuple[str, str]]:
         self._looked_at = None
@@ -56,11 +56,11 @@ class InputRemarks:
             self._malformed, self._has_reasons = self._too_many(kinds), bool(kinds)
         return [self._said(RemarkKind.MALFORMED, self._malformed)] if has_changed else []
 
-    def _files(self, words: str) -> list[tuple[str, str]]:
-        if words == self._no_file:
+    def _files(self, text: str) -> list[tuple[str, str]]:
+        if text == self._no_file:
             return []
-        self._no_file = words
-        return [self._said(RemarkKind.NO_FILE, words or "there are files that match now")]
+        self._no_file = text
+        return [self._said(RemarkKind.NO_FILE, text or "there are files that match now")]
 
     def _too_many(self, kinds: Sequence[Malformed]) -> str:
         watch = self._watch

@@ -29,7 +29,7 @@ from headwater.store.disk import Disk
 from headwater.store.follow.directories import Reach
 from headwater.store.follow.listing import Glob
 from headwater.store.input.closed_files import ClosedFiles, Place
-from headwater.store.input.nearest_names import no_file_words
+from headwater.store.input.nearest_names import no_file_text
 
 
 class SiteSources:
@@ -85,7 +85,7 @@ class SiteSources:
         look = Glob(directory, pattern, disk=Disk()).look()
         if look.matching or look.refused.keys() - look.unlisted.keys():
             return ""
-        return no_file_words(directory, pattern, names_files=not self._declared)
+        return no_file_text(directory, pattern, names_files=not self._declared)
 
     def place(self, source: Source) -> tuple[Path, str]:
         """(directory, glob below it). Raises if it leads outside.

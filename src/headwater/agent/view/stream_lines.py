@@ -163,7 +163,7 @@ def _remarks_text(runtime: SiteRuntime, query: Query) -> str:
     if root is not None:
         return remarks_line(root.table.remarks(), shown=UNREAD_SITES_SHOWN)
     own = runtime.feeder.remarks(query.source_name)
-    found = (SiteRemark(runtime.site, one.kind, one.text) for one in own)
+    found = (SiteRemark(site=runtime.site, kind=one.kind, text=one.text) for one in own)
     return remarks_line(found, shown=UNREAD_SITES_SHOWN)
 
 

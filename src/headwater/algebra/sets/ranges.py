@@ -55,16 +55,16 @@ def difference(left: Ranges, right: Ranges) -> Ranges:
     """What is in ``left`` and not in ``right``."""
     rest = list(left)
     for c, d in right:
-        cut: list[Range] = []
+        kept: list[Range] = []
         for a, b in rest:
             if d < a or b < c:
-                cut.append((a, b))
+                kept.append((a, b))
                 continue
             if a < c:
-                cut.append((a, c - 1))
+                kept.append((a, c - 1))
             if d < b:
-                cut.append((d + 1, b))
-        rest = cut
+                kept.append((d + 1, b))
+        rest = kept
     return normal(rest)
 
 

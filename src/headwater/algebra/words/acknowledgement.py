@@ -1,6 +1,6 @@
 """What the root holds, told to the sites: the acknowledgement is the request.
 
-A site re-sends an update only when an acknowledgement that was cut more than ``summary_life_s``
+A site re-sends an update only when an acknowledgement that was made more than ``summary_life_s``
 after the sending lacks it, so there are no retransmission timers, and what is not listed is not
 asked for. A pane is listed in one of three ways, and an acknowledgement may leave panes out (they
 come with a later one)::
@@ -74,7 +74,7 @@ class Greeting(msgspec.Struct, frozen=True, array_like=True):
     former_through: int = -FOREVER
     """Panes below may be held from former lives of the site, and all that is above can't be."""
     former_clock_s: float | None = None
-    """What the clock of the site's former life would show when this was cut. The records that it
+    """What the clock of the site's former life would show when this was made. The records that it
     had stamped by then are lost with it, also where the clock is an earlier one now."""
 
 
@@ -96,22 +96,22 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     query: str
     root_incarnation: int
     number: int
-    """Counted: higher than all that this life of the root's ledger has cut before."""
+    """Counted: higher than all that this life of the root's ledger has made before."""
     done_through: int
     held: Ranges = ()
     listed: Ranges = ()
     """Panes on which this acknowledgement is complete; it lacks what it does not list of them."""
     age_s: float = 0.0
-    """Since it was cut; grows by holding and by travelling."""
+    """Since it was made; grows by holding and by travelling."""
     sites_clock_s: float | None = None
-    """What the sites' clocks showed when it was cut, in the middle, as they told the root; None:
+    """What the sites' clocks showed when it was made, in the middle, as they told the root; None:
     they have not. No single clock, nor the root's, can move it far."""
     late_s: float = 0.0
     """For how long, at most, something may have waited unheard at the root, or this at those who
     handed it on, because they were busy. Nothing that was sent so much later than ``age_s`` tells
     is known to be lost."""
     clock_s: float | None = None
-    """What the root's steady clock showed when it was cut: that of one life of its process."""
+    """What the root's steady clock showed when it was made: that of one life of its process."""
     filled: int = 0
     """The numbers of the leaves that there are, as a bitset."""
     digests: tuple[bytes, ...] = ()
@@ -194,7 +194,7 @@ def with_leaves(
     for greeting in greetings:
         found.setdefault(greeting.ordinal // LEAF_SITES, ([], [], []))[2].append(greeting)
     leaves = tuple(
-        AckLeaf(number, tuple(bits), tuple(beyond_first), tuple(hails))
+        AckLeaf(number=number, panes=tuple(bits), extra=tuple(beyond_first), greetings=tuple(hails))
         for number, (bits, beyond_first, hails) in sorted(found.items())
     )
     return msgspec.structs.replace(

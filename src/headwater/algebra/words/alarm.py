@@ -1,6 +1,6 @@
 """An alarm: somebody has found that panes are not what they are said to be, and people must hear.
 
-A site that finds itself covered by an update that it never cut can't mend that: the root counts
+A site that finds itself covered by an update that it never made can't mend that: the root counts
 what came first. What is left is to say it, so that nobody takes the answer for exact, with whoever
 may have carried the wrong summary. An alarm is about panes of one query and one site; it travels in
 that site's signed state, and stands in the envelope of the windows that it concerns and in the book
@@ -32,7 +32,8 @@ NO_SITE = -1
 
 class AlarmKind(StrEnum):
     NEVER_CUT = "never cut"
-    """The root holds an update of the site that the site never cut."""
+    """The root holds an update of the site that the site never made; people are told "never
+    cut"."""
     DISPUTED = "disputed"
     """What was carried differs from what the site says that it has closed."""
     UNNAMED = "unnamed"

@@ -43,13 +43,13 @@ class BlockDigest(msgspec.Struct, frozen=True, array_like=True):
 
 class Closes(msgspec.Struct, frozen=True, array_like=True):
     """The answer to a root that asks: every close with updates in panes first … last. Where
-    ``last`` is below ``first``: pane ``first`` is not closed yet, so nothing of it has been cut."""
+    ``last`` is below ``first``: pane ``first`` is not closed yet, so it has no update."""
 
     first: Pane
     last: Pane
     asked: Number
-    """The number of the acknowledgement that asked. All that the root held when it cut that one
-    was cut by the site, if it ever was, before this was said."""
+    """The number of the acknowledgement that asked. All that the root held when it made that one
+    was made by the site, if it ever was, before this was said."""
     closes: Annotated[tuple[Close, ...], Meta(max_length=CLOSES_MAX)] = ()
 
     @classmethod

@@ -53,12 +53,12 @@ def _widened(
     cut most."""
     given = {number: least[number] for number in group}
     room = columns - _table_width(list(given.values()))
-    cut = [number for number in group if given[number] < widths[number]]
-    while room > 0 and cut:
-        narrowest = min(cut, key=lambda number: given[number])
+    narrowed = [number for number in group if given[number] < widths[number]]
+    while room > 0 and narrowed:
+        narrowest = min(narrowed, key=lambda number: given[number])
         given[narrowest] += 1
         room -= 1
-        cut = [number for number in cut if given[number] < widths[number]]
+        narrowed = [number for number in narrowed if given[number] < widths[number]]
     return list(given.items())
 
 

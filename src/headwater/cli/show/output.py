@@ -123,7 +123,7 @@ def log_warnings_only(*, errors_only: bool = False) -> None:
             _untold,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),
-            _plain_words,
+            _plain_text,
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
         ],
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
@@ -139,7 +139,7 @@ def _untold(logger: Any, name: str, event: MutableMapping[str, Any]) -> Any:
     return event
 
 
-def _plain_words(logger: Any, name: str, event: MutableMapping[str, Any]) -> Any:
+def _plain_text(logger: Any, name: str, event: MutableMapping[str, Any]) -> Any:
     return shown_within(dict(event))
 
 

@@ -24,7 +24,7 @@ class WaitingLine:
         self._out = out
         self._is_terminal = out.isatty()
         self._has_said = False
-        self._is_drawn = False
+        self._is_shown = False
 
     def show(self, event: WaitEvent) -> None:
         text = shown_line(event.text)
@@ -35,16 +35,16 @@ class WaitingLine:
             width = shutil.get_terminal_size().columns - 1
             line = text if len(text) <= width else text[: width - 1] + "…"
             print(f"{CLEAR}{line}", end="", file=self._out, flush=True)
-            self._is_drawn = True
+            self._is_shown = True
         elif not self._has_said:
             print(text, file=self._out, flush=True)
         self._has_said = True
 
     def clear(self) -> None:
         """Before anything else is printed."""
-        if self._is_drawn:
+        if self._is_shown:
             print(CLEAR, end="", file=self._out, flush=True)
-            self._is_drawn = False
+            self._is_shown = False
 
     def __enter__(self) -> WaitingLine:
         return self

@@ -1,7 +1,7 @@
 """Applying an acknowledgement at a site: what has arrived, and what is asked for again.
 
 An acknowledgement speaks of the panes that it lists. An update that was sent more than
-``summary_life_s`` before the acknowledgement was cut, and that it lacks, is asked for: by then no
+``summary_life_s`` before the acknowledgement was made, and that it lacks, is asked for: by then no
 copy of it can be under way any more. A root that was late itself may have the update lying unheard
 before it; it says how late it was, and is given so much more time. Nothing else makes a site send
 again; it has no timers.
@@ -64,7 +64,7 @@ def apply_ack(
     _hear_asked(state, ack)
     view = AckView(ack, leaf, ordinal=telling.ordinal, incarnation=telling.incarnation)
     heard += _alarms(state, view, carriers_of)
-    heard += _settle_flights(state, ack, view, now_s=now_s)
+    heard += _land_flights(state, ack, view, now_s=now_s)
     return heard
 
 
@@ -144,7 +144,7 @@ def _hear_asked(state: QueryState, ack: Acknowledgement) -> None:
             state.hear(News.WORD)
 
 
-def _settle_flights(
+def _land_flights(
     state: QueryState, ack: Acknowledgement, view: AckView, *, now_s: float
 ) -> list[Heard]:
     """What is now held wholly, and what the root is done with, is written together."""
@@ -174,7 +174,7 @@ def _land(state: QueryState, view: AckView, *, before_s: float) -> list[int]:
                 book.land(pane, update)
             elif sent_s < before_s and view.lists(pane):
                 book.ask(pane, update)
-        if not book.is_unacked(pane) and pane not in book.cutting:
+        if not book.is_unacked(pane) and pane not in book.making:
             book.release(pane)
             landed.append(pane)
     return landed
@@ -183,7 +183,7 @@ def _land(state: QueryState, view: AckView, *, before_s: float) -> list[int]:
 def _is_held(state: QueryState, view: AckView, pane: int, update: int) -> bool:
     if update == EMPTY_CLOSE:
         return view.has_first(pane)
-    if update == 1 and view.has_first(pane) and state.telling.trusts_bit(pane):
+    if update == 1 and view.has_first(pane) and state.telling.bit_means_held(pane):
         return True
     return view.has_update(pane, update)
 
@@ -193,7 +193,7 @@ def _land_empty(state: QueryState, view: AckView, *, before_s: float) -> None:
     held, lacking = view.split_empty(book.doubtful)
     if book.doubtful_s >= before_s:
         lacking = ()
-    book.trust(held + lacking)
+    book.learn(held + lacking)
     if lacking:
         state.close_empty(*lacking)
 
@@ -206,7 +206,7 @@ def _hear_wanted(state: QueryState, ack: Acknowledgement, *, again_s: float, now
     for wanted in ack.wanted:
         pane = wanted.pane
         is_ours = wanted.sites >> telling.ordinal & 1 and pane >= state.record.lowest()
-        if not is_ours or pane in book.cutting or state.is_declined(pane):
+        if not is_ours or pane in book.making or state.is_declined(pane):
             continue
         if not book.is_wanted_anew(pane, again_s=again_s, count_max=limit, now_s=now_s):
             continue
@@ -262,7 +262,7 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
     book, record, former_through = state.book, state.record, state.telling.former_through
     for pane, updates in view.extras.items():
         is_above = any(last > book.updates_of(pane) for _, last in updates)
-        if pane >= record.done_through and is_above and pane not in book.cutting:
+        if pane >= record.done_through and is_above and pane not in book.making:
             yield pane, pane
     if record.first_pane not in (None, -FOREVER) and former_through is not None:
         open_from = max(record.closed_through, former_through)

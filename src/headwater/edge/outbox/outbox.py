@@ -34,7 +34,7 @@ class Outbox:
         """What must be written before anything leaves, and what leaves."""
         self._sent_s = now_s
         waiting = [state for state in states if state.book.waits_for_room]
-        if not waiting:  # nearly always: what is live is sent as soon as it is cut
+        if not waiting:  # nearly always: what is live is sent as soon as it is made
             return [], []
         sending = Sending(waiting, room, now_s=now_s)
         sending.send_live()

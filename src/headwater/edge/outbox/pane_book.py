@@ -1,8 +1,8 @@
-"""Where each update of a query stands at its site: waiting, cut, sent, acknowledged.
+"""Where each update of a query stands at its site: waiting, made, sent, acknowledged.
 
 ::
 
-    rows committed     cut           sent              acknowledged
+    rows committed     made          sent              acknowledged
     open, late ──────► fresh ──────► flights ────────► (only a bit in ``filled`` remains)
                          │ too old     ▲    │ lacking in an acknowledgement
                          ▼             │    ▼
@@ -26,7 +26,7 @@ from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.site_state import FOREVER
-from headwater.edge.outputs import CutDone
+from headwater.edge.outputs import UpdatesMade
 
 EMPTY_CLOSE = 0
 """Stands for "closed with no update" where update numbers stand."""
@@ -50,14 +50,14 @@ class PaneBook:
         """Panes that are not closed yet and have rows."""
         self.late: dict[int, float] = {}
         """Closed panes with rows that are in no update -> since when; oldest first."""
-        self.cutting: dict[int, float] = {}
-        """Panes of the cut that is under way -> when they were closed."""
+        self.making: dict[int, float] = {}
+        """Panes whose updates are being made -> when they were closed."""
         self.filled = IntervalSet()
         """Panes with at least one update."""
         self.same = IntervalSet()
         """Of a state query: panes that have the same rows as the pane before them."""
         self.fresh: dict[int, Unsent] = {}
-        """Cut and not sent, closed a short time ago; in the order of their closes."""
+        """Made and not sent, closed a short time ago; in the order of their closes."""
         self.flights: dict[int, dict[int, float]] = {}
         """Pane -> update -> when it was sent; acknowledged ones are gone."""
         self.repairs: dict[int, set[int]] = {}
@@ -94,20 +94,20 @@ class PaneBook:
         """Closed panes whose rows have waited so long."""
         return [pane for pane, since_s in self.late.items() if since_s + wait_s <= now_s]
 
-    def cut(self, panes: Iterable[int], *, now_s: float) -> None:
-        """All that they have is being cut."""
-        self.cutting = dict.fromkeys(panes, now_s)
-        for pane in self.cutting.keys() & self.late.keys():
+    def make(self, panes: Iterable[int], *, now_s: float) -> None:
+        """All that they have is being made into updates."""
+        self.making = dict.fromkeys(panes, now_s)
+        for pane in self.making.keys() & self.late.keys():
             del self.late[pane]
 
-    def was_cut(self, done: CutDone, *, now_s: float) -> float:
+    def made(self, done: UpdatesMade, *, now_s: float) -> float:
         """When it was closed."""
         pane, updates = done.pane, done.last_update
         self.set_updates(pane, updates, row_bytes=done.row_bytes, is_same=done.is_same)
         if updates >= done.first_update:
             self.doubtful.remove(pane, pane)
             self.written(pane, now_s=now_s)
-        return self.cutting.pop(pane, now_s)
+        return self.making.pop(pane, now_s)
 
     # Counting
 
@@ -250,9 +250,9 @@ class PaneBook:
     def doubt(self, empty: Iterable[Range], *, told: Ranges, now_s: float) -> None:
         """Of these empty closes those that no state tells count as sent then."""
         self.doubtful, self.doubtful_s = IntervalSet(empty), now_s
-        self.trust(told)
+        self.learn(told)
 
-    def trust(self, empty: Ranges) -> None:
+    def learn(self, empty: Ranges) -> None:
         """It is known of these empty closes whether the root has them."""
         for first, last in empty:
             self.doubtful.remove(first, last)

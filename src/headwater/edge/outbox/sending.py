@@ -1,4 +1,4 @@
-"""Handing cut updates to the overlay: in which form, and only into room.
+"""Handing updates to the overlay: in which form, and only into room.
 
 Room is what the overlay can still take on the way to a query's root; queries share links, so what
 one has used is gone for all of them.
@@ -66,7 +66,7 @@ class Sending:
                 self._send_first(state, pane, Lane.LIVE)
 
     def send_repairs(self, count_max: int) -> int:
-        """How many there were: a pane that was cut in several updates comes whole, so there may be
+        """How many there were: a pane that has several updates comes whole, so there may be
         a few more than ``count_max``."""
         count = 0
         for state in self._states:

@@ -43,13 +43,13 @@ class CloseWords:
         self._told_through = -FOREVER
 
     def close(
-        self, lowest: int, *, closed_through: int, sealed_through: int, cut_through: int
+        self, lowest: int, *, closed_through: int, sealed_through: int, made_through: int
     ) -> bool:
         """How far the site has closed and sealed, and how far it knows the updates of what it
         closed; whether there is more to tell than before, from ``lowest`` on."""
         panes = self._config.digest_panes
         whole = -FOREVER if self._is_finite else closed_through // panes * panes
-        through = min(max(whole, sealed_through), closed_through, cut_through)
+        through = min(max(whole, sealed_through), closed_through, made_through)
         if through <= self.closed_through:
             return False
         self.closed_through = through
@@ -126,7 +126,9 @@ class CloseWords:
         end = FOREVER
         for close in closes_of(first, self.closed_through - 1):
             if block and close[0] >= end:
-                found.append(BlockDigest(first, end - 1, digest_of(incarnation, block)))
+                found.append(
+                    BlockDigest(first=first, last=end - 1, digest=digest_of(incarnation, block))
+                )
                 first, block = end, []
                 if len(found) == self._config.digests_told_max:
                     return tuple(found)
@@ -134,7 +136,7 @@ class CloseWords:
                 end = (close[0] // self._config.digest_panes + 1) * self._config.digest_panes
             block.append(close)
         last = self.closed_through - 1
-        return (*found, BlockDigest(first, last, digest_of(incarnation, block)))
+        return (*found, BlockDigest(first=first, last=last, digest=digest_of(incarnation, block)))
 
     def answers(self, lowest: int, closes_of: ClosesOf, *, open_from: int) -> tuple[Closes, ...]:
         """Of a range with more closes than may be told, those of its beginning. ``open_from``: no
@@ -153,6 +155,6 @@ class CloseWords:
         closes: list[Close] = []
         for close in closes_of(first, last):
             if len(closes) == self._config.closes_told_max:
-                return Closes(first, close[0] - 1, number, tuple(closes))
+                return Closes(first=first, last=close[0] - 1, asked=number, closes=tuple(closes))
             closes.append(close)
-        return Closes(first, last, number, tuple(closes))
+        return Closes(first=first, last=last, asked=number, closes=tuple(closes))

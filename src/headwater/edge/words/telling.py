@@ -39,7 +39,7 @@ class Telling:
         """Of the newest acknowledgement of the newest root that this process heard."""
         self._config = config
         self._counts: dict[int, int] = {}
-        self._trusted_from: dict[int, int] = {}
+        self._bit_means_from: dict[int, int] = {}
         self._alarms: dict[Alarm, int] = {}
         """With the number of the first state that tells of it."""
         self._alarmed = IntervalSet()
@@ -62,18 +62,18 @@ class Telling:
         so an acknowledgement's bit may speak of that."""
         self._counts[pane] = updates
         if after_word:
-            self._trusted_from.setdefault(pane, record.state_number + 1)
+            self._bit_means_from.setdefault(pane, record.state_number + 1)
 
     def counts(self) -> tuple[tuple[int, int], ...]:
         return tuple(sorted(self._counts.items()))
 
-    def trusts_bit(self, pane: int) -> bool:
+    def bit_means_held(self, pane: int) -> bool:
         """Whether a set bit of an acknowledgement says that update 1 of the pane is held.
 
         The bit also stands for an empty close or a decline. Where there was one, it means the
         update only once the root knows of the update from a state.
         """
-        return self._greeted_number >= self._trusted_from.get(pane, 0)
+        return self._greeted_number >= self._bit_means_from.get(pane, 0)
 
     def tell_unread(self, unread: Unread) -> bool:
         """What the newest poll left alone; False: it is no news."""
@@ -133,12 +133,12 @@ class Telling:
         """Another root, or another life of the site: it is heard anew."""
         self.incarnation = self.incarnation if incarnation is None else incarnation
         self.is_greeted, self._greeted_number, self.former_through = False, 0, None
-        self._trusted_from = dict.fromkeys(self._trusted_from, record.state_number + 1)
+        self._bit_means_from = dict.fromkeys(self._bit_means_from, record.state_number + 1)
         self.resume(record)
 
     def drop_below(self, done_through: int) -> None:
         self._alarmed.remove(-FOREVER, done_through - 1)
-        for known in (self._counts, self._trusted_from):
+        for known in (self._counts, self._bit_means_from):
             for pane in [pane for pane in known if pane < done_through]:
                 del known[pane]
 

@@ -253,7 +253,7 @@ class Demo:
         at = self._seconds
         self._phase = "all is well"
         await self._until(0.25 * at)
-        world.cut_off(cut_off)
+        world.isolate(cut_off)
         self._set(cut_off, SiteCondition.CUT_OFF)
         self._phase = f"{CUT_REGION} is cut off"
         self._event(EventKind.TROUBLE, f"{CUT_REGION} is cut off: {', '.join(cut_off)}")

@@ -83,9 +83,9 @@ def read_sample(file: FoundFile) -> Sample:
     if not encoding:
         return Sample(file.below, (), "", is_binary=True)
     text = data.decode(encoding, errors="replace").removeprefix("\ufeff")
-    is_cut = len(data) >= FILE_BYTES_MAX
+    is_truncated = len(data) >= FILE_BYTES_MAX
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    whole = lines[:-1] if is_cut and len(lines) > 1 else lines
+    whole = lines[:-1] if is_truncated and len(lines) > 1 else lines
     kept = tuple(line for line in whole if line.strip())[:FILE_LINES_MAX]
     year = datetime.fromtimestamp(file.path.stat().st_mtime, UTC).year
     return Sample(file.below, kept, encoding, year)
@@ -119,10 +119,10 @@ def find_encoding(data: bytes) -> str:
             return name
     if data.count(0) > NUL_SHARE_MAX * len(data):
         return _two_bytes(data)
-    is_cut = len(data) >= FILE_BYTES_MAX
+    is_truncated = len(data) >= FILE_BYTES_MAX
     try:
         # Of a sample that is cut the last letter may not be whole; of a whole file it must be.
-        codecs.getincrementaldecoder("utf-8")().decode(data, not is_cut)
+        codecs.getincrementaldecoder("utf-8")().decode(data, not is_truncated)
     except UnicodeDecodeError:
         return "windows-1252"
     return "utf-8"
@@ -137,7 +137,7 @@ def _two_bytes(data: bytes) -> str:
 
 
 def _is_glob(path: Path) -> bool:
-    return not path.exists() and any(sign in str(path) for sign in "*?[")
+    return not path.exists() and any(symbol in str(path) for symbol in "*?[")
 
 
 def _of_folder(folder: Path) -> list[FoundFile]:

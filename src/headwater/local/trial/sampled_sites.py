@@ -66,7 +66,7 @@ class _File(msgspec.Struct, frozen=True):
     name: str
     """Below the site's folder."""
     size: int
-    can_be_cut: bool
+    is_divisible: bool
     has_header: bool
 
 
@@ -111,13 +111,14 @@ def _files(sources: Mapping[str, Query], folder: Path) -> list[_File]:
                 path,
                 str(path.relative_to(folder)),
                 one.size,
-                _can_be_cut(path, query.program.source) and (before is None or before.can_be_cut),
+                _is_divisible(path, query.program.source)
+                and (before is None or before.is_divisible),
                 _has_header(query.program.source) or (before is not None and before.has_header),
             )
     return [found[path] for path in sorted(found)]
 
 
-def _can_be_cut(path: Path, source: Source) -> bool:
+def _is_divisible(path: Path, source: Source) -> bool:
     """By what is known to be safe, so that a format of tomorrow is not cut by mistake."""
     options = dict(source.options)
     is_over_several = any(options.get(name, "false").lower() == "true" for name in SEVERAL_LINES)
@@ -142,7 +143,7 @@ def _sample_site(site: str, files: list[_File], target: Path, sample: Sample) ->
     held = [file for file in files if file.size]
     if held and not any(taken.values()):
         # A site that is silent in a sample would look as if it had nothing.
-        first = min(held, key=lambda file: (not file.can_be_cut, file.size))
+        first = min(held, key=lambda file: (not file.is_divisible, file.size))
         taken[first.name] = _take_some(first, target)
     return Sampled(
         sample,
@@ -156,7 +157,7 @@ def _sample_site(site: str, files: list[_File], target: Path, sample: Sample) ->
 def _take(site: str, file: _File, target: Path, sample: Sample) -> int:
     """How many bytes were taken."""
     draw = random.Random(f"{sample.seed}/{site}/{file.name}").random()
-    if not file.can_be_cut:
+    if not file.is_divisible:
         return _take_whole(file, target) if draw < sample.share else 0
     every = BLOCK_BYTES / sample.share
     first = draw * every - every
@@ -165,7 +166,7 @@ def _take(site: str, file: _File, target: Path, sample: Sample) -> int:
 
 
 def _take_some(file: _File, target: Path) -> int:
-    return _take_blocks(file, target, [0]) if file.can_be_cut else _take_whole(file, target)
+    return _take_blocks(file, target, [0]) if file.is_divisible else _take_whole(file, target)
 
 
 def _take_whole(file: _File, target: Path) -> int:

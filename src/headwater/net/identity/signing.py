@@ -126,7 +126,12 @@ class Signer:
         text = signed_text(kind, self._federation, word)
         r, s = utils.decode_dss_signature(own.private.sign(text, _ALGORITHM))
         signature = r.to_bytes(_NUMBER_BYTES) + s.to_bytes(_NUMBER_BYTES)
-        return Proof(word, signature, own.name, own.certificate if shows_certificate else b"")
+        return Proof(
+            word=word,
+            signature=signature,
+            key=own.name,
+            certificate=own.certificate if shows_certificate else b"",
+        )
 
 
 class OperatorSignature:
@@ -169,7 +174,9 @@ class KeySignatures:
             packed = None if summary.rows is None else self._pack(summary.query, summary.rows)
         except WireError:
             return summary
-        unsigned = UpdateProof(b"", b"", summary.pane, summary.more, packed)
+        unsigned = UpdateProof(
+            signature=b"", key=b"", pane=summary.pane, more=summary.more, packed=packed
+        )
         signed = self._signer.sign(Kind.UPDATE, update_word(summary, unsigned))
         proof = msgspec.structs.replace(unsigned, signature=signed.signature, key=signed.key)
         return msgspec.structs.replace(summary, proof=proof)
@@ -197,7 +204,7 @@ class KeySignatures:
         if proof is None or not proof.holds_for(summary.pane, summary.last):
             return False
         word = update_word(summary, proof)
-        public = self._others.of(site, Proof(word, proof.signature, proof.key))
+        public = self._others.of(site, Proof(word=word, signature=proof.signature, key=proof.key))
         text = signed_text(Kind.UPDATE, self._federation, word)
         return public is not None and _verifies(public, proof.signature, text)
 

@@ -49,7 +49,7 @@ class MemoryLink:
         is sent is added to ``kinds``, bytes by the names of messages."""
         self.wire = wire
         self.pair = pair
-        self.is_cut = False
+        self.is_severed = False
         self.queue: SendQueue[Message] = SendQueue(
             bytes_max=limits.bulk_queue_bytes_max,
             streams=tuple(Stream),
@@ -96,11 +96,11 @@ class MemoryLink:
         self._counters.received_messages += len(messages)
         return messages
 
-    def cut(self) -> None:
-        self.is_cut = True
+    def sever(self) -> None:
+        self.is_severed = True
 
     def heal(self) -> None:
-        self.is_cut = False
+        self.is_severed = False
         self._await_arrival()
         self._write_soon()
 
@@ -126,7 +126,7 @@ class MemoryLink:
     def _write(self) -> None:
         """Puts the next frames on the wire, and comes back when they are on it."""
         in_flight_bytes = sum(len(data) for _, data in self._in_flight)
-        is_stuck = self.is_cut and in_flight_bytes >= IN_FLIGHT_BYTES_MAX
+        is_stuck = self.is_severed and in_flight_bytes >= IN_FLIGHT_BYTES_MAX
         # One frame on a wire with a rate, so that the next may be a more urgent one.
         burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
         data = b""
@@ -150,12 +150,12 @@ class MemoryLink:
         self._write()
 
     def _await_arrival(self) -> None:
-        if self._arrival is None and self._in_flight and not self.is_cut:
+        if self._arrival is None and self._in_flight and not self.is_severed:
             self._arrival = self._loop.call_at(self._in_flight[0][0], self._arrive)
 
     def _arrive(self) -> None:
         self._arrival = None
-        if not self.is_cut and self._in_flight:
+        if not self.is_severed and self._in_flight:
             _, data = self._in_flight.popleft()
             self._deliver(data)
         self._await_arrival()

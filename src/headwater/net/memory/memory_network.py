@@ -71,7 +71,7 @@ class MemoryWorld:
         self.operator = OperatorSignature(FEDERATION, OPERATOR, own)
         """A federation in one process is its own operator."""
         self._networks: dict[str, MemoryNetwork] = {}
-        self._cuts: set[frozenset[str]] = set()
+        self._severed: set[frozenset[str]] = set()
 
     def network(self, site: str, codec: Codec, limits: NetLimits = DEFAULT_LIMITS) -> MemoryNetwork:
         network = self._networks[site] = MemoryNetwork(self, site, codec, limits)
@@ -88,26 +88,26 @@ class MemoryWorld:
         network = self._networks.get(site)
         return network if network is not None and network.is_started else None
 
-    def is_cut(self, left: str, right: str) -> bool:
-        return frozenset((left, right)) in self._cuts
+    def is_severed(self, left: str, right: str) -> bool:
+        return frozenset((left, right)) in self._severed
 
-    def cut(self, left: str, right: str) -> None:
+    def sever(self, left: str, right: str) -> None:
         assert not self.hands_over_values, "there is no wire to cut"
-        self._cuts.add(frozenset((left, right)))
+        self._severed.add(frozenset((left, right)))
         for one, other in ((left, right), (right, left)):
             if (network := self._networks.get(one)) is not None:
-                network.wire_cut(other)
+                network.wire_severed(other)
 
     def heal(self, left: str, right: str) -> None:
-        self._cuts.discard(frozenset((left, right)))
+        self._severed.discard(frozenset((left, right)))
         for one, other in ((left, right), (right, left)):
             if (network := self._networks.get(one)) is not None:
                 network.wire_healed(other)
 
-    def cut_off(self, sites: Iterable[str]) -> None:
+    def isolate(self, sites: Iterable[str]) -> None:
         """Cuts every wire between these sites and all others."""
         for left, right in self._border(sites):
-            self.cut(left, right)
+            self.sever(left, right)
 
     def heal_off(self, sites: Iterable[str]) -> None:
         for left, right in self._border(sites):
@@ -206,10 +206,10 @@ class MemoryNetwork:
 
     # What the world and the other end call.
 
-    def wire_cut(self, site: str) -> None:
+    def wire_severed(self, site: str) -> None:
         link = self._links.get(site)
         if isinstance(link, MemoryLink):
-            link.cut()
+            link.sever()
             _loop().call_later(self._world.notice_s, self._give_up, site, link)
 
     def wire_healed(self, site: str) -> None:
@@ -263,7 +263,7 @@ class MemoryNetwork:
         if site not in self._dialling:
             return
         self._dialling.discard(site)
-        if other is None or not self.is_started or self._world.is_cut(self.site, site):
+        if other is None or not self.is_started or self._world.is_severed(self.site, site):
             self.refused[Refusal.UNREACHABLE] += 1
         elif site not in self._links and self.site not in other._links:
             pair = object()
@@ -271,7 +271,7 @@ class MemoryNetwork:
             self.link_formed(site, pair)
 
     def _give_up(self, site: str, link: MemoryLink) -> None:
-        if link.is_cut and self._links.get(site) is link:
+        if link.is_severed and self._links.get(site) is link:
             del self._links[site]
             self._report_down(site, link.close())
 

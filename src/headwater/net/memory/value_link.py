@@ -20,7 +20,7 @@ from headwater.overlay.messages import Message, aged
 class ValueLink:
     wire = Wire()
     queued_bytes = 0
-    is_cut = False
+    is_severed = False
 
     def __init__(
         self, pair: object, *, counters: LinkCounters, deliver: Callable[[Message], None]

@@ -1,6 +1,6 @@
 """Links that are being formed: our dials, the dials of others, and which of them is kept.
 
-The rule itself is ``hello.settle_dial``; here is what it needs to know of each neighbour.
+The rule itself is ``hello.decide_dial``; here is what it needs to know of each neighbour.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections import Counter
 
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.transport.connection import Connection
-from headwater.net.transport.hello import Channel, Heard, Hello, RosterHeld, settle_dial
+from headwater.net.transport.hello import Channel, Heard, Hello, RosterHeld, decide_dial
 
 
 class Dialling:
@@ -96,7 +96,7 @@ class Attempts:
         site = hello.name
         dialling = self._dialling.get(site)
         is_out = dialling is not None and dialling.is_hello_out
-        settle_dial(hello, me=self._me, hello_is_out=is_out, heard=self._heard.get(site))
+        decide_dial(hello, me=self._me, hello_is_out=is_out, heard=self._heard.get(site))
         self._heard[site] = Heard(hello.life, hello.dial)
         self.give_up(site)
         if (older := self._halves.get(site)) is not None:
@@ -107,7 +107,7 @@ class Attempts:
     def half_of(self, site: str) -> Half | None:
         return self._halves.get(site)
 
-    def settled(self, site: str, half: Half) -> None:
+    def forget_half(self, site: str, half: Half) -> None:
         if self._halves.get(site) is half:
             del self._halves[site]
 

@@ -72,7 +72,7 @@ class Goodbye(msgspec.Struct, frozen=True):
     text: Text
 
 
-Word = TypeVar("Word", Hello, Goodbye)
+Opening = TypeVar("Opening", Hello, Goodbye)
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ def decode_hello(frame: Frame, *, sender: str) -> Hello:
     return hello
 
 
-def settle_dial(hello: Hello, *, me: str, hello_is_out: bool, heard: Heard | None) -> None:
+def decide_dial(hello: Hello, *, me: str, hello_is_out: bool, heard: Heard | None) -> None:
     """Returns when the incoming dial is the one to keep; raises ``Refused`` when it is not."""
     if heard is not None and hello.life == heard.life and hello.dial <= heard.dial:
         raise Refused(Refusal.SUPERSEDED, f"dial {hello.dial} of {hello.name} is an old one")
@@ -107,7 +107,7 @@ def settle_dial(hello: Hello, *, me: str, hello_is_out: bool, heard: Heard | Non
         raise Refused(Refusal.SUPERSEDED, f"{me} is dialling {hello.name} and wins by its name")
 
 
-def settle_roster(hello: Hello, own: RosterHeld) -> str:
+def decide_roster(hello: Hello, own: RosterHeld) -> str:
     """What to tell of an older roster at either side, or nothing. Raises ``Refused`` when both have
     the same version of different rosters."""
     theirs = hello.roster
@@ -131,7 +131,7 @@ def settle_roster(hello: Hello, own: RosterHeld) -> str:
     return ""
 
 
-def _decode(payload: bytes, wanted: type[Word]) -> Word:
+def _decode(payload: bytes, wanted: type[Opening]) -> Opening:
     try:
         return msgspec.msgpack.decode(payload, type=wanted)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

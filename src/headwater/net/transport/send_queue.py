@@ -56,7 +56,7 @@ class SendQueue(Generic[Item]):
         self.queued_bytes -= body_bytes
         if is_last:
             queue.popleft()
-        self._settle(stream, len(chunk))
+        self._charge(stream, len(chunk))
         return encode_frame(Kind.LAST if is_last else Kind.PART, stream, chunk)
 
     def take_frames(self, about_bytes: int, *, now_s: float) -> bytes:
@@ -84,7 +84,7 @@ class SendQueue(Generic[Item]):
         owed = [s for s in busy if self._owed_bytes.get(s, 0.0) >= CHUNK_BYTES]
         return next(iter(owed or busy), None)
 
-    def _settle(self, served: Stream, sent_bytes: int) -> None:
+    def _charge(self, served: Stream, sent_bytes: int) -> None:
         """Others' bytes put a waiting stream with a share in credit, its own bytes use it up."""
         for stream, share in self._shares.items():
             if stream == served:

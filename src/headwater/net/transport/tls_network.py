@@ -43,7 +43,7 @@ from headwater.net.transport.greeting import (
     take_small_buffers,
     turn_away,
 )
-from headwater.net.transport.hello import Channel, Hello, RosterHeld, settle_roster
+from headwater.net.transport.hello import Channel, Hello, RosterHeld, decide_roster
 from headwater.net.transport.link import Link
 from headwater.net.transport.listener import Listener
 from headwater.net.values.codec import Codec
@@ -234,7 +234,7 @@ class TlsNetwork:
         dialling.is_hello_out = True
         hello = await hear_hello(connection, identity, self._limits)
         self._attempts.answered(site, hello)
-        self._settle_roster(hello)
+        self._decide_roster(hello)
         return identity, connection
 
     # Being dialled.
@@ -273,7 +273,7 @@ class TlsNetwork:
             raise Refused(Refusal.WRONG_NAME, f"this is {self.site}, not {hello.to[:80]!r}")
         if wanted is AGENTS:
             self._require_peer(identity)
-            self._settle_roster(hello)
+            self._decide_roster(hello)
 
     def _require_peer(self, identity: Identity) -> None:
         """Also of whom we have dialled. For a site with data a relay's certificate won't do."""
@@ -285,8 +285,8 @@ class TlsNetwork:
                 f"{identity.uri}: a relay originates nothing, and the roster gives it data",
             )
 
-    def _settle_roster(self, hello: Hello) -> None:
-        told = settle_roster(hello, self._held)
+    def _decide_roster(self, hello: Hello) -> None:
+        told = decide_roster(hello, self._held)
         if told and hello.channel is Channel.CONTROL:
             self._notices.say(OLDER_ROSTER, told)
 
@@ -297,7 +297,7 @@ class TlsNetwork:
             control.say(self._attempts.hello(site, Channel.CONTROL))
             bulk = await half.bulk(timeout_s=self._limits.hello_timeout_s)
         finally:
-            self._attempts.settled(site, half)
+            self._attempts.forget_half(site, half)
         await self._keep(identity, control, bulk)
 
     async def _serve_bulk(self, bulk: Connection, identity: Identity, hello: Hello) -> None:

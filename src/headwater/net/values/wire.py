@@ -29,7 +29,7 @@ from headwater.algebra.bounds import (
     Number,
     Ordinal,
     Pane,
-    Word,
+    SixtyFourBits,
 )
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.packed_coverage import PackedCoverage
@@ -145,7 +145,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
 
     query: Name
     ordinal: Ordinal
-    incarnation: Word
+    incarnation: SixtyFourBits
     number: Number
     first_pane: Pane | None
     status: Name
@@ -159,7 +159,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     counts: Annotated[tuple[Close, ...], Meta(max_length=RANGES_MAX)]
     tally: tuple[Number, Number, Number, Number, Number, Number]
     offset_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
-    root_incarnation: Word = 0
+    root_incarnation: SixtyFourBits = 0
     unread: Unread | None = None
     """None: nothing, as nearly always."""
     twice_bytes: Number = 0
@@ -186,9 +186,11 @@ class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
     """Of each of these panes as many bytes. In an outage most panes have the same, and next to each
     other they shrink to next to nothing."""
     extra: Annotated[
-        tuple[tuple[Pane, Place, Word, BoundedRanges], ...], Meta(max_length=RANGES_MAX)
+        tuple[tuple[Pane, Place, SixtyFourBits, BoundedRanges], ...], Meta(max_length=RANGES_MAX)
     ]
-    greetings: Annotated[tuple[tuple[Place, Word, Number], ...], Meta(max_length=LEAF_SITES)]
+    greetings: Annotated[
+        tuple[tuple[Place, SixtyFourBits, Number], ...], Meta(max_length=LEAF_SITES)
+    ]
     formers: Annotated[
         tuple[tuple[Place, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
         Meta(max_length=LEAF_SITES),
@@ -198,7 +200,7 @@ class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
 
 class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     query: Name
-    root_incarnation: Word
+    root_incarnation: SixtyFourBits
     number: Number
     done_through: Pane
     held: BoundedRanges
@@ -476,7 +478,9 @@ def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
         number=number,
         panes=_checked_panes(wire),
         extra=tuple(
-            ExtraHeld(pane, first + place, incarnation, _normal(updates))
+            ExtraHeld(
+                pane=pane, ordinal=first + place, incarnation=incarnation, updates=_normal(updates)
+            )
             for pane, place, incarnation, updates in wire.extra
         ),
         greetings=tuple(

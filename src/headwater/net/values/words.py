@@ -167,7 +167,14 @@ def ack_in(way: WireAckOnItsWay) -> Acknowledgement:
 def count_in(signed: WireSigned) -> Count:
     wire = _counts.decode(signed.word)
     ended = tuple(_removal_in(one) for one in wire.ended)
-    return Count(wire.installer, wire.number, wire.revision, wire.live, ended, proof_of(signed))
+    return Count(
+        installer=wire.installer,
+        number=wire.number,
+        revision=wire.revision,
+        live=wire.live,
+        ended=ended,
+        proof=proof_of(signed),
+    )
 
 
 def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Command:
@@ -203,7 +210,9 @@ def query_in(word: bytes) -> tuple[Query, int, str]:
 
 def removal_in(word: bytes) -> Remove:
     wire = _removals.decode(word)
-    return Remove(wire.id, wire.installer, wire.counter, wire.operator)
+    return Remove(
+        id=wire.id, installer=wire.installer, counter=wire.counter, operator=wire.operator
+    )
 
 
 def _removal_in(signed: WireSigned) -> Remove:

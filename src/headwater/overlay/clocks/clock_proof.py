@@ -2,11 +2,11 @@
 
 Heartbeats are nobody's signed word, and whoever passes one on can say anything of the root's clock.
 But a site signs its states, and the root signs acknowledgements, each with what its clock showed;
-one that greets a state was cut after the state was sent, and before it came here::
+one that greets a state was made after the state was sent, and before it came here::
 
     our clock      sent state 7 ────────────────────────► acknowledged
                         │                                      ▲
-    the root's          └──────► came ──► cut at ``clock_s`` ──┘
+    the root's          └──────► came ──► made at ``clock_s`` ─┘
 
 So the root's clock is ahead of ours by at least ``clock_s`` less when it came, and by at most
 ``clock_s`` less when the state was sent: no carrier can change that by a second, however few

@@ -163,7 +163,7 @@ class CommandLog:
     def counted(self, command: Command) -> Count:
         """The count of its installer with this command, which is the next one."""
         installer, number = number_of(command)
-        former = self.counts.get(installer) or Count(installer, 0, 0)
+        former = self.counts.get(installer) or Count(installer=installer, number=0, revision=0)
         live, ended = set(former.live), former.ended
         if isinstance(command, Install):
             live.add(str(command.query.id))

@@ -367,7 +367,9 @@ class Commands:
         if own is not None:  # durable with the removals, so that no start finds one without it
             self._adopt(self._signatures.sign_count(own))
         for loser, winner in lost:
-            self._tell_accepted(Remove(loser, winner.installer, winner.counter))
+            self._tell_accepted(
+                Remove(id=loser, installer=winner.installer, counter=winner.counter)
+            )
             self._forget(str(loser), now_s)
             text = f"{loser} ends: {winner} has the same name and wins"
             self._tray.note("name-lost", text, now_s=now_s)
@@ -375,7 +377,9 @@ class Commands:
 
     def _tell_removed(self, removed: Iterable[QueryId], now_s: float) -> None:
         for query_id in removed:
-            self._tell_accepted(Remove(query_id, query_id.installer, query_id.counter))
+            self._tell_accepted(
+                Remove(id=query_id, installer=query_id.installer, counter=query_id.counter)
+            )
             self._forget(str(query_id), now_s)
 
     def _tell_accepted(self, command: Command) -> None:

@@ -172,4 +172,4 @@ def _stepped(known: Coordinate | None, heard: Coordinate) -> Coordinate:
         at + share * by
         for at, by in zip((known.x, known.y, known.z, known.height), away, strict=True)
     )
-    return Coordinate(x, y, z, height, heard.error).rounded()
+    return Coordinate(x=x, y=y, z=z, height=height, error=heard.error).rounded()

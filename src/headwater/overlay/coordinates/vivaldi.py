@@ -101,7 +101,7 @@ class Vivaldi:
     @property
     def coordinate(self) -> Coordinate:
         x, y, z = self._position
-        return Coordinate(x, y, z, height=self._height, error=self._error)
+        return Coordinate(x=x, y=y, z=z, height=self._height, error=self._error)
 
     @property
     def neighbour_count(self) -> int:

@@ -154,7 +154,11 @@ class Link:
             if ways.get(pulse.root, NO_WAY) is NO_WAY:
                 is_none = pulse.age_s >= LOST_S or own in pulse.via
                 seen_s = now_s - pulse.age_s - one_way_s
-                ways[pulse.root] = NO_WAY if is_none else RootWay(seen_s, pulse.via, pulse.by_host)
+                ways[pulse.root] = (
+                    NO_WAY
+                    if is_none
+                    else RootWay(seen_s=seen_s, via=pulse.via, by_host=pulse.by_host)
+                )
         for root, way in ways.items():
             was, _ = self._ways.get(root, (None, 0.0))
             self.has_turned |= (was is NO_WAY) != (way is NO_WAY)
@@ -236,4 +240,4 @@ def _later(way: RootWay, late_s: float, now_s: float) -> RootWay:
     """The same way, as if its pulse had been given so much later."""
     if way is NO_WAY:
         return way
-    return RootWay(min(way.seen_s + late_s, now_s), way.via, way.by_host)
+    return RootWay(seen_s=min(way.seen_s + late_s, now_s), via=way.via, by_host=way.by_host)

@@ -288,4 +288,4 @@ def resort_route(query: LiveQuery, route: Route, *, ordinal: int, host: int) -> 
             return route.moved(number, min(own, route.level_on(number)))
     if route.downs >= DOWNS_MAX:
         return None
-    return Route(route.tree, (), route.downs + 1)
+    return Route(tree=route.tree, levels=(), downs=route.downs + 1)

@@ -130,7 +130,8 @@ class Pathfinder:
 
     def heard(self, ack: Acknowledgement, *, root: str, now_s: float) -> float:
         """A word that the root has signed; how old it can be. Its age is its carriers' word, and
-        what the sites' clocks show now is told by that; but when it was cut the root has signed."""
+        what the sites' clocks show now is told by that; but when it was made the root has
+        signed."""
         bounds = self._proofs.heard(ack, root=root, now_s=now_s)
         self._pulses.prove(self._roster.ordinal_of[root], bounds)
         clock = self.root_clock(root, now_s=now_s)
@@ -206,7 +207,9 @@ class Pathfinder:
         return [(site, site in parents) for site in self._neighbours.names]
 
     def _onward(self, site: str, way: RootWay, *, by_host: bool) -> RootWay:
-        return RootWay(way.seen_s, (self._roster.ordinal_of[site], *way.via), by_host)
+        return RootWay(
+            seen_s=way.seen_s, via=(self._roster.ordinal_of[site], *way.via), by_host=by_host
+        )
 
     # The ways
 

@@ -82,7 +82,7 @@ class Router:
         down, and ends."""
         if route.downs >= ASTRAY_MAX:
             return None
-        again = Route(route.tree, (), route.downs + 1)
+        again = Route(tree=route.tree, levels=(), downs=route.downs + 1)
         takes = partial(self._neighbours.takes, root=query.root, is_above=True, now_s=now_s)
         hop = choose_up(again, query.tree_set.places, takes)
         return hop and msgspec.structs.replace(hop, version=query.tree_set.version)

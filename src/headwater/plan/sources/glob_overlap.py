@@ -30,7 +30,7 @@ from headwater.plan.sources.globs import ANY_DEPTH, plain_parts
 
 Parts = tuple[str, ...]
 STAR = "*"
-_SIGN = re.compile(r"\*+|\?|\[!?+\]?+[^\]]*+\]|.", re.DOTALL)
+_SYMBOL = re.compile(r"\*+|\?|\[!?+\]?+[^\]]*+\]|.", re.DOTALL)
 """One sign of a name's pattern, as ``fnmatch`` reads it: a bracket that does not close is a letter,
 and one right after the opening is a letter of the class."""
 
@@ -67,7 +67,7 @@ def may_overlap(one: Parts, other: Parts) -> bool:
         first, second = (STAR if part == ANY_DEPTH else part for part in (first, second))
         if first.startswith(".") is not second.startswith("."):
             return False
-        return _is_joined(_signs(first), _signs(second), _share_a_letter, is_mutual=True)
+        return _is_joined(_symbols(first), _symbols(second), _share_a_letter, is_mutual=True)
 
     return _is_joined(one, other, is_met, any_number=ANY_DEPTH, is_mutual=True)
 
@@ -80,7 +80,7 @@ def is_within(inner: Parts, outer: Parts) -> bool:
             return not part.startswith(".")
         if part == ANY_DEPTH or part.startswith(".") is not by.startswith("."):
             return False
-        return _is_joined(_signs(by), _signs(part), _covers_letter, is_mutual=False)
+        return _is_joined(_symbols(by), _symbols(part), _covers_letter, is_mutual=False)
 
     return _is_joined(outer, inner, covers, any_number=ANY_DEPTH, is_mutual=False)
 
@@ -121,9 +121,9 @@ def _names(path: str) -> list[str]:
     return [name for name in path.split("/") if name not in ("", ".")]
 
 
-def _signs(part: str) -> list[str]:
+def _symbols(part: str) -> list[str]:
     """Letters, ``?``, classes, and ``*`` for any number of stars in a row."""
-    return [STAR if sign.startswith(STAR) else sign for sign in _SIGN.findall(part)]
+    return [STAR if symbol.startswith(STAR) else symbol for symbol in _SYMBOL.findall(part)]
 
 
 def _share_a_letter(first: str, second: str) -> bool:
@@ -133,11 +133,11 @@ def _share_a_letter(first: str, second: str) -> bool:
     return not _is_letter(second) or _share_a_letter(second, first)
 
 
-def _covers_letter(by: str, sign: str) -> bool:
-    if by in (STAR, "?") or by == sign:
-        return by == STAR or sign != STAR
-    return _is_letter(sign) and fnmatchcase(sign, by)
+def _covers_letter(by: str, symbol: str) -> bool:
+    if by in (STAR, "?") or by == symbol:
+        return by == STAR or symbol != STAR
+    return _is_letter(symbol) and fnmatchcase(symbol, by)
 
 
-def _is_letter(sign: str) -> bool:
-    return len(sign) == 1 and sign not in (STAR, "?")
+def _is_letter(symbol: str) -> bool:
+    return len(symbol) == 1 and symbol not in (STAR, "?")

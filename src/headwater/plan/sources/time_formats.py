@@ -19,7 +19,7 @@ FORMATS_MAX = 8
 ISO = "iso"
 EPOCHS = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1, "epoch_ns": 0}
 """Numbers since 1970, with the microseconds in one unit; of nanoseconds it is a thousandth."""
-WORDS = {
+OTHER_NAMES = {
     "seconds": "epoch_s",
     "milliseconds": "epoch_ms",
     "millis": "epoch_ms",
@@ -45,8 +45,8 @@ def formats_of(text: str) -> tuple[str, ...]:
 
 
 def _named(part: str) -> str:
-    word = part.lower()
-    found = WORDS.get(word, word)
+    name = part.lower()
+    found = OTHER_NAMES.get(name, name)
     return found if found in EPOCHS or found == ISO else part
 
 

@@ -57,7 +57,7 @@ def pattern_fault(pattern: str, *, is_read: bool = False) -> str | None:
     for match in _PIECE.finditer(pattern):
         piece = match.group()
         depth += (piece == "[") - (piece == "]")
-        fault = _letters_fault(piece, is_read=is_read) if match[1] else _sign_fault(piece, depth)
+        fault = _letters_fault(piece, is_read=is_read) if match[1] else _symbol_fault(piece, depth)
         if fault is not None:
             return fault
     return None
@@ -75,7 +75,7 @@ def _letters_fault(piece: str, *, is_read: bool) -> str | None:
     return None
 
 
-def _sign_fault(piece: str, depth: int) -> str | None:
+def _symbol_fault(piece: str, depth: int) -> str | None:
     if piece == "'":
         return "a quote that does not end"
     if piece in RESERVED:
@@ -134,8 +134,8 @@ def far_year(pattern: str) -> str | None:
                     break
                 digits += len(later.group())
             before = pieces[at - 1].group() if at else ""
-            sign = re.escape(before) if before and not before[0].isalnum() else ""
+            symbol = re.escape(before) if before and not before[0].isalnum() else ""
             if before in ("[", "]") or before.startswith("'"):
-                sign = ""
-            return (sign if at else r"^\s*") + rf"[-+]\d{{{digits + 2}}}"
+                symbol = ""
+            return (symbol if at else r"^\s*") + rf"[-+]\d{{{digits + 2}}}"
     return None

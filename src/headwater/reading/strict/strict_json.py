@@ -69,7 +69,7 @@ ATTEMPT_LINES = 16
 NAMED_MAX, HALVINGS_MAX = 256, 64
 """Lines of a block that Arrow may blame by name, and attempts to read parts of the others, until
 all that is left is given back."""
-BARE_WORD = re.compile(rb"[:,\[\s][-+]?(?:Inf(?:inity)?|NaN)\b")
+BARE_NAME = re.compile(rb"[:,\[\s][-+]?(?:Inf(?:inity)?|NaN)\b")
 """Numbers that are none, outside of quotes and perhaps within."""
 BAD_ROW = re.compile(r"in row (\d+)$")
 
@@ -124,7 +124,7 @@ def _are_fit(block: bytes, offsets: NDArray[np.integer]) -> Truths:
     data, starts, ends = np.frombuffer(block, np.uint8), offsets[:-1], offsets[1:]
     are_fit: Truths = (data[starts] == ord("{")) & (data[ends - 2] == ord("}"))
     if b"Inf" in block or b"NaN" in block:
-        at = np.array([found.end() for found in BARE_WORD.finditer(block)], np.int64)
+        at = np.array([found.end() for found in BARE_NAME.finditer(block)], np.int64)
         are_fit[np.searchsorted(ends, at)] = False
     if len(ends) and (ends - starts).max() > LINE_BYTES_SURE:
         are_fit &= _are_within_limits(data, offsets)

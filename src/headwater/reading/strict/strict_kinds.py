@@ -87,7 +87,7 @@ def _integers(column: pa.Array, type_: pa.DataType) -> pa.Array:
     takes a tenth of the time that it takes in the block."""
     if pa.types.is_string(column.type):
         data = column.buffers()[2]
-        if data is not None and any(sign in memoryview(data).tobytes() for sign in HEX):
+        if data is not None and any(symbol in memoryview(data).tobytes() for symbol in HEX):
             raise Doubtful
     return column.cast(type_)
 

@@ -65,11 +65,11 @@ def lines_of(block: bytes, separator: bytes = LINE_FEED) -> pa.Array:
     return lines.filter(pa.array(~is_empty)) if is_empty.any() else lines
 
 
-def counts(lines: pa.Array, sign: bytes) -> NDArray[np.int32]:
+def counts(lines: pa.Array, symbol: bytes) -> NDArray[np.int32]:
     """How often each has it."""
     offsets, data = buffers_of(lines)
-    is_sign = data[: offsets[-1]] == ord(sign)
-    return np.add.reduceat(is_sign, offsets[:-1], dtype=np.int32)
+    is_symbol = data[: offsets[-1]] == ord(symbol)
+    return np.add.reduceat(is_symbol, offsets[:-1], dtype=np.int32)
 
 
 def bytes_of(lines: pa.Array) -> pa.Buffer:

@@ -12,7 +12,7 @@ compared: equal, awaited, or known to be disputed. What carriers bring for such 
 *doubted*, and asked about, until the site's own word says the same.
 
 An answer proves something only of what the root held when it asked: what came since the site may
-have cut since. So an ask remembers what was held.
+have made since. So an ask remembers what was held.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Agreements:
             self._tell[ordinal] = AGREED_TOLD_TIMES
         for closes in state.closes:
             self._answered(ordinal, life, closes, now_s=now_s)
-        self._settle_doubted(ordinal, life)
+        self._clear_doubted(ordinal, life)
         if life.pending:
             self._due[ordinal] = None
 
@@ -233,7 +233,7 @@ class Agreements:
                 self._scoreboard.doubted[pane] = (
                     self._scoreboard.doubted.get(pane, 0) | 1 << ordinal
                 )
-                self._settle_doubted(ordinal, life)
+                self._clear_doubted(ordinal, life)
 
     def _is_said(self, ordinal: int, life: _Life, pane: int) -> bool:
         """Whether what is held now is what the site has said: it closed the pane with no update,
@@ -304,7 +304,7 @@ class Agreements:
             if life.ask is None:
                 self._put(ordinal, life, number=number, done_through=done_through, now_s=now_s)
             if life.ask is not None:
-                found.append(Asked(ordinal, life.ask.first, life.ask.last))
+                found.append(Asked(ordinal=ordinal, first=life.ask.first, last=life.ask.last))
                 self._asked_last = ordinal
         return tuple(found)
 
@@ -386,7 +386,7 @@ class Agreements:
         self.touched[board.pane] = board
         return True
 
-    def _settle_doubted(self, ordinal: int, life: _Life) -> None:
+    def _clear_doubted(self, ordinal: int, life: _Life) -> None:
         """The site's state tells how many updates some panes have, which is its own word."""
         counts, declined = self._table.views[ordinal].counts, self._table.views[ordinal].declined
         for pane in [pane for pane in life.doubted if pane in declined]:
@@ -413,7 +413,7 @@ class Agreements:
 
     # Disputes
 
-    def settle(self, pane: int) -> None:
+    def clear(self, pane: int) -> None:
         """The pane's board was made anew: what is as its sites have said is disputed no more."""
         disputed = self._scoreboard.disputed.get(pane, {})
         board = self._scoreboard.open(pane)

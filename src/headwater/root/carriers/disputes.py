@@ -92,7 +92,7 @@ class Disputes:
         pieces = [Piece(one.number, one.coverage, one.has_rows) for one in kept]
         self.replacing.pieces.put(pane, [*left, *pieces])
         books.outputs.append(Replace(books.id, pane, tuple(sorted(numbers)), tuple(kept)))
-        self.agreements.settle(pane)
+        self.agreements.clear(pane)
         books.notice("replaced", f"pane {pane}: by the own updates of its sites")
         self._intake.touch(self.scoreboard.open(pane), now_s=now_s)
         self.compare(now_s=now_s)

@@ -75,12 +75,12 @@ class AnswerCheck:
                 life, held = self._ledger.presence(pane, ordinal)
                 if (self._names[ordinal], pane) in states or life is None:
                     continue
-                cut = self._truth.update_count(envelope.query, pane, ordinal, life)
-                if held != set(range(1, cut + 1)):
+                made = self._truth.update_count(envelope.query, pane, ordinal, life)
+                if held != set(range(1, made + 1)):
                     raise Violation(
                         "final presence is true",
                         f"{where}: of {self._names[ordinal]} pane {pane} updates {sorted(held)} "
-                        f"are held, and it has cut {cut}",
+                        f"are held, and it has cut {made}",
                     )
 
     def _check_content(self, where: str, request: WindowAnswer, bag: Bag) -> None:

@@ -107,7 +107,7 @@ class LedgerCheck:
                     self._check_said(pane, ordinal, ack, disk)
         for extra in ack.extra:
             if self.is_forged(ack.query, extra.pane):
-                continue  # it may have been replaced since this was cut
+                continue  # it may have been replaced since this was made
             for first, last in extra.updates:
                 updates = range(first, last + 1)
                 if not self.holds(extra.pane, extra.ordinal, extra.incarnation, updates):

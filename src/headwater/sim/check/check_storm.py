@@ -94,4 +94,4 @@ class StormCheck:
 
 
 REPAIRS_AT_ONCE = 64
-"""A pane that was cut in several updates is repaired whole: so far may a budget be overdrawn."""
+"""A pane that has several updates is repaired whole: so far may a budget be overdrawn."""

@@ -80,7 +80,7 @@ class Checkers:
         """Every update that was ever sent, and the panes that it was last sent for."""
         self._closes: set[tuple[str, int, int, int, int]] = set()
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
-            do.Cut: self._cut,
+            do.MakeUpdates: self._make_updates,
             do.Keep: self._keep,
             do.Trim: self._trim,
             do.MarkAcked: self._marked,
@@ -181,11 +181,11 @@ class Checkers:
 
     # ---- one effect each
 
-    def _cut(self, site: SimulatedSite, cut: do.Cut) -> None:
-        if self.queries[cut.query].time is not TimeKind.AGE:
+    def _make_updates(self, site: SimulatedSite, wanted: do.MakeUpdates) -> None:
+        if self.queries[wanted.query].time is not TimeKind.AGE:
             return
         self._transcript.count("panes of an age query were cut")
-        before, known_s = site.disk.cube.records.get(cut.query), cut.record.offset_s
+        before, known_s = site.disk.cube.records.get(wanted.query), wanted.record.offset_s
         was_s = None if before is None else before.offset_s
         if was_s is not None and known_s is not None and abs(was_s - known_s) > STEP_S:
             self._transcript.count("the offset of an age query was taken in one step")
@@ -348,8 +348,8 @@ class Checkers:
             return
         if any(declined.first <= pane <= declined.last for declined in record.declined):
             return
-        cut = self.truth.records_cut(query, pane, ordinal, incarnation, closed_at)
-        lack = site.truth.lack_closed(self.queries[query], pane, incarnation, cut)
+        made = self.truth.records_in_updates(query, pane, ordinal, incarnation, closed_at)
+        lack = site.truth.lack_closed(self.queries[query], pane, incarnation, made)
         if lack:
             raise Violation(
                 "closing at a site",

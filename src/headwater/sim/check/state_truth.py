@@ -16,8 +16,8 @@ from headwater.sim.records.bag import numbers_text
 from headwater.sim.world.log import Log
 
 
-class StateCut(NamedTuple):
-    """One site's state of one pane, as it was cut."""
+class StateMade(NamedTuple):
+    """One site's state of one pane, as it was made."""
 
     bits: int
     below: int
@@ -32,8 +32,8 @@ class StateTruth:
     def __init__(self, ordinal: int, log: Log) -> None:
         self._ordinal = ordinal
         self._log = log
-        self._cuts: dict[tuple[str, int], dict[int, StateCut]] = {}
-        """(query, pane) -> incarnation -> the state that it cut."""
+        self._made: dict[tuple[str, int], dict[int, StateMade]] = {}
+        """(query, pane) -> incarnation -> the state that it made."""
         self._read_from: dict[tuple[str, int], int] = {}
         self._missed: dict[str, set[int]] = {}
 
@@ -47,7 +47,7 @@ class StateTruth:
         """The query failed on these."""
         self._missed.setdefault(str(query.id), set()).update(positions)
 
-    def cut(self, query: Query, pane: int, incarnation: int, bits: int, *, below: int) -> None:
+    def made(self, query: Query, pane: int, incarnation: int, bits: int, *, below: int) -> None:
         """A site writes the state of a pane, having committed all below this position."""
         first = self._read_from.get((str(query.id), incarnation), below)
         gone = self._log.lost | self._missed.get(str(query.id), set())
@@ -59,8 +59,8 @@ class StateTruth:
                 f"it has read {numbers_text(wanted)} are the last {query.last_n}",
             )
         is_true = bits == self._last_n(query, pane, range(below), set())
-        cuts = self._cuts.setdefault((str(query.id), pane), {})
-        cuts[incarnation] = StateCut(bits, below, is_true)
+        lives = self._made.setdefault((str(query.id), pane), {})
+        lives[incarnation] = StateMade(bits, below, is_true)
 
     def _last_n(self, query: Query, pane: int, positions: range, gone: Set[int]) -> int:
         """The last n of these records that lie in panes from the begin to this one."""
@@ -78,14 +78,14 @@ class StateTruth:
         return bits
 
     def lives_anew(self, former: int, incarnation: int) -> None:
-        """What a site cut under one incarnation it has cut under the other."""
-        for cuts in self._cuts.values():
-            if former in cuts:
-                cuts[incarnation] = cuts[former]
+        """What a site made under one incarnation it has made under the other."""
+        for lives in self._made.values():
+            if former in lives:
+                lives[incarnation] = lives[former]
         for (query, life), position in list(self._read_from.items()):
             if life == former:
                 self._read_from[query, incarnation] = position
 
-    def of(self, query: Query, pane: int) -> dict[int, StateCut]:
-        """By incarnation: what the site's lives cut for this pane."""
-        return self._cuts.get((str(query.id), pane), {})
+    def of(self, query: Query, pane: int) -> dict[int, StateMade]:
+        """By incarnation: what the site's lives made for this pane."""
+        return self._made.get((str(query.id), pane), {})

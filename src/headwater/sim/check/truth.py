@@ -1,4 +1,4 @@
-"""What is true, kept apart from every machine: the logs, and what each site cut out of them.
+"""What is true, kept apart from every machine: the logs, and what each site made of them.
 
 Machines are believed nothing here. The sites' shells tell what was born, when it was polled, and
 the content of each update in the moment it is written; from that the truth tells which records a
@@ -165,8 +165,8 @@ class SiteTruth:
         """Whether bytes vanished that a close of the pane would have to include; of a state query:
         whether what is in an answer is not the last n."""
         if query.holds_states:
-            cuts = self.states.of(query, pane).values()
-            return not any(cut.bits == in_it and cut.is_true for cut in cuts)
+            lives = self.states.of(query, pane).values()
+            return not any(made.bits == in_it and made.is_true for made in lives)
         position = self._must_read(query, pane)
         self.records(query, pane)
         return any(at < position for at in self._index(query).lost_in(pane))
@@ -183,7 +183,7 @@ class SiteTruth:
     def born(self, query: Query, pane: int) -> int:
         """All that could be in it."""
         if query.holds_states:
-            return reduce(or_, (cut.bits for cut in self.states.of(query, pane).values()), 0)
+            return reduce(or_, (made.bits for made in self.states.of(query, pane).values()), 0)
         return bits_of(self.records(query, pane))
 
     def lack(self, query: Query, pane: int, in_it: int) -> str:
@@ -203,24 +203,26 @@ class SiteTruth:
         lost = bits_of(self.records(query, pane), below=position) & ~in_it
         return f"without {numbers_text(lost)}" if lost else ""
 
-    def lack_closed(self, query: Query, pane: int, incarnation: int, cut: int) -> str:
+    def lack_closed(self, query: Query, pane: int, incarnation: int, made: int) -> str:
         """The same of a close of this life, with the records of the updates that it counts."""
         if query.holds_states:
             state = self.states.of(query, pane).get(incarnation)
-            is_state = state is not None and state.bits == cut
-            return self._lack_state(query, pane, cut) if is_state else "it is not the state's close"
+            is_state = state is not None and state.bits == made
+            return (
+                self._lack_state(query, pane, made) if is_state else "it is not the state's close"
+            )
         due = self.due(query, pane)
         if due is None:
             return "it has not read so far"
-        return numbers_text(due & ~cut)
+        return numbers_text(due & ~made)
 
     def _lack_state(self, query: Query, pane: int, in_it: int) -> str:
-        """A state is in it whole, as one of the site's lives cut it after reading far enough."""
-        cuts = self.states.of(query, pane).values()
+        """A state is in it whole, as one of the site's lives made it after reading far enough."""
+        lives = self.states.of(query, pane).values()
         position = self._must_read(query, pane)
-        if any(cut.bits == in_it and cut.below >= position for cut in cuts):
+        if any(made.bits == in_it and made.below >= position for made in lives):
             return ""
-        known = "; ".join(f"{numbers_text(cut.bits)} below {cut.below}" for cut in cuts)
+        known = "; ".join(f"{numbers_text(made.bits)} below {made.below}" for made in lives)
         return f"{numbers_text(in_it)} is no state of below {position}; cut were: {known or '-'}"
 
     def _must_read(self, query: Query, pane: int) -> int:
@@ -265,7 +267,7 @@ def bits_of(records: list[tuple[int, int]], *, below: int = NOT_YET) -> int:
 
 
 class Truth:
-    """The federation's logs and every update that was ever cut."""
+    """The federation's logs and every update that was ever made."""
 
     def __init__(self) -> None:
         self.forged: dict[tuple[str, int], set[tuple[int, int, int]]] = {}
@@ -276,7 +278,7 @@ class Truth:
         self._counts: dict[tuple[str, int, int, int], int] = {}
         self._contents: dict[tuple[str, int, Coverage], Bag] = {}
 
-    def cut(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Any) -> int:
+    def add_update(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Any) -> int:
         """A site writes a further update; its number."""
         key = (query, pane, ordinal, incarnation)
         number = self._counts.get(key, 0) + 1
@@ -311,19 +313,19 @@ class Truth:
         return bool(self.forged) and any((query, pane) in self.forged for pane in panes)
 
     def has_false_values(self, query: str, pane: int) -> bool:
-        """Whether a liar has claimed an update that its site did cut: its presence is true, and its
-        rows are the carriers' word."""
+        """Whether a liar has claimed an update that its site did make: its presence is true, and
+        its rows are the carriers' word."""
         claims = self.forged.get((query, pane), ())
         return any(self.update(query, pane, *claim) is not None for claim in claims)
 
     def update(self, query: str, pane: int, ordinal: int, incarnation: int, number: int) -> Any:
-        """What that update holds; None: it was never cut."""
+        """What that update holds; None: it was never made."""
         return self._updates.get((query, pane, ordinal, incarnation, number))
 
     def update_count(self, query: str, pane: int, ordinal: int, incarnation: int) -> int:
         return self._counts.get((query, pane, ordinal, incarnation), 0)
 
-    def records_cut(
+    def records_in_updates(
         self, query: str, pane: int, ordinal: int, incarnation: int, through: int
     ) -> int:
         """The records in updates 1 … ``through`` of one site."""
@@ -368,13 +370,13 @@ class Truth:
     def _content(self, query: str, pane: int, coverage: Coverage) -> Bag:
         bag = Bag()
         for ordinal, incarnation, update in self.updates_of(query, pane, coverage):
-            cut = self._updates.get((query, pane, ordinal, incarnation, update))
-            if cut is None:
+            made = self._updates.get((query, pane, ordinal, incarnation, update))
+            if made is None:
                 raise Violation(
                     "true coverage",
                     f"{query} pane {pane}: site {ordinal} never cut update {update}",
                 )
-            bag = bag.merge(cut)
+            bag = bag.merge(made)
         return bag
 
 

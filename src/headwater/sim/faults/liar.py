@@ -261,8 +261,11 @@ class Liar:
         panes = range(head.done_through, head.done_through + 20)
         every = tuple(PaneHeld(pane, (1 << LEAF_SITES) - 1) for pane in panes)
         life = max((one.incarnation for one in leaf.greetings), default=1)
-        extra = tuple(ExtraHeld(pane, ordinal, life, ((1, 9),)) for pane in panes)
-        hail = Greeting(ordinal, life + self._leap_by(), self._leap_by())
+        extra = tuple(
+            ExtraHeld(pane=pane, ordinal=ordinal, incarnation=life, updates=((1, 9),))
+            for pane in panes
+        )
+        hail = Greeting(ordinal=ordinal, incarnation=life + self._leap_by(), number=self._leap_by())
         change = self._random.choice(
             ({"panes": every}, {"panes": ()}, {"extra": extra}, {"greetings": (hail,)})
         )
@@ -381,7 +384,10 @@ class Liar:
         """Its own word, which nobody else's streams hang on."""
         by = self._random.choice(LEAPS[3:])
         return CommandsKnown(
-            counts=(self._signatures.sign_count(Count(self.site, by, by)),), live=()
+            counts=(
+                self._signatures.sign_count(Count(installer=self.site, number=by, revision=by)),
+            ),
+            live=(),
         )
 
     def _install(self) -> Message | None:
@@ -398,7 +404,9 @@ class Liar:
             forged = self._signatures.sign_command(signed)
             assert isinstance(forged, Install)
             signed = forged
-        count = self._signatures.sign_count(Count(self.site, number, 1, (str(query.id),)))
+        count = self._signatures.sign_count(
+            Count(installer=self.site, number=number, revision=1, live=(str(query.id),))
+        )
         return CommandMessage(command=signed, count=count)
 
     def _removal(self) -> Message | None:
@@ -406,12 +414,16 @@ class Liar:
         known = self._some_install()
         if known is None:
             return None
-        removal = Remove(known.query.id, self.site, 1, operator=OPERATOR, proof=known.proof)
+        removal = Remove(
+            id=known.query.id, installer=self.site, counter=1, operator=OPERATOR, proof=known.proof
+        )
         if self._random.random() < 0.5:
             forged = self._signatures.sign_command(removal)
             assert isinstance(forged, Remove)
             removal = forged
-        count = self._signatures.sign_count(Count(self.site, 1, 1, (), (removal,)))
+        count = self._signatures.sign_count(
+            Count(installer=self.site, number=1, revision=1, live=(), ended=(removal,))
+        )
         return CommandMessage(command=removal, count=count)
 
     def _plan(self) -> Message | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 from headwater.sim.faults.faults import Fault, Kind
-from headwater.sim.faults.plan_faults import GONE
+from headwater.sim.faults.named_faults import GONE
 
 Interval = tuple[float, float]
 

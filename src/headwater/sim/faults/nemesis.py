@@ -1,4 +1,4 @@
-"""The hand that does what goes wrong: faults planned into a run, struck, and undone.
+"""The hand that does what goes wrong: faults put into a run, struck, and undone.
 
 ``Nemesis`` has one entry for each kind. What a fault does to a site is a method of
 ``SimulatedSite``, what it does to links one of ``Network``.
@@ -25,7 +25,7 @@ SWIFT: Shape = (None, 0.0)
 
 
 class Nemesis:
-    """Plans the faults of a run into its queue of events."""
+    """Puts the faults of a run into its queue of events."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Nemesis:
         }
         """Do it; what is returned undoes it."""
 
-    def plan(self, faults: Sequence[Fault], *, start_s: float) -> None:
+    def enqueue(self, faults: Sequence[Fault], *, start_s: float) -> None:
         for fault in faults:
             self._queue.at(start_s + fault.at_s, self._strike, fault)
 
@@ -102,7 +102,7 @@ class Nemesis:
         def hits(one: str, other: str) -> bool:
             return one in gone or other in gone
 
-        self._network.cut(hits)
+        self._network.sever(hits)
         return partial(self._network.heal, hits)
 
     def _step_clock(self, fault: Fault) -> Undo | None:

@@ -27,7 +27,7 @@ from headwater.sim.check.truth import Truth
 from headwater.sim.measure.wire_size import HEARTBEAT_BYTES, wire_bytes
 from headwater.sim.outcome import Violation
 from headwater.sim.records.births import Births
-from headwater.sim.records.tally import Tally
+from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.site import SimulatedSite
 
@@ -152,7 +152,7 @@ class Gauge:
     def _check_kept(self, keep: do.Keep) -> None:
         """What the root keeps holds exactly what its coverage says."""
         kept = keep.kept
-        held = Tally()
+        held = CountedBag()
         for ordinal, life, number in self._truth.updates_of(keep.query, kept.pane, kept.coverage):
             update = self._truth.update(keep.query, kept.pane, ordinal, life, number)
             if update is None:
@@ -161,7 +161,7 @@ class Gauge:
                     f"{keep.query} pane {kept.pane}: site {ordinal} never cut update {number}",
                 )
             held = held.merge(update)
-        rows = Tally() if kept.rows is None else kept.rows
+        rows = CountedBag() if kept.rows is None else kept.rows
         if rows != held:
             raise Violation(
                 "true coverage",
@@ -169,7 +169,7 @@ class Gauge:
             )
 
     def _right(self, query: Query, window: int, rows: Any) -> int:
-        if isinstance(rows, Tally):
+        if isinstance(rows, CountedBag):
             return rows.right
         panes = query.window.panes_of(window)
         return sum(self._births.pane_of(query, n) in panes for n in bitset.members(rows.once))

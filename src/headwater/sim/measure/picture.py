@@ -20,13 +20,16 @@ COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e
 def write_pictures(findings: Findings, trees: Sequence[Tree], directory: Path) -> list[Path]:
     """``trees.svg`` and ``completeness.svg``."""
     directory.mkdir(parents=True, exist_ok=True)
-    pictures = {"trees.svg": draw_trees(trees), "completeness.svg": draw_completeness(findings)}
+    pictures = {
+        "trees.svg": picture_of_trees(trees),
+        "completeness.svg": picture_of_completeness(findings),
+    }
     for name, text in pictures.items():
         (directory / name).write_text(text, encoding="utf-8")
     return [directory / name for name in pictures]
 
 
-def draw_trees(trees: Sequence[Tree]) -> str:
+def picture_of_trees(trees: Sequence[Tree]) -> str:
     """Each tree as rings around its root; a site stands at the same angle in all of them."""
     order = _angles(trees[0])
     parts = []
@@ -64,7 +67,7 @@ def _angles(tree: Tree) -> dict[int, float]:
     return {site: 2 * pi * place / len(order) for place, site in enumerate(order)}
 
 
-def draw_completeness(findings: Findings) -> str:
+def picture_of_completeness(findings: Findings) -> str:
     windows = findings.windows
     until_s = max((one.end_s for one in windows), default=1.0)
     count = max(1, findings.sites)

@@ -14,7 +14,7 @@ from typing import Any
 
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
-from headwater.edge.outputs import CutDone
+from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import QueryBatch
 from headwater.node import effects as do
@@ -23,13 +23,13 @@ from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.births import Births
+from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.records.state_book import StateBook, StateBooks
-from headwater.sim.records.tally import Tally
 from headwater.sim.world.event_queue import Clock
 
 Records = Any
-"""``Bag`` or ``Tally``: all of a world are of one kind."""
+"""``Bag`` or ``CountedBag``: all of a world are of one kind."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class CubeDisk:
         records_max: int,
         slot_count: int,
         births: Births,
-        records: type[Bag] | type[Tally] = Bag,
+        records: type[Bag] | type[CountedBag] = Bag,
     ) -> None:
         self._kind = records
         self._births = births
@@ -85,7 +85,7 @@ class CubeDisk:
         self._clock = clock
         self._slot_count = slot_count
         self._records_max = records_max
-        """More records than this in a cut make several updates, as ``summary_bytes_max`` does."""
+        """More records than this in a pane make several updates, as ``summary_bytes_max`` does."""
         self.records: dict[str, EdgeRecord] = {}
         self._panes: dict[str, dict[int, PaneDisk]] = {}
         self._over: dict[str, set[int]] = {}
@@ -144,59 +144,66 @@ class CubeDisk:
         if self._kind is Bag:
             return Bag.of(numbers)
         right = sum([self._births.pane_of(query, number) == pane for number in numbers])
-        return Tally.of(numbers, right=right)
+        return CountedBag.of(numbers, right=right)
 
-    def cut(self, cut: do.Cut) -> list[CutDone]:
-        self._write_record(cut.query, cut.record)
-        panes, now_s = self._panes.setdefault(cut.query, {}), self._clock.now_s()
-        book = self.states.of(cut.query)
+    def make_updates(self, wanted: do.MakeUpdates) -> list[UpdatesMade]:
+        self._write_record(wanted.query, wanted.record)
+        panes, now_s = self._panes.setdefault(wanted.query, {}), self._clock.now_s()
+        book = self.states.of(wanted.query)
         if book is None:
-            return [self._cut_pane(cut, pane, panes, now_s) for pane in cut.panes]
-        done = [self._cut_state(cut, pane, panes, book, now_s) for pane in cut.panes]
-        book.closed_below(cut.record.closed_through)
+            return [self._make_pane(wanted, pane, panes, now_s) for pane in wanted.panes]
+        done = [self._make_state(wanted, pane, panes, book, now_s) for pane in wanted.panes]
+        book.closed_below(wanted.record.closed_through)
         return done
 
-    def _cut_state(
-        self, cut: do.Cut, pane: int, panes: dict[int, PaneDisk], book: StateBook, now_s: float
-    ) -> CutDone:
+    def _make_state(
+        self,
+        wanted: do.MakeUpdates,
+        pane: int,
+        panes: dict[int, PaneDisk],
+        book: StateBook,
+        now_s: float,
+    ) -> UpdatesMade:
         """The state of the pane as of now; where it is that of the pane before, it is shared."""
-        assert cut.record.first_pane is not None, "who cuts answers for some pane"
-        numbers, is_whole = book.state(pane, first_pane=cut.record.first_pane)
+        assert wanted.record.first_pane is not None, "who makes updates answers for some pane"
+        numbers, is_whole = book.state(pane, first_pane=wanted.record.first_pane)
         bag, before = self._kind.of(numbers), panes.get(pane - 1)
-        self._truth.sites[self._ordinal].states.cut(
+        self._truth.sites[self._ordinal].states.made(
             book.query, pane, self._incarnation, bag.once, below=self.committed
         )
         if not numbers:
-            return CutDone(cut.query, pane, 1, 0, is_same=before is None, is_whole=is_whole)
+            return UpdatesMade(wanted.query, pane, 1, 0, is_same=before is None, is_whole=is_whole)
         at = panes[pane] = PaneDisk(self.nothing)
         at.updates, at.written_s = bag.split(self._records_max), now_s
         at.is_whole = is_whole
         if before is not None and before.updates == at.updates:
             at.is_same, at.updates = True, list(before.updates)
         for update in at.updates:
-            self._truth.cut(cut.query, pane, self._ordinal, self._incarnation, update)
+            self._truth.add_update(wanted.query, pane, self._ordinal, self._incarnation, update)
         count = len(at.updates)
-        at.sent = ((1, count),) if cut.sent else ()
-        return CutDone(
-            cut.query, pane, 1, count, row_bytes=400, is_same=at.is_same, is_whole=is_whole
+        at.sent = ((1, count),) if wanted.sent else ()
+        return UpdatesMade(
+            wanted.query, pane, 1, count, row_bytes=400, is_same=at.is_same, is_whole=is_whole
         )
 
-    def _cut_pane(
-        self, cut: do.Cut, pane: int, panes: dict[int, PaneDisk], now_s: float
-    ) -> CutDone:
+    def _make_pane(
+        self, wanted: do.MakeUpdates, pane: int, panes: dict[int, PaneDisk], now_s: float
+    ) -> UpdatesMade:
         at = panes.get(pane)
         if at is None or not at.waiting.once:
             count = len(at.updates) if at is not None else 0
-            return CutDone(cut.query, pane, count + 1, count)
+            return UpdatesMade(wanted.query, pane, count + 1, count)
         first = len(at.updates) + 1
         for bag in at.waiting.split(self._records_max):
             at.updates.append(bag)
-            number = self._truth.cut(cut.query, pane, self._ordinal, self._incarnation, bag)
+            number = self._truth.add_update(
+                wanted.query, pane, self._ordinal, self._incarnation, bag
+            )
             assert number == len(at.updates), "the truth counts updates as the cube does"
         at.waiting, at.is_acked, at.written_s = self.nothing, False, now_s
-        if cut.sent:
+        if wanted.sent:
             at.sent = ranges.union(at.sent, ((first, len(at.updates)),))
-        return CutDone(cut.query, pane, first, len(at.updates), row_bytes=400)
+        return UpdatesMade(wanted.query, pane, first, len(at.updates), row_bytes=400)
 
     def remember(self, remember: do.Remember) -> None:
         self._write_record(remember.query, remember.record)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 from headwater.sim.faults.liar import Liar
 from headwater.sim.records.bag import BagMerger
-from headwater.sim.records.tally import TallyMerger
+from headwater.sim.records.counted_bag import CountedBagMerger
 from headwater.sim.transcript import Transcript
 from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.site import SimulatedSite
@@ -28,7 +28,7 @@ class LinkEnds:
         sites: Mapping[str, SimulatedSite],
         transcript: Transcript,
         *,
-        merger: BagMerger | TallyMerger,
+        merger: BagMerger | CountedBagMerger,
     ) -> None:
         self._queue = queue
         self._sites = sites

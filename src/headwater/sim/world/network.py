@@ -72,7 +72,7 @@ class Network:
         thousands has far more pairs than links. ``jitter``: delays are longer by up to this."""
         self._delay_of = delay_of
         self._jitter = jitter
-        self._cuts: list[Hits] = []
+        self._severed: list[Hits] = []
         self._queue = queue
         self._ends = ends
         self._random = random
@@ -92,7 +92,7 @@ class Network:
             if self._delay_of is None:
                 raise KeyError(f"no path from {sender} to {receiver}")
             path = self._paths[sender, receiver] = Path(self._delay_of(sender, receiver))
-            path.block_count = sum(hits(sender, receiver) for hits in self._cuts)
+            path.block_count = sum(hits(sender, receiver) for hits in self._severed)
         return path
 
     def is_linked(self, site: str, peer: str) -> bool:
@@ -141,13 +141,13 @@ class Network:
             if path.block_count == 0:
                 self._release(pair)
 
-    def cut(self, hits: Hits) -> None:
+    def sever(self, hits: Hits) -> None:
         """Block all paths that it hits, also those that nobody has used yet."""
-        self._cuts.append(hits)
+        self._severed.append(hits)
         self.block([pair for pair in self._paths if hits(*pair)])
 
     def heal(self, hits: Hits) -> None:
-        self._cuts.remove(hits)
+        self._severed.remove(hits)
         self.unblock([pair for pair in self._paths if hits(*pair)])
 
     def lose(self, pair: tuple[str, str], *, share: float) -> None:

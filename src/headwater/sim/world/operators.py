@@ -65,9 +65,9 @@ class Operators:
         self._queries[str(query.id)] = query
         clock = site.node.peer.root_clock(query.root) if site.node is not None else None
         install = Install(
-            query,
-            trees,
-            self._scenario.roster.version,
+            query=query,
+            trees=trees,
+            roster_version=self._scenario.roster.version,
             root_clock_s=None if clock is None else site.clock.now_s() + clock.offset_s,
         )
         site.command(self._sign(install))
@@ -127,7 +127,7 @@ class Operators:
         ids = sorted(at.disk.installs)
         query = at.disk.installs[ids[int(draw * len(ids))]].query
         self.removed.add(str(query.id))
-        at.command(self._sign(Remove(query.id, site, at.next_number())))
+        at.command(self._sign(Remove(id=query.id, installer=site, counter=at.next_number())))
 
     def _may_command(self, site: SimulatedSite) -> bool:
         return site.is_up and len(site.truth.incarnations) == 1

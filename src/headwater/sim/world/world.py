@@ -30,7 +30,7 @@ from headwater.sim.faults.nemesis import Nemesis
 from headwater.sim.outcome import Outcome, Violation
 from headwater.sim.records.bag import Bag, BagMerger
 from headwater.sim.records.births import Births
-from headwater.sim.records.tally import Tally, TallyMerger
+from headwater.sim.records.counted_bag import CountedBag, CountedBagMerger
 from headwater.sim.scenario import START_S, Scenario
 from headwater.sim.transcript import TAIL_LENGTH, Transcript
 from headwater.sim.tuning import node_config
@@ -63,7 +63,7 @@ class World:
         self._is_judged = is_judged and not is_light
         self.scenario = scenario
         self._is_light = is_light
-        self._merger: BagMerger | TallyMerger = TallyMerger() if is_light else BagMerger()
+        self._merger: BagMerger | CountedBagMerger = CountedBagMerger() if is_light else BagMerger()
         events_max = EVENTS_PER_SITE_MAX * len(scenario.roster.sites)
         self.queue = EventQueue(start_s=START_S, events_max=events_max)
         self.truth = Truth()
@@ -157,7 +157,7 @@ class World:
             records_max=self.scenario.pace.update_records_max,
             slot_count=len(self.scenario.roster.sites),
             births=self.births,
-            records=Tally if self._is_light else Bag,
+            records=CountedBag if self._is_light else Bag,
         )
         return Disk(incarnation, cube, number=self._life_count, born_s=clock.wall_s())
 
@@ -202,7 +202,7 @@ class World:
         if summary.coverage.sites.bit_count() > 1:
             self.truth.forge(summary)
 
-    def _merger_at(self, name: str, query: Query) -> BagMerger | TallyMerger:
+    def _merger_at(self, name: str, query: Query) -> BagMerger | CountedBagMerger:
         if not self.scenario.merges and name != query.root:
             raise LookupError("this world does not merge on the way")
         return self._merger
@@ -276,7 +276,7 @@ class World:
             self.queue.at(START_S + self._random.random(), site.start)
         for query in (scenario.first_query, *scenario.further_parts):
             self.queue.at(START_S + scenario.install_s, self._operators.install, query)
-        self.nemesis.plan(scenario.faults, start_s=START_S)
+        self.nemesis.enqueue(scenario.faults, start_s=START_S)
         self.checkers.healed_s = START_S + scenario.faults_until_s
         self.time.is_calm = self._is_calm()
         if not self._is_light:

@@ -182,10 +182,10 @@ def refuse_unreachable(network: Network) -> None:
         )
 
 
-def not_taken(master: str, words: str) -> str:
+def not_taken(master: str, text: str) -> str:
     """A master that refuses an application says nothing to it; its context is stopped."""
     return (
-        f"{master} did not take this application ({words}): look at the logs of its master and "
+        f"{master} did not take this application ({text}): look at the logs of its master and "
         f"workers; wanted one that runs Spark {pyspark.__version__}, and its secret in the file "
         "that [spark] secret names"
     )

@@ -94,7 +94,7 @@ LIMITS = (
     "-XX:-CreateCoredumpOnCrash",
 )
 """One code cache rather than three, so that it is full when it is full and not when a third is."""
-LAST_WORDS_BYTES = 64 << 10
+LAST_OUTPUT_BYTES = 64 << 10
 CRASH_REPORT = "jvm_crash_%s.log"
 
 Began = Callable[[subprocess.Popen[bytes]], None]
@@ -122,12 +122,12 @@ class Voice(msgspec.Struct, frozen=True):
         size = log.stat().st_size if log is not None and log.exists() else 0
         return cls(log, size, None if log is None else log.absolute().parent)
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         if self.log is None:
             return ""
         try:
             with self.log.open("rb") as file:
-                file.seek(max(self.begin, file.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
+                file.seek(max(self.begin, file.seek(0, os.SEEK_END) - LAST_OUTPUT_BYTES))
                 return file.read().decode("utf-8", "replace")
         except OSError:
             return ""
@@ -162,7 +162,7 @@ class Jvm:
             return None
         return end_of(
             code,
-            self._voice.last_words(),
+            self._voice.last_output(),
             crash=self._voice.crash(self.identity.pid),
             heap=self._heap,
         )

@@ -19,7 +19,7 @@ CRASH = re.compile(
     r"^#\s+(SIG\w+ \(0x\w+\)|Internal Error \(.*?\)|Out of Memory Error.*)", re.MULTILINE
 )
 REPORT_BYTES = 64 << 10
-WORDS_SHOWN = 300
+LINE_SHOWN = 300
 
 
 class Cause(StrEnum):
@@ -47,16 +47,16 @@ class JvmEnd(msgspec.Struct, frozen=True):
 LOG_ADVICE = "look at its log, spark.log beside the agent's state"
 
 
-def end_of(code: int, last_words: str, *, crash: Path | None = None, heap: str = "") -> JvmEnd:
+def end_of(code: int, last_output: str, *, crash: Path | None = None, heap: str = "") -> JvmEnd:
     """From the exit code (negative: a signal), what it said, and the report of a crash.
 
     >>> print(end_of(-9, ""))
     the JVM was killed (SIGKILL); if nobody did that, the machine ran out of memory: see `dmesg`
     """
-    found = OUT_OF_MEMORY.search(last_words)
+    found = OUT_OF_MEMORY.search(last_output)
     if found is not None:
         return _out_of_memory(found[1].strip(), heap)
-    if "Out of space in CodeCache" in last_words:
+    if "Out of space in CodeCache" in last_output:
         return JvmEnd(
             Cause.CODE_CACHE,
             "the JVM had no room left for compiled code",
@@ -66,8 +66,8 @@ def end_of(code: int, last_words: str, *, crash: Path | None = None, heap: str =
         return _crashed(crash)
     if code < 0:
         return _killed(code)
-    words = _words(last_words)
-    said = f", saying: {words}" if words else ""
+    line = _last_line(last_output)
+    said = f", saying: {line}" if line else ""
     return JvmEnd(Cause.ENDED, f"the JVM ended by itself (exit {code}){said}", LOG_ADVICE)
 
 
@@ -142,6 +142,6 @@ def _killed(code: int) -> JvmEnd:
     return JvmEnd(Cause.KILLED, f"the JVM was killed ({name})", advice)
 
 
-def _words(text: str) -> str:
+def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:WORDS_SHOWN] if lines else ""
+    return lines[-1][:LINE_SHOWN] if lines else ""

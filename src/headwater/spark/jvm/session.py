@@ -265,14 +265,14 @@ def start_session(
         return RunningSpark(session, jvm, shared)
     except BaseException as error:
         try:
-            words = _words_of(error, jvm)
-            if words is not None and shared is not None:
-                words = not_taken(config.master, words)
+            text = _text_of(error, jvm)
+            if text is not None and shared is not None:
+                text = not_taken(config.master, text)
         finally:
             _put_away(jvm)
-        if words is None:
+        if text is None:
             raise
-        raise SparkFailed(f"Spark did not start: {words}") from None
+        raise SparkFailed(f"Spark did not start: {text}") from None
 
 
 def _made_ready(config: SparkConfig, settings: Mapping[str, str]) -> Path | None:
@@ -296,7 +296,7 @@ def _secrets(config: SparkConfig) -> list[tuple[str, str]]:
     return [(SECRET, read_secret(config.secret))] if is_told and config.secret else []
 
 
-def _words_of(error: BaseException, jvm: Jvm) -> str | None:
+def _text_of(error: BaseException, jvm: Jvm) -> str | None:
     """Why Spark did not start, asked for while there is a JVM to ask; None: it is not Spark's.
 
     Of a JVM that ended meanwhile the error says that nobody answers, and its end says why.

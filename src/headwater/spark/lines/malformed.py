@@ -63,8 +63,8 @@ def _kinds_sql(parser: Parser, lines: str) -> str:
     came = " ".join(f"WHEN {n} THEN {text}" for n, text in enumerate(texts))
     shown = (
         f"SELECT {SITE}, __kind, coalesce({FAULT}, '') AS fault, __at, "
-        f"{_cut(f'CASE __kind {came} END', VALUE_CHARACTERS)} AS came, "
-        f"{_cut(TOLD_LINE, LINE_CHARACTERS)} AS sample FROM ({numbered})"
+        f"{_shortened(f'CASE __kind {came} END', VALUE_CHARACTERS)} AS came, "
+        f"{_shortened(TOLD_LINE, LINE_CHARACTERS)} AS sample FROM ({numbered})"
     )
     return (
         f"SELECT {SITE}, __kind, fault, coalesce(came, '') = '' AS is_empty, count(*) AS lines, "
@@ -73,7 +73,7 @@ def _kinds_sql(parser: Parser, lines: str) -> str:
     )
 
 
-def _cut(text: str, characters: int) -> str:
+def _shortened(text: str, characters: int) -> str:
     """With a sign where something is left away: a value that is cut must not pass for whole."""
     short = f"concat(left({text}, {characters - 1}), {literal('…')})"
     return f"make_valid_utf8(if(length({text}) > {characters}, {short}, {text}))"
@@ -89,7 +89,12 @@ def _kind(parser: Parser, row: dict[str, Any]) -> Malformed:
         return Malformed(f"{column.name}: wanted a time, it is empty", row["lines"], sample=sample)
     form = _form(parser, column.type)
     came = None if row["came"] is None else shown_line(row["came"])
-    return Malformed(f"{column.name}: wanted {column.type}{form}", row["lines"], came, sample)
+    return Malformed(
+        reason=f"{column.name}: wanted {column.type}{form}",
+        lines=row["lines"],
+        came=came,
+        sample=sample,
+    )
 
 
 def _form(parser: Parser, type_: str) -> str:

@@ -24,7 +24,7 @@ from headwater.reading.form import Form
 from headwater.reading.headers import (
     HEADER_BYTES_MAX,
     fields_line_in,
-    fields_sign,
+    fields_symbol,
     header_of,
     line_at,
 )
@@ -135,7 +135,7 @@ def _fields_lines(read_at: ReadAt, encoding: Encoding) -> list[int]:
     """Where the lines begin that name columns."""
     found = []
     offset, kept = encoding.mark_bytes, encoding.line_feed
-    kept_bytes = len(encoding.line_feed + fields_sign(encoding)) - 1
+    kept_bytes = len(encoding.line_feed + fields_symbol(encoding)) - 1
     while block := read_at(BLOCK_BYTES, offset):
         text = kept + block
         at = fields_line_in(text, 1, encoding)

@@ -128,7 +128,7 @@ class ResultsReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> list[InputPartition]:
         through = max(self._reading.directory().publications(), default=0)
-        return self._reading.plan(after=0, through=through)
+        return self._reading.partitions(after=0, through=through)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._reading.batches(partition.value or ())
@@ -161,7 +161,7 @@ class ResultsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow): 
         return {OFFSET: max(newest, start[OFFSET])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
-        return self._reading.plan(after=start[OFFSET], through=end[OFFSET])
+        return self._reading.partitions(after=start[OFFSET], through=end[OFFSET])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._reading.batches(partition.value or ())
@@ -191,7 +191,7 @@ class Reading:
     def directory(self) -> StreamDirectory:
         return StreamDirectory(self.request.directory)
 
-    def plan(self, *, after: int, through: int) -> list[InputPartition]:
+    def partitions(self, *, after: int, through: int) -> list[InputPartition]:
         """Partitions of what was published in (after, through]."""
         directory = self.directory()
         self._check_no_loss(directory, after=after, through=through)

@@ -43,14 +43,14 @@ from headwater.spark.rows.collect import Collector, largest
 from headwater.spark.rows.dealing import Rows
 from headwater.spark.site.fence import Fence, refused_sql
 from headwater.spark.site.joint.joint_run import JointRun, Results
+from headwater.spark.site.line_counts import LineCounts, ReadFailed, SampleBudget, count_lines
 from headwater.spark.site.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.site.scan_counts import ScanCounter
 from headwater.spark.site.shift import Shift
 from headwater.spark.site.site_jobs import JOB_S_MAX, JobCancelled, SiteJobs
 from headwater.spark.site.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site.site_sql import HIGH, with_high_time
-from headwater.spark.site.standing_lines import LINES, Planner, StandingLines
-from headwater.spark.site.tally import ReadFailed, SampleBudget, Tally, tallies
+from headwater.spark.site.standing_lines import LINES, Analyser, StandingLines
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
 from headwater.spark.workers.worker_trouble import WorkersFailed, raise_if_of_workers
@@ -185,16 +185,16 @@ class BatchRunner:
     def _run_over(
         self,
         session: SparkSession,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
         *,
         byte_count: int,
     ) -> list[SiteOutcome]:
-        """Over the lines as this parser has them. ``planner`` is for statements that come again
+        """Over the lines as this parser has them. ``analyser`` is for statements that come again
         with the next batch. Raises ``WorkersFailed``, and nothing is used."""
-        given = (session, planner, parser)
+        given = (session, analyser, parser)
         try:
             if len(group.queries) == 1 and len(batches) == 1:
                 (query,), (batch,) = group.queries, batches
@@ -206,7 +206,7 @@ class BatchRunner:
     def _run_direct(
         self,
         session: SparkSession,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         query: Query,
         batch: SiteBatch,
@@ -222,13 +222,13 @@ class BatchRunner:
         typed = f"({parser.typed_sql(view, keep=[SITE])})"
         records = parser.records_sql(f"({parser.typed_sql(view)})", 0, is_counted=True)
         text = over_records(shift.over(records), with_high_time(query))
-        tally: Tally | None = None
+        line_counts: LineCounts | None = None
         try:
-            frame = planner.sql(text)
+            frame = analyser.sql(text)
             rows = self._rows(frame, query, bytes_in=bytes_in)
             high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
-                (tally,) = self._tallies(session, parser, typed, [fence])
+                (line_counts,) = self._count_lines(session, parser, typed, [fence])
                 if high_us >= fence.refused_us:
                     before = refused_sql([fence], site=SITE)
                     kept = parser.records_sql(f"({parser.typed_sql(view)})", 0, before_us=before)
@@ -237,14 +237,14 @@ class BatchRunner:
         except SPARK_ERRORS as error:
             raise_if_of_workers(error)
             raise_if_of_the_disk(error)
-            (tally,) = self._tallies(session, parser, typed, [fence])
-            found = failure(query, error, tally, offset_us=offset_us)
+            (line_counts,) = self._count_lines(session, parser, typed, [fence])
+            found = failure(query, error, line_counts, offset_us=offset_us)
         else:
             found = result(query, rows)
-            counts = None if tally is not None else self._scans.counts(frame, text)
+            counts = None if line_counts is not None else self._scans.counts(frame, text)
             if counts is not None:
                 unparsed = counts.candidates - counts.records
-                tally = Tally(
+                line_counts = LineCounts(
                     counts.records,
                     unparsed,
                     high_time_us=high_us,
@@ -252,20 +252,20 @@ class BatchRunner:
                     lines=counts.candidates,
                     malformed=(unparsed,),
                 )
-            elif tally is None:
-                (tally,) = self._tallies(session, parser, typed, [fence])
-        (samples,) = self._why(session, parser, [query], [tally])
-        return _outcome([_with_malformed(found, tally, 0)], tally, samples)
+            elif line_counts is None:
+                (line_counts,) = self._count_lines(session, parser, typed, [fence])
+        (samples,) = self._why(session, parser, [query], [line_counts])
+        return _outcome([_with_malformed(found, line_counts, 0)], line_counts, samples)
 
     def _why(
         self,
         session: SparkSession,
         parser: Parser,
         queries: Sequence[Query],
-        found: Sequence[Tally],
+        found: Sequence[LineCounts],
     ) -> list[tuple[Malformed, ...]]:
         """For each site: why lines are malformed. It may take as long as a query."""
-        if not any(tally.unparsed for tally in found):
+        if not any(line_counts.unparsed for line_counts in found):
             return [() for _ in found]
         is_due = any(query.ends for query in queries)
         with self.jobs.limit(""):
@@ -275,17 +275,17 @@ class BatchRunner:
         with self.jobs.limit(str(query.id)):
             return self._collector.rows(frame, str(query.id), bytes_in=bytes_in)
 
-    def _tallies(
+    def _count_lines(
         self, session: SparkSession, parser: Parser, typed: str, fences: Sequence[Fence]
-    ) -> list[Tally]:
+    ) -> list[LineCounts]:
         """The lines alone, by the source's own pattern, have as much time as a query."""
         with self.jobs.limit(""):
-            return tallies(session, parser, typed, fences=fences)
+            return count_lines(session, parser, typed, fences=fences)
 
     def _run_shared(
         self,
         session: SparkSession,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         group: QueryGroup,
         batches: Sequence[SiteBatch],
@@ -300,7 +300,7 @@ class BatchRunner:
         found = None
         if len(alone) <= ALONE_MAX and not any(us for one in offsets_us for us in one.values()):
             found = self._joint.results(
-                planner, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
+                analyser, parser, group, together, lines, fences, jobs=self.jobs, bytes_in=bytes_in
             )
         if found is not None:
             counted, by_query = found
@@ -318,11 +318,11 @@ class BatchRunner:
         ]
         return [
             _outcome(
-                [_with_malformed(r[n], tally, need) for need, r in results if n in r],
-                tally,
+                [_with_malformed(r[n], line_counts, need) for need, r in results if n in r],
+                line_counts,
                 samples[n],
             )
-            for n, tally in enumerate(counted)
+            for n, line_counts in enumerate(counted)
         ]
 
     def _run_kept(
@@ -334,14 +334,14 @@ class BatchRunner:
         offsets_us: Sequence[Mapping[str, int]],
         *,
         bytes_in: int,
-    ) -> tuple[list[Tally], Results]:
-        """All queries by themselves, over lines that are kept. The tallies come first: they fill
-        what is kept, and if they fail it is the lines that can't be read."""
+    ) -> tuple[list[LineCounts], Results]:
+        """All queries by themselves, over lines that are kept. The counts of lines come first:
+        they fill what is kept, and if they fail it is the lines that can't be read."""
         typed = session.sql(parser.typed_sql(_view(parser), keep=[SITE]))
         typed.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             typed.createOrReplaceTempView(TYPED)
-            counted = self._tallies(session, parser, TYPED, fences)
+            counted = self._count_lines(session, parser, TYPED, fences)
             has_refused = any(one.refused for one in counted)
             before_us = refused_sql(fences, site=SITE) if has_refused else None
             shared = SharedRun(
@@ -413,17 +413,17 @@ def _none_in_time(number: int, group: QueryGroup, error: JobCancelled) -> SiteOu
 
 
 def _outcome(
-    results: Sequence[QueryResult], tally: Tally, samples: tuple[Malformed, ...]
+    results: Sequence[QueryResult], line_counts: LineCounts, samples: tuple[Malformed, ...]
 ) -> SiteOutcome:
     return SiteOutcome(
         tuple(results),
-        tally.records,
-        tally.unparsed,
+        line_counts.records,
+        line_counts.unparsed,
         samples,
-        tally.high_time_us,
-        tally.fenced,
-        tally.refused,
-        tally.lines,
+        line_counts.high_time_us,
+        line_counts.fenced,
+        line_counts.refused,
+        line_counts.lines,
     )
 
 
@@ -470,6 +470,6 @@ def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
     )
 
 
-def _with_malformed(found: QueryResult, tally: Tally, need: int) -> QueryResult:
+def _with_malformed(found: QueryResult, line_counts: LineCounts, need: int) -> QueryResult:
     """With the lines that this query can't use."""
-    return msgspec.structs.replace(found, malformed=tally.malformed[need])
+    return msgspec.structs.replace(found, malformed=line_counts.malformed[need])

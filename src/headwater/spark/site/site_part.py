@@ -18,11 +18,11 @@ from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.parse import Parser
 from headwater.spark.rows.collect import Collector
 from headwater.spark.rows.dealing import Rows
+from headwater.spark.site.line_counts import LineCounts
 from headwater.spark.site.query_group import QueryGroup, need_of
 from headwater.spark.site.shift import Shift
 from headwater.spark.site.site_jobs import JobCancelled, SiteJobs
 from headwater.spark.site.site_sql import with_site
-from headwater.spark.site.tally import Tally
 from headwater.spark.spark_message import SPARK_ERRORS, message_of, reduced
 from headwater.spark.workers.worker_trouble import raise_if_of_workers
 from headwater.sql.write.write_site_sql import RECORDS
@@ -45,12 +45,14 @@ def result(query: Query, rows: Rows) -> QueryResult:
     return QueryResult(str(query.id), pieces=rows.fitted(schema))
 
 
-def failure(query: Query, error: Exception, tally: Tally, *, offset_us: int = 0) -> QueryResult:
+def failure(
+    query: Query, error: Exception, counts: LineCounts, *, offset_us: int = 0
+) -> QueryResult:
     """Raises ``SparkFailed`` where it is none of the query's."""
     raise_if_of_the_cluster(error)
     raise_if_of_workers(error)
     raise_if_of_the_disk(error)
-    touched = tally.panes(query, offset_us=offset_us)
+    touched = counts.panes(query, offset_us=offset_us)
     log.warning("query failed on a batch", query=str(query.id), words=message_of(error))
     told = message_of(error) if isinstance(error, JobCancelled) else reduced(error)  # our own words
     return QueryResult(str(query.id), failed=told, touched=touched)
@@ -64,7 +66,7 @@ class SharedRun:
         session: SparkSession,
         parser: Parser,
         typed: str,
-        found: Sequence[Tally],
+        found: Sequence[LineCounts],
         collector: Collector,
         *,
         bytes_in: int,

@@ -322,7 +322,7 @@ class SourceStream:
                 self._quarantine(site, readers[site], chunk, reason)
             return
         for batch, outcome in zip(batches, outcomes, strict=True):
-            while not self._is_settled(life, batch, outcome, readers[batch.site], number):
+            while not self._is_done_with(life, batch, outcome, readers[batch.site], number):
                 self._closing.wait(COMMIT_RETRY_S)
         byte_count = sum(chunk.bytes for batch in batches for chunk in batch.chunks)
         self._pace.took(byte_count, time.monotonic() - began_s)
@@ -380,7 +380,7 @@ class SourceStream:
         except Exception as error:
             self._refused(site, error)
 
-    def _is_settled(
+    def _is_done_with(
         self, life: int, batch: SiteBatch, outcome: SiteOutcome, reader: Reader, number: int
     ) -> bool:
         """Commit one site's part, or find that it is not to be; False: its disk is full now."""

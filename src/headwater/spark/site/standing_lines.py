@@ -23,7 +23,7 @@ TEXTS_MAX = 64
 """Statements whose plans are kept; beyond, all are planned again."""
 
 
-class Planner(Protocol):
+class Analyser(Protocol):
     """A session, or lines that stand."""
 
     def sql(self, sqlQuery: str) -> DataFrame: ...
@@ -38,7 +38,7 @@ class StandingLines:
         self._frame: DataFrame | None = None
         self._relation: Any = None
         """The analysed plan of the lines."""
-        self._plans: dict[str, Any] = {}
+        self._analysed: dict[str, Any] = {}
         self._dataset: Any = None
         """Spark's own way from an analysed plan to a frame; to look it up takes several calls."""
 
@@ -49,7 +49,7 @@ class StandingLines:
             self._relation.refresh()
             return self._frame
         self._kind, self._frame = None, None
-        self._plans.clear()
+        self._analysed.clear()
         frame = read_lines(self.session, found, byte_count=byte_count)
         frame.createOrReplaceTempView(LINES)
         self._relation = frame._jdf.queryExecution().analyzed()
@@ -59,7 +59,7 @@ class StandingLines:
     def sql(self, sqlQuery: str) -> DataFrame:
         """A statement over the view, and over nothing else that changes. Raises
         ``SPARK_ERRORS``."""
-        plan = self._plans.get(sqlQuery)
+        plan = self._analysed.get(sqlQuery)
         if plan is not None:
             return DataFrame(self._dataset.ofRows(self.session._jsparkSession, plan), self.session)
         frame = self.session.sql(sqlQuery)
@@ -71,9 +71,9 @@ class StandingLines:
         if self._dataset is None:
             jvm: Any = self.session._jvm
             self._dataset = jvm.org.apache.spark.sql.classic.Dataset
-        if len(self._plans) >= TEXTS_MAX:
-            self._plans.clear()
-        self._plans[text] = frame._jdf.queryExecution().analyzed()
+        if len(self._analysed) >= TEXTS_MAX:
+            self._analysed.clear()
+        self._analysed[text] = frame._jdf.queryExecution().analyzed()
 
 
 def _kind(found: Linked, *, byte_count: int) -> tuple[object, ...] | None:

@@ -94,8 +94,8 @@ def _layouts(parser: Parser) -> tuple[Layout, ...] | None:
     if parser.source.format not in DELIMITED:
         return None
     fields = _fields(parser)
-    signs = [fields.dialect.delimiter.encode(), fields.dialect.quote.encode()]
-    if fields.faults or len(signs[0]) != 1 or len(signs[1]) > 1 or signs[0] in b"\r\n":
+    symbols = [fields.dialect.delimiter.encode(), fields.dialect.quote.encode()]
+    if fields.faults or len(symbols[0]) != 1 or len(symbols[1]) > 1 or symbols[0] in b"\r\n":
         return None
     at = [fields.names.index(name) for name, _ in kinds_of(parser)]
     headers = [one if not one.startswith(FIELDS_DIRECTIVE) else "" for one in fields.headers]

@@ -33,10 +33,10 @@ def raise_if_of_workers(error: Exception) -> None:
     """
     text = str(error)
     if isinstance(error, PythonException) or OF_WORKERS.search(text):
-        raise WorkersFailed(_words(text) or message_of(error)) from error
+        raise WorkersFailed(_own_text(text) or message_of(error)) from error
 
 
-def _words(text: str) -> str:
+def _own_text(text: str) -> str:
     """What a worker raised, at the end of its trace; else the line that speaks of it."""
     lines = [line for line in text.splitlines() if line.strip()]
     raised = [line for line in lines if RAISED.match(line)]

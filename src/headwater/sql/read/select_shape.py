@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from headwater.sql.read.objection import Objection
-from headwater.sql.types.check_words import check_words
+from headwater.sql.types.check_functions import check_functions
 
 _ADMITTED = ("expressions", "from_", "where", "group", "having", "order", "limit")
 
@@ -40,7 +40,7 @@ def check_shape(statement: exp.Expr) -> exp.Select:
             message = _ADVICE.get(name, f"this clause is not available; wanted {EXAMPLE}")
             raise Objection(node if isinstance(node, exp.Expr) else statement, message)
     _check_from(statement)
-    check_words(statement)
+    check_functions(statement)
     return statement
 
 

@@ -93,7 +93,7 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> exp.Expr:
     try:
         statements = _DIALECT.parser().parse(list(tokens), text)
     except _ParseErrorAt as error:
-        raise Unreadable(_in_plain_words(str(error)), error.offset) from error
+        raise Unreadable(_as_plain_text(str(error)), error.offset) from error
     except (SqlglotError, RecursionError, ValueError) as error:
         raise Unreadable("this statement is not understood", start) from error
     if len(statements) != 1 or statements[0] is None:
@@ -158,7 +158,7 @@ def placed(new: exp.Expr, old: exp.Expr) -> exp.Expr:
     return new
 
 
-def _in_plain_words(message: str) -> str:
+def _as_plain_text(message: str) -> str:
     """sqlglot's messages name its own classes where something is missing."""
     if "missing for" in message or "Expression expected" in message:
         return "something is missing here, or a word is at the wrong place"

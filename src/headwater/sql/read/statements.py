@@ -111,10 +111,10 @@ class _Reader:
         self._next = 0
 
     def statement(self) -> Statement:
-        if self._take_word("CREATE"):
-            if self._take_word("SOURCE"):
+        if self._take_keyword("CREATE"):
+            if self._take_keyword("SOURCE"):
                 return self._source()
-            if self._take_word("STREAM"):
+            if self._take_keyword("STREAM"):
                 return self._stream()
         raise self._refusal(f"wanted {SHAPE}")
 
@@ -123,7 +123,7 @@ class _Reader:
         columns = self._columns() if self._is_next("(") else []
         options = self._options()
         if not columns and not options:
-            self._sign("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
+            self._symbol("(", "the columns, as in (ts TIMESTAMP, domain STRING)")
         if self._peek() is not None:
             raise self._refusal("wanted `;` or the end")
         self._check_columns(columns)
@@ -133,17 +133,17 @@ class _Reader:
 
     def _columns(self) -> list[ColumnStatement]:
         """Of a source; a format with a name brings its own."""
-        self._take_sign("(")
+        self._take_symbol("(")
         columns = [self._column()]
-        while self._take_sign(","):
+        while self._take_symbol(","):
             columns.append(self._column())
-        self._sign(")", "`,` and a further column, or `)`")
+        self._symbol(")", "`,` and a further column, or `)`")
         return columns
 
     def _stream(self) -> StreamStatement:
         name = self._name("the stream's name")
         options = self._options()
-        if not self._take_word("AS"):
+        if not self._take_keyword("AS"):
             raise self._refusal("wanted AS SELECT …")
         rest = self._tokens[self._next :]
         if not rest:
@@ -160,15 +160,15 @@ class _Reader:
         offset = self._offset()
         name = self._column_name()
         type_offset = self._offset()
-        words = self._type_words()
-        type_name = declared_type(" ".join(words))
+        parts = self._type_parts()
+        type_name = declared_type(" ".join(parts))
         if type_name is None:
             raise refusal(
                 self._text,
                 type_offset,
-                f"column `{name}` has no type `{' '.join(words)}`; types: {AVAILABLE}",
+                f"column `{name}` has no type `{' '.join(parts)}`; types: {AVAILABLE}",
             )
-        if not self._take_word("PATH"):
+        if not self._take_keyword("PATH"):
             return ColumnStatement(name, type_name, offset)
         token = self._peek()
         if token is None or token.token_type not in (TokenType.STRING, TokenType.RAW_STRING):
@@ -176,9 +176,9 @@ class _Reader:
         self._next += 1
         return ColumnStatement(name, type_name, offset, token.text, token.start)
 
-    def _type_words(self) -> list[str]:
+    def _type_parts(self) -> list[str]:
         """Up to the next comma, bracket or PATH outside of the type's own brackets."""
-        words: list[str] = []
+        parts: list[str] = []
         depth = 0
         while (token := self._peek()) is not None:
             is_name = token.token_type is TokenType.IDENTIFIER
@@ -187,9 +187,9 @@ class _Reader:
                 break
             if not is_name:
                 depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
-            words.append(f"`{token.text.replace('`', '``')}`" if is_name else token.text)
+            parts.append(f"`{token.text.replace('`', '``')}`" if is_name else token.text)
             self._next += 1
-        return words
+        return parts
 
     def _check_columns(self, columns: Sequence[ColumnStatement]) -> None:
         seen: set[str] = set()
@@ -201,19 +201,19 @@ class _Reader:
             raise refusal(self._text, columns[-1].offset, f"more than {COLUMNS_MAX} columns")
 
     def _options(self) -> tuple[Option, ...]:
-        if not self._take_word("WITH"):
+        if not self._take_keyword("WITH"):
             return ()
-        self._sign("(", "options, as in WITH (deadline = '10s')")
+        self._symbol("(", "options, as in WITH (deadline = '10s')")
         options = [self._option()]
-        while self._take_sign(","):
+        while self._take_symbol(","):
             options.append(self._option())
-        self._sign(")", "`,` and a further option, or `)`")
+        self._symbol(")", "`,` and a further option, or `)`")
         return tuple(options)
 
     def _option(self) -> Option:
         offset = self._offset()
         name = self._name("an option's name").lower()
-        self._sign("=", f"`{name} = 'value'`")
+        self._symbol("=", f"`{name} = 'value'`")
         token = self._peek()
         is_value = token is not None and (
             token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
@@ -247,25 +247,25 @@ class _Reader:
         self._next += 1
         return token.text
 
-    def _sign(self, sign: str, what: str) -> None:
-        if not self._take_sign(sign):
-            raise self._refusal(f"wanted `{sign}`: {what}" if sign == "(" else f"wanted {what}")
+    def _symbol(self, symbol: str, what: str) -> None:
+        if not self._take_symbol(symbol):
+            raise self._refusal(f"wanted `{symbol}`: {what}" if symbol == "(" else f"wanted {what}")
 
-    def _take_sign(self, sign: str) -> bool:
-        is_sign = self._is_next(sign)
-        self._next += is_sign
-        return is_sign
+    def _take_symbol(self, symbol: str) -> bool:
+        is_symbol = self._is_next(symbol)
+        self._next += is_symbol
+        return is_symbol
 
-    def _is_next(self, sign: str) -> bool:
+    def _is_next(self, symbol: str) -> bool:
         token = self._peek()
-        return token is not None and token.token_type not in _NO_WORDS and token.text == sign
+        return token is not None and token.token_type not in _NO_KEYWORDS and token.text == symbol
 
-    def _take_word(self, word: str) -> bool:
+    def _take_keyword(self, keyword: str) -> bool:
         token = self._peek()
-        is_word = token is not None and token.token_type not in _NO_WORDS
-        is_word = is_word and token is not None and token.text.upper() == word
-        self._next += is_word
-        return is_word
+        is_keyword = token is not None and token.token_type not in _NO_KEYWORDS
+        is_keyword = is_keyword and token is not None and token.text.upper() == keyword
+        self._next += is_keyword
+        return is_keyword
 
     def _peek(self) -> Token | None:
         return self._tokens[self._next] if self._next < len(self._tokens) else None
@@ -282,5 +282,5 @@ class _Reader:
 
 
 _VALUES = (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
-_NO_WORDS = (*_VALUES, TokenType.IDENTIFIER)
+_NO_KEYWORDS = (*_VALUES, TokenType.IDENTIFIER)
 """What is in quotes or backticks is no word and no sign of ours."""

@@ -25,7 +25,7 @@ STREAM_OPTIONS = {
     "roots": "several sites that answer, each its part of the groups, with commas between them",
     "sites": "the sites that are asked, with commas between them",
 }
-BEGIN_WORDS = ("earliest", "now")
+BEGIN_KEYWORDS = ("earliest", "now")
 INSTALL_SLACK_US = 15_000_000
 """What begins now begins with the first window this much later: it must reach the sites first."""
 
@@ -148,7 +148,7 @@ def _default_us(default: str) -> int:
     us = timestamp_us(default)
     if us is None:
         raise ConfigurationError(
-            f"begin: wanted {' or '.join(BEGIN_WORDS)} or a point in time, got {default!r}; "
+            f"begin: wanted {' or '.join(BEGIN_KEYWORDS)} or a point in time, got {default!r}; "
             f"write {EXAMPLES}"
         )
     return us

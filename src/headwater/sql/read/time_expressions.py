@@ -47,7 +47,7 @@ TURNED_OPERATORS: dict[type[exp.Expr], str] = {
     exp.Mod: "TRY_MOD",
 }
 MAKE = "make_timestamp"
-MADE_SIGNS = ("-", "-", " ", ":", ":")
+MADE_SYMBOLS = ("-", "-", " ", ":", ":")
 """Between its arguments, where they are written as one text."""
 MADE_PATTERN = "y-M-d H:m:s.SSSSSS"
 READS = ("try_to_timestamp", "try_to_date")
@@ -157,9 +157,9 @@ def _made(arguments: list[exp.Expr], types: Types) -> exp.Expr:
     parts = [_try_cast(one.copy(), "STRING") for one in arguments[:5]]
     parts.append(_try_cast(_try_cast(arguments[5].copy(), "DECIMAL(8, 6)"), "STRING"))
     text: exp.Expr = parts[0]
-    for sign, part in zip(MADE_SIGNS, parts[1:], strict=True):
+    for symbol, part in zip(MADE_SYMBOLS, parts[1:], strict=True):
         text = exp.DPipe(
-            this=exp.DPipe(this=text, expression=exp.Literal.string(sign)), expression=part
+            this=exp.DPipe(this=text, expression=exp.Literal.string(symbol)), expression=part
         )
     read = _call("TO_TIMESTAMP", text, exp.Literal.string(MADE_PATTERN))
     return read if len(arguments) == 6 else _call("TO_UTC_TIMESTAMP", read, arguments[6].copy())

@@ -27,7 +27,7 @@ AVAILABLE = (
     "char(n), binary, date, timestamp, timestamp_ntz, interval day to second, interval year to "
     "month, array<…>, map<…>, struct<name: …>"
 )
-_WORDS = {
+_SPELLED = {
     "timestamp_ntz": "timestamp_ntz",
     "intervaldaytosecond": "interval day to second",
     "intervalyeartomonth": "interval year to month",
@@ -43,12 +43,12 @@ def declared_type(text: str, *, depth: int = 0) -> str | None:
     match = re.fullmatch(r"\s*(array|map|struct)\s*<(.*)>\s*", text, re.IGNORECASE | re.DOTALL)
     if match is not None:
         return _nested(match[1].lower(), list(_split(match[2])), depth + 1)
-    word = "".join(text.lower().split())
-    sized = _SIZED.fullmatch(word)
+    name = "".join(text.lower().split())
+    sized = _SIZED.fullmatch(name)
     if sized is not None:
         kind = "varchar" if sized[1] == "varchar" else "char"
         return f"{kind}({int(sized[2])})" if 0 < int(sized[2]) <= LENGTH_MAX else None
-    return _WORDS.get(word) or named_type(text)
+    return _SPELLED.get(name) or named_type(text)
 
 
 def _nested(kind: str, parts: list[str], depth: int) -> str | None:
@@ -80,15 +80,15 @@ def _struct(parts: list[str], depth: int) -> str | None:
 def _split(text: str) -> Iterator[str]:
     """At the commas that stand in no brackets."""
     depth, part, in_name = 0, "", False
-    for sign in text:
-        in_name ^= sign == "`"
+    for symbol in text:
+        in_name ^= symbol == "`"
         if not in_name:
-            depth += (sign in "<(") - (sign in ">)")
-        if sign == "," and not depth and not in_name:
+            depth += (symbol in "<(") - (symbol in ">)")
+        if symbol == "," and not depth and not in_name:
             yield part
             part = ""
         else:
-            part += sign
+            part += symbol
     yield part
 
 

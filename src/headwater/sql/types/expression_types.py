@@ -211,8 +211,8 @@ class _Typing:
         return "boolean"
 
     def _escape(self, node: exp.Escape) -> str:
-        sign = node.expression
-        if not (isinstance(sign, exp.Literal) and sign.is_string and len(sign.name) == 1):
+        symbol = node.expression
+        if not (isinstance(symbol, exp.Literal) and symbol.is_string and len(symbol.name) == 1):
             raise Objection(node, "ESCAPE takes one character, as in x LIKE 'a/%' ESCAPE '/'")
         return self.of(node.this)
 

@@ -1,4 +1,4 @@
 """A site's panes on disk: partial rows from Spark in, numbered updates out, exactly once.
 
-Open ``cube`` first, then ``batch_commit`` and ``update_cutter``.
+Open ``cube`` first, then ``batch_commit`` and ``update_maker``.
 """

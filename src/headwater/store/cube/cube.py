@@ -2,7 +2,7 @@
 
 ::
 
-    chunks ──Spark──► commit_batch ──► parts ──write(Cut)──► updates ──rows──► the overlay
+    chunks ──Spark──► commit_batch ──► parts ──write(MakeUpdates)──► updates ──rows──► the overlay
                          │ one transaction: rows of all queries, and the committed cut
                          └ a batch that comes again changes nothing
 
@@ -26,17 +26,17 @@ from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_in
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
-from headwater.edge.outputs import CutDone
+from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
 from headwater.errors import RowsGone, StoreError
-from headwater.node.effects import CubeWrite, Cut, perform_all
+from headwater.node.effects import CubeWrite, MakeUpdates, perform_all
 from headwater.store.cube.batch_commit import BatchCommitter
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
-from headwater.store.cube.update_cutter import SUMMARY_BYTES_MAX, UpdateCutter
+from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, UpdateMaker
 from headwater.store.disk import Disk, explained
 from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
@@ -101,7 +101,7 @@ class Cube:
         self._clock = clock
         self._queries = CubeQueries(manifest)
         self._rows = PaneSegments(manifest, segments)
-        self._cutter = UpdateCutter(
+        self._maker = UpdateMaker(
             manifest,
             self._queries,
             self._rows,
@@ -181,18 +181,20 @@ class Cube:
         """Raises ``StoreBroken`` where only opening it anew helps."""
         self.manifest.refuse_if_broken()
 
-    def write(self, writes: Sequence[CubeWrite]) -> list[list[CutDone] | None]:
+    def write(self, writes: Sequence[CubeWrite]) -> list[list[UpdatesMade] | None]:
         """Do what the edge asked for, in order, in one transaction.
 
-        Returns for each ``Cut`` a ``CutDone`` for each of its panes. Raises ``DiskFull`` with
-        nothing changed.
+        Returns for each ``MakeUpdates`` a ``UpdatesMade`` for each of its panes. Raises
+        ``DiskFull`` with nothing changed.
         """
         packer = ImagePacker(self._rows.store)
         with self._turn, self._rows.undone_if_failed(packer.names):
-            plans = [self._cutter.plan(w, packer) for w in writes if isinstance(w, Cut)]
+            prepared = [
+                self._maker.prepare(w, packer) for w in writes if isinstance(w, MakeUpdates)
+            ]
             packer.flush()
             writer = CubeWriter(
-                self.manifest, self._queries, self._cutter, plans, now_s=self._clock()
+                self.manifest, self._queries, self._maker, prepared, now_s=self._clock()
             )
             with self.manifest.transaction():
                 done = perform_all(writer, writes)
@@ -253,7 +255,7 @@ class Cube:
         """Let go of what is too old or too much. Call it now and then; tell the edge."""
         with self._turn:
             with self.manifest.transaction():
-                writer = CubeWriter(self.manifest, self._queries, self._cutter, now_s=now_s)
+                writer = CubeWriter(self.manifest, self._queries, self._maker, now_s=now_s)
                 run = Retention(self.manifest, self._queries, writer, self._retention)
                 retained = run.run(now_s=now_s)
             self._rows.store.remove(writer.removed)

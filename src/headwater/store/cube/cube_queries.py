@@ -113,7 +113,7 @@ class CubeQueries:
         record = known.records[query]
         told = {(d.first, d.last) for d in record.declined}
         untold = tuple(
-            Declined(pane, pane, reason)
+            Declined(first=pane, last=pane, reason=reason)
             for pane, reason in sorted(known.over[query].items())
             if not any(first <= pane <= last for first, last in told)
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import CutDone
+from headwater.edge.outputs import UpdatesMade
 from headwater.node import effects as fx
 from headwater.store.cube.cube_queries import CubeQueries
-from headwater.store.cube.update_cutter import PlannedCut, UpdateCutter
+from headwater.store.cube.update_maker import PreparedUpdates, UpdateMaker
 from headwater.store.manifest import Manifest
 
 
@@ -20,26 +20,26 @@ class CubeWriter:
         self,
         manifest: Manifest,
         queries: CubeQueries,
-        cutter: UpdateCutter,
-        plans: Sequence[PlannedCut] = (),
+        maker: UpdateMaker,
+        prepared: Sequence[PreparedUpdates] = (),
         *,
         now_s: float,
     ) -> None:
-        """``plans``: one for each ``Cut`` that comes."""
+        """``prepared``: one for each ``MakeUpdates`` that comes."""
         self.loosened: set[int] = set()
         """Segments that lost a stretch: nobody may need them any more."""
         self.removed: list[str] = []
         """Files of forgotten queries."""
         self._manifest = manifest
         self._queries = queries
-        self._cutter = cutter
-        self._plans = iter(plans)
+        self._maker = maker
+        self._prepared = iter(prepared)
         self._now_s = now_s
 
-    def cut(self, write: fx.Cut) -> list[CutDone]:
-        planned = next(self._plans)
-        self.loosened.update(part.segment for pane in planned.panes for part in pane.parts)
-        return self._cutter.write(planned, now_s=self._now_s)
+    def make_updates(self, write: fx.MakeUpdates) -> list[UpdatesMade]:
+        prepared = next(self._prepared)
+        self.loosened.update(part.segment for pane in prepared.panes for part in pane.parts)
+        return self._maker.write(prepared, now_s=self._now_s)
 
     def remember(self, write: fx.Remember) -> None:
         self._queries.write_record(write.query, write.record)

@@ -13,7 +13,7 @@ from headwater.store.follow.listing import Found, Listing, found_at
 from headwater.store.follow.poll_round import Look, Round
 from headwater.store.recognise.comparison import Undecided
 from headwater.store.recognise.copy_search import CopySearch
-from headwater.store.recognise.recognition import is_known_read, recognised, settled_before_ns
+from headwater.store.recognise.recognition import is_known_read, quiet_before_ns, recognised
 
 
 class Examination:
@@ -26,7 +26,7 @@ class Examination:
     def open(self, file: Followed, listed: Found, round_: Round) -> Look | None:
         """None when it can't be opened, or its path leads to another file by now."""
         path = listed.path
-        before_ns = settled_before_ns()
+        before_ns = quiet_before_ns()
         try:
             status = self._files.open_files.look(file.key, path)
             found = self._found(file, listed, status)
@@ -35,9 +35,9 @@ class Examination:
         except OSError as error:
             round_.refused[path] = reason_of(error)
             return None
-        settled = max(found.changed_ns, found.modified_ns) < before_ns
+        is_quiet = max(found.changed_ns, found.modified_ns) < before_ns
         reader = self._files.open_files.reader(file.key, path, listed.packed)
-        return Look(file, found, reader, settled)
+        return Look(file, found, reader, is_quiet)
 
     def _found(self, file: Followed, listed: Found, status: os.stat_result) -> Found:
         """As it is now; of a compressed one, what the listing says that it holds."""

@@ -100,7 +100,7 @@ class LogFollower:
         return self._told(round_, [], Cutter(self._cuts.spool, self._config, stem=""))
 
     @property
-    def is_settled(self) -> bool:
+    def is_quiet(self) -> bool:
         """Never: a log may grow at any time."""
         return False
 

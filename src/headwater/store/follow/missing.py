@@ -29,7 +29,7 @@ from headwater.store.recognise.copies import Originals
 from headwater.store.recognise.copy_search import CopySearch
 from headwater.store.recognise.formers import Formers, is_comparable
 from headwater.store.recognise.identity import HEAD_BYTES
-from headwater.store.recognise.recognition import settled_before_ns
+from headwater.store.recognise.recognition import quiet_before_ns
 
 NEIGHBOURS_MAX = 1_000
 """Files beside an emptied log among which its copy is searched."""
@@ -218,7 +218,7 @@ def _is_as_listed(file: Followed, found: Found) -> bool:
         return found.size >= file.known_size
     if (found.size, found.modified_ns) != (file.known_size, file.modified_ns):
         return False
-    if found.modified_ns >= settled_before_ns():
+    if found.modified_ns >= quiet_before_ns():
         raise OSError(errno.EAGAIN, "changed too lately to be known by its time")
     return True
 

@@ -17,7 +17,7 @@ class Look:
     file: Followed
     found: Found
     read_at: ReadAt
-    settled: bool
+    is_quiet: bool
     is_orphan: bool = False
     """It is in no listing any more: only a handle or our own link leads to it."""
     is_behind: bool = False

@@ -1,7 +1,7 @@
 """The followed files of a source, and what has become of each since the last poll.
 
 A file whose size and times are as they were is not opened. Times have a grain: a change within
-``SETTLE_NS`` of an earlier one may leave them alike, so a file is trusted to be unchanged only
+``QUIET_NS`` of an earlier one may leave them alike, so a file is trusted to be unchanged only
 once its last change is older than that when looked at.
 
 A look changes nothing for good. It yields a ``Round``, and only ``accept`` makes it true, after
@@ -130,7 +130,7 @@ class Watch:
         for found in listing.matching.values():
             self._look_at_listed(found, listing, places, round_)
         self._look_at_copies(listing, round_)
-        self._settle(listing, places, round_)
+        self._decide(listing, places, round_)
         for number, file in round_.unknown.items():
             round_.refuse(file.path, f"out of sight: {reasons[number]}")
         if round_.departed:
@@ -195,13 +195,13 @@ class Watch:
             if found is not None and number not in round_.looks:
                 self._examine(file, found, listing, round_)
 
-    def _settle(self, listing: Listing, places: Places, round_: Round) -> None:
+    def _decide(self, listing: Listing, places: Places, round_: Round) -> None:
         def begin_old(going_on: list[Look], others: list[Look]) -> list[Look]:
             known = (*places.devices, *(look.file.place for look in going_on))
             widened = msgspec.structs.replace(places, devices=known)
             return [one for one in others if not self._is_begun_old(one, listing, widened, round_)]
 
-        self._copies.settle(round_, self._files.values(), begin_old=begin_old)
+        self._copies.decide(round_, self._files.values(), begin_old=begin_old)
         self._renumber(round_)
         for number, original in self._copies.copy_of.items():
             round_.refused.setdefault(
@@ -268,7 +268,7 @@ class Watch:
             self._files.put(file)
             self.open_files.prove(file.key)
             is_decided = file.checked or file.id in self._copies.copy_of
-            is_at_rest = look.settled and is_decided and file.id not in round_.unknown
+            is_at_rest = look.is_quiet and is_decided and file.id not in round_.unknown
             if is_at_rest and not (look.is_behind or look.is_orphan):
                 self._files.quiet[file.id] = _signature(look.found)
             else:

@@ -12,7 +12,7 @@ from headwater.reading.headers import (
     HEADER_BYTES_MAX,
     fields_before,
     fields_line_in,
-    fields_sign,
+    fields_symbol,
     header_of,
     line_at,
 )
@@ -131,7 +131,7 @@ class Cutter:
         if not known and position:
             known = fields_before(read_at, position, encoding)
         begin = 0 if position else encoding.mark_bytes
-        if block.startswith(fields_sign(encoding), begin) and encoding.line_feed in block:
+        if block.startswith(fields_symbol(encoding), begin) and encoding.line_feed in block:
             known = line_at(block, begin, encoding)
         at = fields_line_in(block, 0, encoding)
         while 0 <= at < len(block) and line_at(block, at, encoding) == known:

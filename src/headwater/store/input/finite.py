@@ -85,7 +85,7 @@ class FiniteInput:
         )
 
     @property
-    def is_settled(self) -> bool:
+    def is_quiet(self) -> bool:
         """All files are registered: a further poll would find what it found."""
         return self._state.is_begun
 

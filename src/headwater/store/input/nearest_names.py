@@ -20,15 +20,15 @@ NAMES_SHOWN = 3
 NAME_CHARACTERS = 100
 
 
-def no_file_words(directory: Path, pattern: str, *, names_files: bool = True) -> str:
+def no_file_text(directory: Path, pattern: str, *, names_files: bool = True) -> str:
     """Called where no file matches; ``names_files``: what else is there may be told."""
-    words = f"no file matches {shown_line(pattern[:NAME_CHARACTERS])!r}"
+    text = f"no file matches {shown_line(pattern[:NAME_CHARACTERS])!r}"
     if not names_files:
-        return words
+        return text
     found = nearest_names(directory, pattern)
     if not found:
-        return f"{words}, and there is no other file either"
-    return f"{words}; nearest: {', '.join(found)}"
+        return f"{text}, and there is no other file either"
+    return f"{text}; nearest: {', '.join(found)}"
 
 
 def nearest_names(directory: Path, pattern: str) -> tuple[str, ...]:

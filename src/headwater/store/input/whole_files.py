@@ -91,7 +91,7 @@ class WholeFiles:
         )
 
     @property
-    def is_settled(self) -> bool:
+    def is_quiet(self) -> bool:
         """Never: files may come at any time."""
         return False
 

@@ -406,9 +406,9 @@ class RootLedger:
     ) -> int:
         """Publish the answers of windows with their rows, and remember them, in one step.
 
-        A crash leaves both or neither, once ``settle_results`` was called. Returns the number of
+        A crash leaves both or neither, once ``finish_results`` was called. Returns the number of
         the publication. Raises ``DiskFull`` or ``DiskTrouble`` with nothing changed. If readers
-        can't see it yet, ``results.trouble`` says why: call ``settle_results`` until it is empty.
+        can't see it yet, ``results.trouble`` says why: call ``finish_results`` until it is empty.
         """
         with results.lock:
             return self._publish(query, answers, rows, results)
@@ -423,8 +423,8 @@ class RootLedger:
         stream = query.id.name
         # What is prepared under a number that may be committed must stay as it is.
         self._manifest.refuse_if_broken()
-        if not results.is_settled:
-            self.settle_results(stream, results)
+        if not results.is_recovered:
+            self.finish_results(stream, results)
         published = [Published(a.envelope, rows.get(a.window)) for a in answers]
         seq = results.prepare(published)
         with self._manifest.transaction():
@@ -463,11 +463,11 @@ class RootLedger:
                     f"which is published, got {answer.revision}"
                 )
 
-    def settle_results(self, stream: str, results: ResultsWriter) -> None:
+    def finish_results(self, stream: str, results: ResultsWriter) -> None:
         """At the start, and after trouble: readers see what was half published, or not at all."""
         with results.lock:
             row = self._manifest.first("SELECT seq FROM published WHERE stream = ?", (stream,))
-            results.settle(int(row[0]) if row is not None else 0)
+            results.recover(int(row[0]) if row is not None else 0)
 
     def restore(self, query: str) -> RootKept:
         """All that a root needs to take up where it ended; rows stay here. Raises

@@ -65,7 +65,7 @@ class CopySearch:
         """Who the new files of a round were before."""
         return Formers(round_, self._departed, self.comparisons)
 
-    def settle(
+    def decide(
         self,
         round_: Round,
         files: Iterable[Followed],

@@ -20,13 +20,13 @@ from headwater.store.follow.poll_round import Look, Round
 from headwater.store.recognise.comparison import Comparisons, holds_end
 from headwater.store.recognise.identity import HEAD_BYTES
 
-SETTLE_NS = 2_000_000_000
+QUIET_NS = 2_000_000_000
 """The coarsest grain of file times in use: two seconds."""
 
 
-def settled_before_ns() -> int:
+def quiet_before_ns() -> int:
     """What was last changed before has times that another change would have moved."""
-    return time.time_ns() - SETTLE_NS
+    return time.time_ns() - QUIET_NS
 
 
 def recognised(file: Followed, look: Look, round_: Round, comparisons: Comparisons) -> Followed:
@@ -77,9 +77,9 @@ def awaited(file: Followed, found: Found, round_: Round, *, is_sure: bool) -> Fo
 
 def _is_unchanged(file: Followed, found: Found) -> bool:
     """Times have a grain: those of another file may be the same, for a while."""
-    is_settled = found.modified_ns < settled_before_ns()
+    is_quiet = found.modified_ns < quiet_before_ns()
     seen = (file.unopened, file.modified_ns)
-    return is_settled and (found.size, found.modified_ns) == seen
+    return is_quiet and (found.size, found.modified_ns) == seen
 
 
 def _begun_late(file: Followed, look: Look, round_: Round) -> Followed:
@@ -112,5 +112,5 @@ def is_known_read(file: Followed, listed: Found) -> bool:
     if not listed.modified_ns:
         return file.checked
     seen = (file.path, file.position, file.modified_ns)
-    is_settled = listed.modified_ns < settled_before_ns()
-    return file.checked and is_settled and (listed.path, listed.size, listed.modified_ns) == seen
+    is_quiet = listed.modified_ns < quiet_before_ns()
+    return file.checked and is_quiet and (listed.path, listed.size, listed.modified_ns) == seen

@@ -5,9 +5,9 @@ Both are written under hidden names and synced; renaming the headers is what pub
 the rows are renamed before. A reader that finds headers therefore finds their rows.
 
 Where a ledger keeps count of what was published, its transaction lies between ``prepare`` and
-``finish``: after a crash ``settle`` finishes what the ledger has, and removes what it has not. So a
-revision is published exactly once. Where readers can't be shown a publication that is committed,
-``trouble`` says why, and ``settle`` tries again.
+``finish``: after a crash ``recover`` finishes what the ledger has, and removes what it has not. So
+a revision is published exactly once. Where readers can't be shown a publication that is committed,
+``trouble`` says why, and ``recover`` tries again.
 
 Publications are numbered in the order in which they were made. The newest answer of a window is the
 one in the newest publication that has it.
@@ -60,16 +60,16 @@ class ResultsWriter:
         """Why a committed publication is still hidden; empty: none is."""
         self._numbers = _published(directory)
         self.last_seq = max(self._numbers, default=0)
-        self.is_settled = False
+        self.is_recovered = False
         """Nothing is hidden that a former process, or a try before, has left."""
 
-    def settle(self, committed_seq: int | None = None) -> None:
+    def recover(self, committed_seq: int | None = None) -> None:
         """After a crash: finish what was committed up to this number, remove what was not.
 
         Without a ledger (None) nothing that is hidden was committed.
         """
         with self.lock:
-            if self.is_settled:
+            if self.is_recovered:
                 return
             with self._told(f"settling {self.directory}"):
                 hidden = sorted({int(m[1]) for m in self._names(_HIDDEN)})
@@ -80,7 +80,7 @@ class ResultsWriter:
                         self._remove(seq, hidden=True)
                 self._disk.sync_directory(self.directory)
             self.last_seq = max(self.last_seq, committed_seq or 0)
-            self.is_settled = True
+            self.is_recovered = True
 
     @contextlib.contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -96,14 +96,14 @@ class ResultsWriter:
     def publish(self, answers: Sequence[Published]) -> int:
         """Publish answers of this stream, all or none; returns the publication's number."""
         with self.lock:
-            self.settle()
+            self.recover()
             seq = self.prepare(answers)
             self.finish(seq)
             return seq
 
     def prepare(self, answers: Sequence[Published]) -> int:
         """Write the next publication, durable and hidden. Raises ``DiskFull`` with nothing left."""
-        assert self.is_settled, "settle comes first: it says what the next number is"
+        assert self.is_recovered, "recover comes first: it says what the next number is"
         seq = self.last_seq + 1
         headers, rows = (self._path(kind, seq, hidden=True) for kind in ("headers", "rows"))
         paths = [headers]
@@ -123,14 +123,14 @@ class ResultsWriter:
         return seq
 
     def finish(self, seq: int) -> None:
-        """Let readers see a prepared publication. Raises if they can't yet: ``settle`` goes on."""
+        """Let readers see a prepared publication. Raises if they can't yet: ``recover`` goes on."""
         assert seq == self.last_seq + 1, "publications are finished in order, once"
-        self.is_settled = False
+        self.is_recovered = False
         with self._told(f"publishing in {self.directory}"):
             self._reveal(seq)
             self._disk.sync_directory(self.directory)
         self.last_seq = seq
-        self.is_settled = True
+        self.is_recovered = True
         self._trim()
 
     def _reveal(self, seq: int) -> None:

@@ -1,4 +1,4 @@
-"""The rows of a joint statement, dealt out: to each query its own, and the tally of the lines."""
+"""The rows of a joint statement, dealt out: to each query its own, and the counts of the lines."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from headwater.algebra.rows.types import PANE_COLUMN, site_schema
 from headwater.plan.query import Query
 from headwater.spark.lines.lines import SITE
 from headwater.spark.site.joint.strands import GROUP, NEEDS_AT, STRAND_BITS
-from headwater.spark.site.tally import MASK
+from headwater.spark.site.line_counts import MASK
 
-LINES, LOW, TOP = TALLY = ("lines", "low_time_us", "top_time_us")
+LINES, LOW, TOP = COUNTED = ("lines", "low_time_us", "top_time_us")
 STRAND = (1 << STRAND_BITS) - 1
 
 
@@ -38,7 +38,7 @@ class Joint(msgspec.Struct, frozen=True):
     queries: tuple[Query, ...]
     places: tuple[Place, ...]
     carrier: int | None = None
-    """The strand that has the tally; None: another statement has it."""
+    """The strand that has the counts of the lines; None: another statement has it."""
 
     def rows_of(self, table: pa.Table, number: int) -> pa.Table | None:
         """Of one query, in its own columns, with the site last. None: a sum leaves its type."""
@@ -51,13 +51,13 @@ class Joint(msgspec.Struct, frozen=True):
             return rows
         return _merged(rows, query)
 
-    def tallies_of(self, table: pa.Table) -> list[dict[str, Any]]:
+    def counts_of(self, table: pa.Table) -> list[dict[str, Any]]:
         """For each site and each set of needs for which lines are malformed: how many lines, lowest
         and highest time."""
         strand = pc.bit_wise_and(table.column(GROUP), STRAND)
         own = table.filter(pc.equal(strand, self.carrier))
         masks = pc.shift_right(own.column(GROUP), NEEDS_AT)
-        lines = own.select([SITE, *TALLY]).append_column(MASK, masks)
+        lines = own.select([SITE, *COUNTED]).append_column(MASK, masks)
         by = [(LINES, "sum"), (LOW, "min"), (TOP, "max")]
         found = lines.group_by([SITE, MASK], use_threads=False).aggregate(by)
         names = {f"{of}_{how}": of for of, how in by}

@@ -30,11 +30,11 @@ from headwater.spark.site.joint.joint_rows import Joint
 from headwater.spark.site.joint.joint_sql import joint_statements
 from headwater.spark.site.joint.plain_part import part_of
 from headwater.spark.site.joint.strands import NEEDS_MAX
+from headwater.spark.site.line_counts import LineCounts, joined_counts
 from headwater.spark.site.query_group import QueryGroup
 from headwater.spark.site.site_jobs import SiteJobs
 from headwater.spark.site.site_part import result
-from headwater.spark.site.standing_lines import Planner
-from headwater.spark.site.tally import Tally, joined_tallies
+from headwater.spark.site.standing_lines import Analyser
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.worker_trouble import raise_if_of_workers
 
@@ -88,7 +88,7 @@ class JointRun:
 
     def results(
         self,
-        planner: Planner,
+        analyser: Analyser,
         parser: Parser,
         group: QueryGroup,
         queries: Sequence[Query],
@@ -97,7 +97,7 @@ class JointRun:
         *,
         jobs: SiteJobs,
         bytes_in: int,
-    ) -> tuple[list[Tally], Results] | None:
+    ) -> tuple[list[LineCounts], Results] | None:
         """Of some queries of the group; None: all are to run by themselves. Raises ``SparkFailed``
         for a cluster."""
         ids = [str(query.id) for query in queries]
@@ -109,12 +109,12 @@ class JointRun:
             return None
         self._is_in_vain = True
         joints = joint_statements(group, queries, parser, typed, site_count=len(fences))
-        tables = list(self._pool.map(lambda joint: _table(planner, joint, jobs), joints))
+        tables = list(self._pool.map(lambda joint: _table(analyser, joint, jobs), joints))
         if any(table is None for table in tables):
             return None
-        counted = joints[0].tallies_of(tables[0])
-        tallies = _tallies(counted, site_count=len(fences), needs=len(parser.needs))
-        if any(map(_has_beyond, tallies, fences)):
+        counted = joints[0].counts_of(tables[0])
+        line_counts = _line_counts(counted, site_count=len(fences), needs=len(parser.needs))
+        if any(map(_has_beyond, line_counts, fences)):
             return None
         found: Results = {}
         for joint, table in zip(joints, tables, strict=True):
@@ -123,7 +123,7 @@ class JointRun:
                 return None
             found |= dealt
         self._is_in_vain = False
-        return tallies, found
+        return line_counts, found
 
     def _dealt(
         self, joint: Joint, table: pa.Table, group: QueryGroup, *, bytes_in: int
@@ -141,12 +141,12 @@ class JointRun:
         return found
 
 
-def _table(planner: Planner, joint: Joint, jobs: SiteJobs) -> pa.Table | None:
+def _table(analyser: Analyser, joint: Joint, jobs: SiteJobs) -> pa.Table | None:
     """None: it did not end well, or is too much."""
     ids = [str(query.id) for query in joint.queries]
     try:
         with jobs.limit(*ids):
-            return through_driver(planner.sql(joint.sql))
+            return through_driver(analyser.sql(joint.sql))
     except SPARK_ERRORS as error:
         raise_if_of_the_cluster(error)
         raise_if_of_workers(error)
@@ -155,13 +155,13 @@ def _table(planner: Planner, joint: Joint, jobs: SiteJobs) -> pa.Table | None:
         return None
 
 
-def _tallies(counted: list[dict[str, Any]], *, site_count: int, needs: int) -> list[Tally]:
+def _line_counts(counted: list[dict[str, Any]], *, site_count: int, needs: int) -> list[LineCounts]:
     """Nothing lies beyond the fence here: the highest time is the highest within it."""
-    found = joined_tallies(counted, site_count=site_count, needs=needs)
+    found = joined_counts(counted, site_count=site_count, needs=needs)
     return [msgspec.structs.replace(one, high_time_us=one.top_time_us) for one in found]
 
 
-def _has_beyond(tally: Tally, fence: Fence) -> bool:
+def _has_beyond(counts: LineCounts, fence: Fence) -> bool:
     """Those are counted, and some left out, which takes bounds that move with the clock: a text
     that has them would be compiled anew for every batch."""
-    return tally.top_time_us is not None and tally.top_time_us > fence.tolerated_us
+    return counts.top_time_us is not None and counts.top_time_us > fence.tolerated_us

@@ -12,8 +12,8 @@ Spark's operator for this is ``Expand``, and ``UNPIVOT`` is its name in SQL; a s
 none. A column that strands share is a *slot*, by what is done with it and its type: the keys of one
 stand where those of another do, and two sums of bigints need one slot if no strand has both.
 
-The tally of the lines takes no row of its own: one of the strands, the carrier, has all lines, and
-the tally is what its groups count together. Where all queries have conditions, that costs a row for
+The count of the lines takes no row of its own: one of the strands, the carrier, has all lines, and
+it is what its groups count together. Where all queries have conditions, that costs a row for
 each line that meets none of the carrier's.
 """
 
@@ -25,7 +25,7 @@ from headwater.plan.query import Query
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.parse import BAD, Parser
-from headwater.spark.site.joint.joint_rows import TALLY, Joint, Place
+from headwater.spark.site.joint.joint_rows import COUNTED, Joint, Place
 from headwater.spark.site.joint.plain_part import ROWS, PlainPart, part_of
 from headwater.spark.site.joint.strands import GROUP, KEY, PANE, STRANDS_MAX, Slots, Strand
 from headwater.spark.site.query_group import QueryGroup, need_of
@@ -41,7 +41,7 @@ def joint_statements(
     group: QueryGroup, queries: Sequence[Query], parser: Parser, typed: str, *, site_count: int
 ) -> list[Joint]:
     """For plain queries of the group, over a subquery of ``Parser.typed_sql`` with the site: one
-    statement, or several where they are many. The tally is in the first one.
+    statement, or several where they are many. The count of the lines is in the first one.
 
     Queries with many keys come first: those with fewer may go with them.
     """
@@ -50,7 +50,7 @@ def joint_statements(
     while left:
         sheet = _Sheet(group, parser, site_count)
         left = [query for query in left if not sheet.takes(query)]
-        found.append(sheet.joint(typed, has_tally=not found))
+        found.append(sheet.joint(typed, has_counts=not found))
     return found
 
 
@@ -120,10 +120,10 @@ class _Sheet:
         self._strands.append(Strand(len(self._strands), part, pane, self._slots))
         return self._strands[-1]
 
-    def joint(self, typed: str, *, has_tally: bool) -> Joint:
+    def joint(self, typed: str, *, has_counts: bool) -> Joint:
         """To be called once, at the end."""
-        carrier = self._carrier() if has_tally else None
-        tally = [] if carrier is None else self._add_tally(carrier)
+        carrier = self._carrier() if has_counts else None
+        counts = [] if carrier is None else self._add_counts(carrier)
         masks = [self._parser.bad_mask if one is carrier else None for one in self._strands]
         rows = [one.row(bad_mask=mask) for one, mask in zip(self._strands, masks, strict=True)]
         flagged = _select(["*", *self._flags.items(), *self._panes.items()], typed)
@@ -135,7 +135,7 @@ class _Sheet:
             + f" WHERE {PANE} IS NOT NULL GROUP BY {', '.join(keys)}"
         )
         site = [] if self._sites else [f"CAST(0 AS INT) AS {SITE}"]
-        sql = _select([*site, *keys, *self._finishes.items(), *tally], f"({grouped})")
+        sql = _select([*site, *keys, *self._finishes.items(), *counts], f"({grouped})")
         number = None if carrier is None else carrier.number
         return Joint(sql, tuple(self._queries), tuple(self._places), number)
 
@@ -149,11 +149,11 @@ class _Sheet:
         always = f"NOT {name_sql(self._parser.source.time_column)} IS NULL"
         return next((one for one in self._strands if always in one.conditions), self._strands[0])
 
-    def _add_tally(self, carrier: Strand) -> list[str]:
+    def _add_counts(self, carrier: Strand) -> list[str]:
         time = quoted(self._parser.source.time_column)
         time_us = f"if({self._parser.bad_for_all}, NULL, unix_micros({time}))"
         names = [carrier.slot((how, "bigint"), time_us) for how in ("MIN", "MAX")]
-        return [f"{name} AS {told}" for name, told in zip([ROWS, *names], TALLY, strict=True)]
+        return [f"{name} AS {told}" for name, told in zip([ROWS, *names], COUNTED, strict=True)]
 
     def _expanded(self, rows: Sequence[dict[str, str]], flagged: str) -> str:
         """A subquery that has each record once for each of these rows."""

@@ -14,8 +14,9 @@ Where conditions differ, the records of a group concern the same queries: a bit 
 is in the column ``GROUP``. A key is NULL for records of which no query asks for it. So a strand has
 hardly more groups than its queries have by themselves; ``CONDITIONS_MAX`` bounds by how much.
 
-One strand is the *carrier* of the tally. It has all lines, those that concern none of its queries
-in a few groups more, and in further bits of ``GROUP`` the needs for which a line is malformed.
+One strand is the *carrier* of the counts of the lines. It has all lines, those that concern none of
+its queries in a few groups more, and in further bits of ``GROUP`` the needs for which a line is
+malformed.
 """
 
 from __future__ import annotations

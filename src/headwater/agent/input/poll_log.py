@@ -16,7 +16,7 @@ SAID_MAX = 20
 """Paths that one poll says something about; of further ones only their number is said."""
 
 
-class PollWords:
+class PollLog:
     """Of one source at one site."""
 
     def __init__(self, site: str, source: str) -> None:

@@ -9,10 +9,10 @@ groups fills the memory: a key may then be in several of its updates. They are m
 at the root.
 
 The parts are read and merged before the transaction, since that takes time; the transaction then
-consumes exactly the parts that were read, and rows that came in between wait for the next cut.
+consumes exactly the parts that were read, and rows that came in between wait for the next time.
 
-A part whose bytes are wrong is left out, and the pane's rest is declined (lost) with the cut. A
-disk that refuses to read a part holds the cut up, for it may think better of it. A part that it
+A part whose bytes are wrong is left out, and the pane's rest is declined (lost) with it. A
+disk that refuses to read a part holds that up, for it may think better of it. A part that it
 refuses ``UNREADABLE_TRIES_MAX`` times in a row with an I/O error is set aside and left out too, if
 the disk takes that: one bad sector must not stop a site.
 """
@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import Cut, CutDone
+from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.image_packer import Image, ImagePacker
@@ -49,7 +49,7 @@ Piece = tuple[Image, int, int]
 """An update in the making: the image that it is in, its first row there, and its rows."""
 
 
-class PlannedPane(msgspec.Struct):
+class PreparedPane(msgspec.Struct):
     """What will become of one pane."""
 
     pane: int
@@ -64,7 +64,7 @@ class PlannedPane(msgspec.Struct):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Of a pane, before a cut is written."""
+    """Of a pane, before its updates are written."""
 
     updates: int
     has_parts: bool
@@ -73,12 +73,12 @@ class Counts(msgspec.Struct, frozen=True):
 NONE = Counts(0, has_parts=False)
 
 
-class PlannedCut(msgspec.Struct):
-    cut: Cut
-    panes: list[PlannedPane]
+class PreparedUpdates(msgspec.Struct):
+    wanted: MakeUpdates
+    panes: list[PreparedPane]
 
 
-class UpdateCutter:
+class UpdateMaker:
     def __init__(
         self,
         manifest: Manifest,
@@ -96,41 +96,41 @@ class UpdateCutter:
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
 
-    def plan(self, cut: Cut, packer: ImagePacker) -> PlannedCut:
+    def prepare(self, wanted: MakeUpdates, packer: ImagePacker) -> PreparedUpdates:
         """Read and merge what waits, into images; nothing is changed."""
-        number = self._queries.number(cut.query)
-        planned = PlannedCut(cut, [])
+        number = self._queries.number(wanted.query)
+        prepared = PreparedUpdates(wanted, [])
         if number is None:
-            return planned
-        merger = self._merger_of(cut.query)
+            return prepared
+        merger = self._merger_of(wanted.query)
         rows = self._manifest.all(
             "SELECT pane, segment, first_row, rows FROM parts "
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
-            (number, _list(cut.panes)),
+            (number, _list(wanted.panes)),
         )
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
             parts = [Stretch(*row) for _, *row in of_pane]
-            planned.panes.append(self._planned(cut.query, pane, parts, merger, packer))
-        return planned
+            prepared.panes.append(self._prepared(wanted.query, pane, parts, merger, packer))
+        return prepared
 
-    def _planned(
+    def _prepared(
         self, query: str, pane: int, parts: list[Stretch], merger: Merger, packer: ImagePacker
-    ) -> PlannedPane:
-        planned = PlannedPane(pane, parts)
+    ) -> PreparedPane:
+        prepared = PreparedPane(pane, parts)
         intact: list[Stretch] = []
         for tables in self._portions(parts, intact):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
             sized = _split(merged, merger, self._summary_bytes_max)
-            planned.row_bytes = max(planned.row_bytes, *(size_bytes for _, size_bytes in sized))
+            prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
             if len(pieces) == len(parts) == len(intact) == 1:
-                planned.stretches = intact
+                prepared.stretches = intact
                 break
             for piece in pieces:
                 image, first_row = packer.add(query, pane, piece)
-                planned.pieces.append((image, first_row, piece.num_rows))
-        planned.is_damaged = len(intact) < len(parts)
-        return planned
+                prepared.pieces.append((image, first_row, piece.num_rows))
+        prepared.is_damaged = len(intact) < len(parts)
+        return prepared
 
     def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
         """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
@@ -165,23 +165,23 @@ class UpdateCutter:
         self._unreadable.pop(part.segment, None)
         return table
 
-    def write(self, planned: PlannedCut, *, now_s: float) -> list[CutDone]:
+    def write(self, prepared: PreparedUpdates, *, now_s: float) -> list[UpdatesMade]:
         """Inside a transaction, when the images are on the disk: number updates."""
-        number = self._queries.write_record(planned.cut.query, planned.cut.record)
-        counts = self._counts(number, planned.cut.panes)
+        number = self._queries.write_record(prepared.wanted.query, prepared.wanted.record)
+        counts = self._counts(number, prepared.wanted.panes)
         files: dict[str, int] = {}
-        for pane in planned.panes:
+        for pane in prepared.panes:
             pane.stretches += [self._named(number, piece, files) for piece in pane.pieces]
-        there = [pane for pane in planned.panes if counts.get(pane.pane, NONE).has_parts]
-        self._number(number, planned.cut, there, counts, now_s=now_s)
-        done = {pane.pane: _done(planned.cut.query, pane, counts[pane.pane]) for pane in there}
+        there = [pane for pane in prepared.panes if counts.get(pane.pane, NONE).has_parts]
+        self._number(number, prepared.wanted, there, counts, now_s=now_s)
+        done = {pane.pane: _done(prepared.wanted.query, pane, counts[pane.pane]) for pane in there}
         return [
-            done.get(pane) or _nothing(planned.cut.query, pane, counts.get(pane, NONE))
-            for pane in planned.cut.panes
+            done.get(pane) or _nothing(prepared.wanted.query, pane, counts.get(pane, NONE))
+            for pane in prepared.wanted.panes
         ]
 
     def _counts(self, number: int, panes: Sequence[int]) -> dict[int, Counts]:
-        """As they are now: retention may have taken a pane since the cut was planned."""
+        """As they are now: retention may have taken a pane since that was prepared."""
         rows = self._manifest.all(
             "SELECT pane, updates, EXISTS (SELECT 1 FROM parts WHERE parts.query = panes.query "
             "AND parts.pane = panes.pane) FROM panes "
@@ -200,13 +200,13 @@ class UpdateCutter:
     def _number(
         self,
         number: int,
-        cut: Cut,
-        panes: Sequence[PlannedPane],
+        wanted: MakeUpdates,
+        panes: Sequence[PreparedPane],
         counts: Mapping[int, Counts],
         *,
         now_s: float,
     ) -> None:
-        """Each statement once for all panes: a thousand sites cut a few panes each."""
+        """Each statement once for all panes: a thousand sites close a few panes each."""
         self._manifest.run_many(
             "DELETE FROM parts WHERE query = ? AND pane = ? AND segment = ? AND first_row = ?",
             ((number, one.pane, p.segment, p.first_row) for one in panes for p in one.parts),
@@ -214,7 +214,7 @@ class UpdateCutter:
         self._manifest.run_many(
             "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                (number, one.pane, update, s.segment, s.first_row, s.rows, cut.sent)
+                (number, one.pane, update, s.segment, s.first_row, s.rows, wanted.sent)
                 for one in panes
                 for update, s in enumerate(one.stretches, start=counts[one.pane].updates + 1)
             ),
@@ -226,18 +226,18 @@ class UpdateCutter:
         )
         for one in panes:
             if one.is_damaged:
-                self._queries.end_pane(cut.query, one.pane, Reason.LOST)
+                self._queries.end_pane(wanted.query, one.pane, Reason.LOST)
 
 
-def _done(query: str, pane: PlannedPane, counts: Counts) -> CutDone:
+def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
     last = counts.updates + len(pane.stretches)
     is_whole = not pane.is_damaged
     first = counts.updates + 1
-    return CutDone(query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole)
+    return UpdatesMade(query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole)
 
 
-def _nothing(query: str, pane: int, counts: Counts) -> CutDone:
-    return CutDone(query, pane, counts.updates + 1, counts.updates)
+def _nothing(query: str, pane: int, counts: Counts) -> UpdatesMade:
+    return UpdatesMade(query, pane, counts.updates + 1, counts.updates)
 
 
 def _list(panes: Sequence[int]) -> str:

@@ -16,7 +16,7 @@ GONE = frozenset({Kind.ISOLATE, Kind.CRASH, Kind.POWER, Kind.DISK_LOSS})
 """A site that meets one of these can't be in an answer while it lasts."""
 
 
-class FaultPlanner:
+class NamedFaults:
     """One simulation's: who may be struck, and by which chance."""
 
     def __init__(
@@ -29,7 +29,7 @@ class FaultPlanner:
         self._duration_s = duration_s
         self._random = random
 
-    def plan(self, part: FaultPart) -> list[Fault]:
+    def faults_of(self, part: FaultPart) -> list[Fault]:
         until_s = self._duration_s if part.until_s is None else part.until_s
         if part.kind == "nodes":
             return self._gone(self._sites(part), part, part.from_s, until_s)

@@ -17,7 +17,7 @@ from headwater.sql.types.functions import CAST_FUNCTIONS, FUNCTIONS
 from headwater.sql.types.refused_nodes import is_refused, unknown_node
 
 
-def check_words(select: exp.Select) -> None:
+def check_functions(select: exp.Select) -> None:
     """Raises the first ``Objection`` in the order of the text."""
     found = list(_objections(select))
     if found:

@@ -101,7 +101,7 @@ class SpellingList:
         assert waiting.ranges() == self.apart.ranges(), "what is apart waits, and nothing else"
 
 
-class AckCutter:
+class AckMaker:
     """Keeps, for one query, which panes need spelling out."""
 
     def __init__(self, query: str, incarnation: int, config: RootConfig, *, start: int = 0) -> None:
@@ -113,7 +113,7 @@ class AckCutter:
         self._spelling = SpellingList()
         self._number = start << LIFE_BITS
         self._has_news = False
-        self._cut_s = LONG_AGO_S
+        self._made_s = LONG_AGO_S
 
     def rise(self, incarnation: int) -> None:
         """Under a life that sites hear, who have heard a higher one than ours was."""
@@ -137,15 +137,15 @@ class AckCutter:
 
     @property
     def next_number(self) -> int:
-        """Of the acknowledgement that is cut next."""
+        """Of the acknowledgement that is made next."""
         return self._number + 1
 
     def next_deadline_s(self, *, owes_greetings: bool) -> float:
         has_cause = self._has_news or owes_greetings or self._spelling
         pause_s = self._config.ack_every_s if has_cause else self._config.ack_idle_s
-        return self._cut_s + pause_s
+        return self._made_s + pause_s
 
-    def cut(
+    def make(
         self,
         scoreboard: Scoreboard,
         *,
@@ -159,15 +159,15 @@ class AckCutter:
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
-        self._cut_s, self._has_news = now_s, False
+        self._made_s, self._has_news = now_s, False
         self._number += 1
         count = max(1, int(self._config.panes_per_ack_max * awake_share))
         chosen = self._spelling.choose(count, turn=self._number)
         spelled, extras = self._spell(scoreboard.boards[pane] for pane in chosen)
         self._spelling.spelled(held.pane for held in spelled)
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
-        is_cut_short = len(held) < len(self._held)
-        first_listed = max(done_through, held[0][0]) if is_cut_short else done_through
+        is_shortened = len(held) < len(self._held)
+        first_listed = max(done_through, held[0][0]) if is_shortened else done_through
         head = Acknowledgement(
             query=self._query,
             root_incarnation=self.incarnation,

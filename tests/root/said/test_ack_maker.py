@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headwater.root.config import RootConfig
 from headwater.root.pane_board import PaneBoard, Share
-from headwater.root.said.ack_cutter import AckCutter, SpellingList
+from headwater.root.said.ack_maker import AckMaker, SpellingList
 
 PANES = st.integers(-20, 20)
 STEPS = st.one_of(
@@ -28,7 +28,7 @@ def do(spelling: SpellingList, verb: str, number: int) -> None:
 
 
 class Boards:
-    """As much of a scoreboard as a cutter asks for."""
+    """As much of a scoreboard as a maker asks for."""
 
     def __init__(self) -> None:
         self.boards: dict[int, PaneBoard] = {}
@@ -82,13 +82,13 @@ def test_every_pane_that_waits_is_chosen_in_the_end_also_while_there_is_news(
 def test_an_old_pane_is_spelled_out_while_newer_ones_take_all_the_room():
     """Each pane has two updates of each site, and one acknowledgement has room for those of one."""
     scoreboard = Boards()
-    cutter = AckCutter("q", 1, RootConfig(panes_per_ack_max=6, extras_per_ack_max=2))
+    maker = AckMaker("q", 1, RootConfig(panes_per_ack_max=6, extras_per_ack_max=2))
     spelled: list[list[int]] = []
     for number in range(40):
         board = scoreboard.put(number, sites=2 if number < 3 else 3)
         assert board.has_extras()
-        cutter.note(board, expected=0b111)
-        ack = cutter.cut(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
+        maker.note(board, expected=0b111)
+        ack = maker.make(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
         spelled.append([held.pane for held in ack.panes])
     told = [pane for panes in spelled for pane in panes]
     assert sum(number in panes for number, panes in enumerate(spelled)) >= 40 // 3, "the newest"
@@ -99,7 +99,7 @@ def test_news_of_an_older_pane_is_not_passed_over_for_that_of_newer_ones():
     """A third site comes to a pane when the next one is there already. One acknowledgement has room
     for one pane, and there are four for each."""
     scoreboard = Boards()
-    cutter = AckCutter("q", 1, RootConfig(panes_per_ack_max=64, extras_per_ack_max=1))
+    maker = AckMaker("q", 1, RootConfig(panes_per_ack_max=64, extras_per_ack_max=1))
     wholly: set[int] = set()
     for number in range(160):
         newest, step = divmod(number, 4)
@@ -107,8 +107,8 @@ def test_news_of_an_older_pane_is_not_passed_over_for_that_of_newer_ones():
         if step == 3 and newest:
             news.append(scoreboard.put(newest - 1, sites=3))
         for board in news:
-            cutter.note(board, expected=0b1111)
-        ack = cutter.cut(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
+            maker.note(board, expected=0b1111)
+        ack = maker.make(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
         panes = [extra.pane for extra in ack.extra]
         wholly.update(pane for pane in panes if panes.count(pane) == 3)
     assert set(range(30)) <= wholly
@@ -116,14 +116,14 @@ def test_news_of_an_older_pane_is_not_passed_over_for_that_of_newer_ones():
 
 def test_an_acknowledgement_has_room_for_one_pane_more_than_its_limit_and_for_all_small_ones():
     scoreboard = Boards()
-    cutter = AckCutter("q", 1, RootConfig(panes_per_ack_max=64, extras_per_ack_max=8))
+    maker = AckMaker("q", 1, RootConfig(panes_per_ack_max=64, extras_per_ack_max=8))
     for pane in range(10):
-        cutter.note(scoreboard.put(pane, sites=6), expected=0b1111111)
+        maker.note(scoreboard.put(pane, sites=6), expected=0b1111111)
     for pane in range(10, 20):
         board = scoreboard.boards[pane] = PaneBoard(pane)
         board.add_part(0, Share(9, ((1, 1),), 1), 9)
-        cutter.note(board, expected=0b1111111)
-    ack = cutter.cut(scoreboard, done_through=0, now_s=0.0)  # type: ignore[arg-type]
+        maker.note(board, expected=0b1111111)
+    ack = maker.make(scoreboard, done_through=0, now_s=0.0)  # type: ignore[arg-type]
     assert len(ack.extra) == 12, "two panes: five of the second are beyond the limit"
     assert set(range(10, 20)) <= {held.pane for held in ack.panes}
 
@@ -143,7 +143,7 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
     """Boards of three sites gain sites; panes go from below. Nothing falls through."""
     scoreboard = Boards()
     boards = scoreboard.boards
-    cutter = AckCutter("q", 1, RootConfig(panes_per_ack_max=3))
+    maker = AckMaker("q", 1, RootConfig(panes_per_ack_max=3))
     done, now_s = 0, 0.0
     for verb, number, sites in steps:
         if verb == "board" and number >= done:
@@ -151,19 +151,19 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
             for ordinal in range(3):
                 if sites >> ordinal & 1:
                     board.add_part(ordinal, Share(9, ((1, 1),), 1), 9)
-            cutter.note(board, expected=0b111)
+            maker.note(board, expected=0b111)
         elif verb == "cut":
             done = max(done, min(number, done + 2))
-            cutter.drop_below(done)
+            maker.drop_below(done)
             for pane in [pane for pane in boards if pane < done]:
                 del boards[pane]
             now_s += 1.0
-            cutter.cut(scoreboard, done_through=done, now_s=now_s)  # type: ignore[arg-type]
-        cutter._spelling.check()
+            maker.make(scoreboard, done_through=done, now_s=now_s)  # type: ignore[arg-type]
+        maker._spelling.check()
     spelled: set[int] = set()
     for _ in range(2 * len(boards) + 2):
         now_s += 1.0
-        ack = cutter.cut(scoreboard, done_through=done, now_s=now_s)  # type: ignore[arg-type]
+        ack = maker.make(scoreboard, done_through=done, now_s=now_s)  # type: ignore[arg-type]
         spelled.update(held.pane for held in ack.panes)
     lacking = {pane for pane, board in boards.items() if board.known and board.whole != 0b111}
     assert lacking <= spelled

@@ -34,7 +34,7 @@ class ReadFailed(Exception):
     """The lines themselves can't be read; it is no query's fault."""
 
 
-class Tally(msgspec.Struct, frozen=True):
+class LineCounts(msgspec.Struct, frozen=True):
     """One site's lines in a batch."""
 
     records: int = 0
@@ -56,7 +56,9 @@ class Tally(msgspec.Struct, frozen=True):
     """For each need of the parser: lines that are malformed for it."""
 
     @classmethod
-    def of(cls, parts: Iterable[Tally], masks: Iterable[int | str], *, needs: int) -> Tally:
+    def of(
+        cls, parts: Iterable[LineCounts], masks: Iterable[int | str], *, needs: int
+    ) -> LineCounts:
         """From lines that are malformed for the same needs, and those needs (``bad_mask``)."""
         found = cls(malformed=(0,) * needs)
         for part, mask in zip(parts, masks, strict=True):
@@ -83,9 +85,9 @@ class Tally(msgspec.Struct, frozen=True):
         return pane_at(self.low_time_us + offset_us), pane_at(self.top_time_us + offset_us)
 
 
-def tallies(
+def count_lines(
     session: SparkSession, parser: Parser, typed: str, *, fences: Sequence[Fence]
-) -> list[Tally]:
+) -> list[LineCounts]:
     """For each site by its number, from a view or subquery of ``Parser.typed_sql`` with the site.
 
     Raises ``ReadFailed``: this reads all lines and evaluates nothing that a query brought. Only
@@ -93,7 +95,7 @@ def tallies(
     clock, and Spark would compile a text that has them anew for every batch.
     """
     found = _counted(session, parser, typed, [Fence()] * len(fences))
-    tops = [NEVER_US if tally.top_time_us is None else tally.top_time_us for tally in found]
+    tops = [NEVER_US if counts.top_time_us is None else counts.top_time_us for counts in found]
     if any(top > fence.tolerated_us for top, fence in zip(tops, fences, strict=True)):
         return _counted(session, parser, typed, fences)
     return found
@@ -101,7 +103,7 @@ def tallies(
 
 def _counted(
     session: SparkSession, parser: Parser, typed: str, fences: Sequence[Fence]
-) -> list[Tally]:
+) -> list[LineCounts]:
     time_us = f"if({parser.bad_for_all}, NULL, unix_micros({quoted(parser.source.time_column)}))"
     tolerated, refused = tolerated_sql(fences, site=SITE), refused_sql(fences, site=SITE)
     timed = f"SELECT {SITE}, {parser.bad_mask} AS {MASK}, {time_us} AS __us FROM {typed}"
@@ -119,17 +121,21 @@ def _counted(
         raise_if_of_workers(error)
         raise_if_of_the_disk(error)
         raise ReadFailed(reduced(error)) from error
-    return joined_tallies(rows, site_count=len(fences), needs=len(parser.needs))
+    return joined_counts(rows, site_count=len(fences), needs=len(parser.needs))
 
 
-def joined_tallies(rows: Iterable[dict[str, Any]], *, site_count: int, needs: int) -> list[Tally]:
-    """For each site by its number, from rows with ``SITE``, ``MASK`` and fields of a tally."""
-    parts: list[list[tuple[Tally, int | str]]] = [[] for _ in range(site_count)]
+def joined_counts(
+    rows: Iterable[dict[str, Any]], *, site_count: int, needs: int
+) -> list[LineCounts]:
+    """For each site by its number, from rows with ``SITE``, ``MASK`` and fields of
+    ``LineCounts``."""
+    parts: list[list[tuple[LineCounts, int | str]]] = [[] for _ in range(site_count)]
     for row in rows:
         number, mask = row.pop(SITE), row.pop(MASK)
-        parts[number].append((Tally(**row), mask))
+        parts[number].append((LineCounts(**row), mask))
     return [
-        Tally.of([part for part, _ in of], [mask for _, mask in of], needs=needs) for of in parts
+        LineCounts.of([part for part, _ in of], [mask for _, mask in of], needs=needs)
+        for of in parts
     ]
 
 
@@ -150,7 +156,7 @@ class SampleBudget:
         session: SparkSession,
         parser: Parser,
         lines: str,
-        found: Sequence[Tally],
+        found: Sequence[LineCounts],
         *,
         is_due: bool = False,
     ) -> list[tuple[Malformed, ...]]:
