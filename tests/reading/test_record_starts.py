@@ -87,6 +87,11 @@ def test_records_begin_at_the_same_lines_in_every_encoding(name: str) -> None:
     assert found.tolist() == ends
 
 
+def test_what_begins_a_record_may_be_no_ascii() -> None:
+    block = "ä 1\n\tat x\nä 2\n".encode("latin1")
+    assert starts_in_file(block, "ä", Encoding("iso8859-1")).tolist() == [0, 10]
+
+
 def test_the_rest_of_a_record_begins_none() -> None:
     block = b"\tat x\n\tat y\n1 a\n"
     assert starts_in_file(block, START, Encoding(), is_rest=True).tolist() == [12]

@@ -11,6 +11,7 @@ from follow_kit import Follow
 from headwater.reading.form import Form
 from headwater.store.follow.open_records import OpenRecords
 from headwater.store.follow.poll import FollowConfig, Start
+from headwater.store.recognise import recognition
 
 Make = Callable[..., Follow]
 STARTED = Form(record_start=r"\d")
@@ -50,6 +51,17 @@ def test_the_last_record_is_over_when_nothing_has_come_for_a_while(follow: Make)
     assert one.poll(after_s=SHORT_S).is_clean
     assert texts(one) == ["1 a\n\tat x\n"]
     assert one.poll(after_s=SHORT_S).cuts == 0
+
+
+def test_a_file_that_does_not_change_is_looked_at_until_its_last_record_is_over(
+    follow: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
+    one = follow(form=STARTED)
+    one.write("a.log", "1 a\n2 b\n")
+    for _ in range(6):
+        one.poll(after_s=SHORT_S)
+    assert texts(one) == ["1 a\n", "2 b\n"]
 
 
 def test_a_record_that_grows_is_waited_for_anew(follow: Make) -> None:
