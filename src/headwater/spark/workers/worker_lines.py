@@ -42,8 +42,10 @@ WORKER_LINES = "__worker_lines"
 """The view of the batch's session."""
 TASKS = "_tasks"
 """In the directory of the batch: Spark's readers pass over what is called so."""
-WORKERS_BYTES_MIN = 32 << 20
-"""Smaller batches are the JVM's: to plan and hand over a task for a worker takes longer."""
+WORKERS_BYTES_MIN = 16 << 20
+"""Smaller batches are the JVM's. Of 8 MiB both took the same CPU, for one query and for five, and
+workers take memory; of 16 MiB they took a sixth less, of 32 MiB a quarter
+(``benchmarks/worker_batches.py``)."""
 WORKERS_MAX = 8
 """At once for one source, each of which takes memory beside the heap; fewer on fewer cores."""
 PAUSE_BATCHES = 10
