@@ -121,11 +121,22 @@ SAID = (
 
 
 def kafka_brokers() -> Files:
-    """Log4j's layout; in the middle an error with its trace, whose lines are no records."""
+    """Log4j's layout; behind an error now and then its trace, whose lines belong to it."""
     return {
         f"sites/broker{n}/server.log": lines(_kafka(of_site("kafka_brokers", str(n)), n))
         for n in (1, 2, 3)
     }
+
+
+FAILURES = ("java.io.IOException: No space left on device", "java.lang.IllegalStateException: null")
+
+
+def _trace(number: int, broker: int) -> Iterator[str]:
+    yield FAILURES[(number + broker) % len(FAILURES)]
+    yield "\tat java.base/sun.nio.ch.FileDispatcherImpl.force0(Native Method)"
+    yield f"\tat kafka.log.Log.flush(Log.scala:{1500 + number})"
+    yield "Caused by: java.nio.channels.ClosedChannelException"
+    yield "\t... 7 more"
 
 
 def _kafka(draw: random.Random, broker: int) -> Iterator[str]:
@@ -135,9 +146,11 @@ def _kafka(draw: random.Random, broker: int) -> Iterator[str]:
         stamp = f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}"
         if broker == 2 and number == 120:
             yield f"[{stamp}] ERROR [Log partition=clicks-3] Error while flushing ({logger})"
-            yield "java.io.IOException: No space left on device"
-            yield "\tat java.base/sun.nio.ch.FileDispatcherImpl.force0(Native Method)"
-        yield f"[{stamp}] {draw.choice(LEVELS)} {said} ({logger})"
+            yield from _trace(number, broker)
+        level = draw.choice(LEVELS)
+        yield f"[{stamp}] {level} {said} ({logger})"
+        if level == "ERROR" and number % 3 == 0:
+            yield from _trace(number, broker)
 
 
 RENDITIONS = ("1080p", "720p", "480p", "2160p", "audio")

@@ -83,6 +83,10 @@ def _journal(key: str, message: bytes, *, is_counted: bool = False, more: bytes 
 
 
 CORE = b"COREDUMP\n" + (9).to_bytes(8, "little") + b"\x00\xff\n\nA=1\n\n" + b"\n"
+TRACE = (
+    "java.io.IOException: [2026] no space\n\tat a.B.c(B.java:1)\n\n"
+    "Caused by: java.lang.Error\n\t... 3 more\n"
+)
 TWO = f"@a,{A},1\n@b,{A},2\n"
 AB = (("a", 1), ("b", 2))
 
@@ -196,6 +200,35 @@ CASES = [
           ("a", 1, "2026-05-01T12:00:00.123456Z"), ("b", 2)),
     _case("regex", "regex", "@a [01/May/2026:14:00:00 +0200] 1\nnonsense\n", ("a", 1),
           malformed=1),
+    _case("trace", "traces", f"[{A}] @a x\n{TRACE}[{A}] @b y\n", ("a", f"x\n{TRACE[:-1]}"),
+          ("b", "y")),
+    _case("trace_at_the_end", "traces", f"[{A}] @a x\n[{A}] @b y\n{TRACE}", ("a", "x"),
+          ("b", f"y\n{TRACE[:-1]}")),
+    _case("trace_without_last_newline", "traces", f"[{A}] @a x\n[{A}] @b y\n\tat z\n\tat w",
+          ("a", "x"), ("b", "y\n\tat z\n\tat w"), unfinished=[("a", "x"), ("b", "y\n\tat z")]),
+    _case("trace_crlf", "traces", f"[{A}] @a x\r\n\tat z\r\n[{A}] @b y\r\n", ("a", "x\n\tat z"),
+          ("b", "y")),
+    _case("trace_with_empty_lines", "traces", f"\n[{A}] @a x\n\n\tat z\n\n\n[{A}] @b y\n\n",
+          ("a", "x\n\n\tat z"), ("b", "y")),
+    _case("trace_that_begins_a_file", "traces", f"\tat z\n\tat w\n[{A}] @a x\n", ("a", "x"),
+          malformed=1),
+    _case("trace_of_a_malformed_record", "traces", f"[yesterday] @a x\n\tat z\n[{A}] @b y\n",
+          ("b", "y"), malformed=1),
+    _case("trace_gz", "traces", {"a.log.gz": gzip.compress(
+          _named("trace_gz", f"[{A}] @a x\n\tat z\n[{A}] @b y\n\tat w"), mtime=0)},
+          ("a", "x\n\tat z"), ("b", "y\n\tat w")),
+    _case("trace_not_utf8", "traces",
+          f"[{A}] @a x\n".encode() + b"\tat \xff\n" + f"[{A}] @b y\n".encode(), ("b", "y"),
+          malformed=1),
+    _case("trace_of_unicode", "traces", f"[{A}] @ä x\u2028y\n\tat 日本\u0085\n[{A}] @b y\n",
+          ("ä", "x\u2028y\n\tat 日本\u0085"), ("b", "y")),
+    _case("trace_utf16", "traces_utf16", {"a.log":
+          f"\ufeff[{A}] trace_utf16/ä x\n\tat 日本\n[{A}] trace_utf16/b y\n".encode("utf-16-le")},
+          ("ä", "x\n\tat 日本"), ("b", "y")),
+    _case("trace_in_a_syslog", "syslog_traces",
+          "2026-05-01T12:00:00Z web @a[7]: failed\n  File x, line 3\nE: 1\n"
+          "2026-05-01T12:00:00Z web @b: fine\n", ("a", "failed\n  File x, line 3\nE: 1"),
+          ("b", "fine")),
     _case("seconds", "epoch_s", "@a,1777636800,1\n@b,1777636800.25,2\n", ("a", 1),
           ("b", 2, "2026-05-01T12:00:00.250Z")),
     _case("milliseconds", "epoch_ms", "@a,1777636800000,1\n@b,1777636800250,2\n", ("a", 1),

@@ -50,6 +50,19 @@ DIALECTS = {
         r"""format = 'regex', pattern = r'(\S+) \[([^\]]+)\] (\d+)',
         timestamp_format = 'dd/MMM/yyyy:HH:mm:ss Z'""",
     ),
+    "traces": Dialect(
+        "k STRING, ts TIMESTAMP, v STRING",
+        r"""format = 'regex', pattern = r'\[(?<ts>[^\]]+)\] (?<k>\S+) (?<v>.*)',
+        record_start = r'\['""",
+    ),
+    "traces_utf16": Dialect(
+        "ts TIMESTAMP, k STRING, v STRING",
+        r"""format = 'regex', pattern = r'\[([^\]]+)\] (\S+) (.*)', record_start = r'^\[\d',
+        encoding = 'utf-16'""",
+    ),
+    "syslog_traces": Dialect(
+        "", r"format = 'syslog', record_start = r'\d{4}-'", "ts", "app", "message"
+    ),
     "epoch_s": Dialect(
         "k STRING, ts TIMESTAMP, v BIGINT", "format = 'csv', timestamp_format = 'epoch_s'"
     ),

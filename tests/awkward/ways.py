@@ -177,16 +177,19 @@ async def _polled(federation: Federation) -> None:
 async def _settled(
     federation: Federation, cases: Sequence[Case], tables: Sequence[pa.Table]
 ) -> dict[str, Found]:
-    """As expected, or as it stays."""
+    """As expected, or as it stays. Each table is looked at once: the agents run beside this."""
     expected = {case.name: expected_of(case, is_live=True) for case in cases}
-    last: dict[str, Found] = {}
-    still = 0
-    while last != expected and still < STILL_LOOKS_MAX:
-        now = _found(cases, list(tables), _malformed(federation, cases))
-        still = 0 if now != last or not tables else still + 1
-        last = now
+    found = _found(cases, (), {})
+    seen = still = 0
+    while found != expected and still < STILL_LOOKS_MAX:
+        counts, new = _malformed(federation, cases), tables[seen:]
+        is_same = all(counts[name] == one.malformed for name, one in found.items())
+        still = still + 1 if seen and is_same and not new else 0
+        found = {name: Found(one.records, counts[name]) for name, one in found.items()}
+        _add(found, new)
+        seen += len(new)
         await asyncio.sleep(LOOK_S)
-    return last
+    return found
 
 
 def _committed(federation: Federation) -> list[pa.Table]:
@@ -230,10 +233,14 @@ def _found(
     cases: Iterable[Case], tables: Iterable[pa.Table], counts: dict[str, int]
 ) -> dict[str, Found]:
     found = {case.name: Found(Counter(), counts.get(case.name, 0)) for case in cases}
+    _add(found, tables)
+    return found
+
+
+def _add(found: dict[str, Found], tables: Iterable[pa.Table]) -> None:
     for table in tables:
         for row in table.to_pylist():
             *_, k, us, v, n = row.values()  # before them the window, or the pane
             name, _, key = (k or "").partition("/")
             if name in found:
                 found[name].records[key, v, us] += n
-    return found

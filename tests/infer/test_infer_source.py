@@ -461,3 +461,55 @@ def test_a_day_without_a_time_of_day_is_doubted_once() -> None:
     guess = found("day,n\n2026-05-01,1\n2026-05-02,2\n2026-05-03,3\n")
     assert [doubt for doubt in guess.doubts if "UTC" in doubt] == [guess.doubts[0]]
     assert "midnight" in guess.doubts[0]
+
+
+TRACE = (
+    "java.io.IOException: No space left on device\n"
+    "\tat sun.nio.ch.FileDispatcherImpl.force0(Native Method)\n"
+    "Caused by: java.lang.IllegalStateException: 2026\n\t... 3 more\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "logger"),
+    [
+        ("[2026-05-04 09:00:16,418] {level} Rolled {n} (kafka.log.Log)\n",
+         r"\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", 1),
+        ("2026-05-04 09:00:16,418 {level} [main] org.apache.Job: Created {n}\n",
+         r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", 1),
+        ("26/05/04 09:00:16 {level} storage.Memory: Block {n}\n",
+         r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d ", 1),
+    ],
+    ids=["Kafka", "Hadoop", "Spark"],
+)  # fmt: skip
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_lines_of_a_trace_go_on_with_the_record_before_them(
+    line: str, start: str, logger: int, share: float
+) -> None:
+    """Whether they are few or most of the lines."""
+    every = round(1 / share)
+    log = "".join(
+        line.format(level="ERROR" if n % every == 0 else "INFO", n=n)
+        + (TRACE if n % every == 0 else "")
+        for n in range(40)
+    )
+    guess = found(log)
+    assert dict(guess.options)["record_start"] == start
+    assert types(guess)["trace"] == "STRING"
+    columns = {column.name: column for column in guess.columns}
+    assert columns["logger"].distinct == logger
+    assert columns["trace"].filled == pytest.approx(share, abs=0.01)
+    assert guess.records == 40
+    assert any("lines begin otherwise" in doubt and "`trace`" in doubt for doubt in guess.doubts)
+
+
+def test_lines_that_go_on_in_a_syslog_are_in_its_message() -> None:
+    log = "".join(f"{T} web app[{n}]: failed\n\tat x\n" for n in range(9))
+    guess = found(log)
+    assert (guess.format, "record_start" in dict(guess.options)) == ("syslog", True)
+
+
+def test_a_log_without_such_lines_says_nothing_of_them() -> None:
+    guess = found("".join(f"{T} INFO [main] a.B: {n}\n" for n in range(9)))
+    assert "record_start" not in dict(guess.options)
+    assert "trace" not in types(guess)

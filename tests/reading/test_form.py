@@ -49,3 +49,9 @@ def test_a_line_is_a_record_unless_the_source_says_otherwise() -> None:
     assert form("csv", ", header = 'true'").has_heads
     assert form("json", ", array = 'true'").is_whole
     assert form("parquet").is_whole
+
+
+def test_records_begin_as_the_source_says() -> None:
+    found = form("regex", r", pattern = r'(.*) (.*)', record_start = r'\d{4}-'")
+    assert found == Form(record_start=r"\d{4}-")
+    assert found.separator == SEPARATOR.decode()

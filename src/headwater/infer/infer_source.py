@@ -32,9 +32,12 @@ from headwater.infer.log_shapes import (
     W3C_FIELDS,
     Shape,
     find_shape,
+    find_started_shape,
     is_logfmt,
     is_old_syslog,
+    over_lines,
     pairs_of,
+    records_by,
     year_doubt,
 )
 from headwater.infer.sample import Sample, all_lines
@@ -187,15 +190,41 @@ def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
 
 
 def _shaped(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:
-    shape = find_shape(lines)
+    shape = find_shape(lines) or find_started_shape(lines)
     if shape is None:
         return None
+    if shape.start and any(_goes_on(shape, line) for line in lines):
+        return _over_lines(shape, samples, lines)
     found = [match for line in lines if (match := shape.match(line)) is not None]
     rest = len(lines) - len(found)
     doubts = (
         [f"taken for a {shape.name}, and {rest} of {len(lines)} lines are none"] if rest else []
     )
     return _patterned(shape, found, doubts, year=max(sample.year for sample in samples))
+
+
+def _goes_on(shape: Shape, line: str) -> bool:
+    return not shape.begins(line) and shape.match(line) is None
+
+
+def _over_lines(shape: Shape, samples: Sequence[Sample], lines: Sequence[str]) -> Guessed:
+    """A log in which lines go on with the record before them: a stack trace, say."""
+    shape = over_lines(shape)
+    records = [one for sample in samples for one in records_by(shape, sample.lines)]
+    found = [match for one in records if (match := shape.match(one)) is not None]
+    going_on = sum(not shape.begins(line) for line in lines)
+    where = "in `trace`" if shape.format == "regex" else "in `message`"
+    doubts = [
+        f"taken for a {shape.name}; {going_on} of {len(lines)} lines begin otherwise, and are "
+        f"taken to go on with the record before them, {where}: see record_start"
+    ]
+    if len(found) < len(records):
+        doubts.append(f"{len(records) - len(found)} of {len(records)} records are none of it")
+    year = max(sample.year for sample in samples)
+    guess = _patterned(shape, found, doubts, year=year)
+    if isinstance(guess, NoGuess):
+        return guess
+    return msgspec.structs.replace(guess, options=(*guess.options, ("record_start", shape.start)))
 
 
 def _syslog(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:

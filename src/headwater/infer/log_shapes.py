@@ -15,6 +15,10 @@ from collections.abc import Sequence
 import msgspec
 
 SHARE_MIN = 0.9
+STARTS_MIN = 2
+"""Lines that begin records, where most lines are none."""
+MESSAGE, FIRST_LINE = "(?<message>.*", r"(?<message>[^\n]*"
+FURTHER_LINES = r"(?:\n(?<trace>.*))?"
 _ACCESS = (
     r"(?<client>\S+) (?:-|(?<ident>\S+)) (?:-|(?<user>[^\[]+?)) \[(?<ts>[^\]]+)\] "
     r'"(?<method>[A-Z]+) (?<path>\S+)(?: (?<protocol>[^"]*))?" (?<status>\d{3}) (?:-|(?<bytes>\d+))'
@@ -24,6 +28,7 @@ _LEVEL = r"TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE"
 STAMP = "stamp"
 """The column of a time that is none as it stands."""
 SHORT_YEARS = "years of two digits come first in these times, and are those from 2000 on"
+_BEGUN = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d"
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
 
 
@@ -37,10 +42,16 @@ class Shape(msgspec.Struct, frozen=True):
     """Of times in the column ``STAMP`` that say no year: how they are written with one before."""
     has_short_years: bool = False
     """Years have two digits, and stand where a day could."""
+    start: str = ""
+    """What the first line of a record begins with, where others may follow it; empty: none do."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(re.findall(r"\(\?<(\w+)>", self.pattern))
+
+    def begins(self, line: str) -> bool:
+        """Whether it begins a record, so that lines which don't go on with it."""
+        return _compiled(self.start).match(line) is not None
 
     def match(self, line: str) -> dict[str, str | None] | None:
         found = _compiled(self.pattern).fullmatch(line)
@@ -60,41 +71,49 @@ SHAPES = (
         r"(?:-|(?<pid>\S+)) (?:-|(?<message_id>\S+)) (?:-|(?<data>(?:\[(?:[^\]\\]|\\.)*\])+))"
         r"(?: (?<message>.*))?",
         "syslog",
+        start=r"<\d{1,3}>\d{1,2} ",
     ),
     Shape(
         "syslog with ISO times",
         rf"(?<ts>{_STAMP}) (?<host>\S+) (?<app>[^\s:\[]+)(?:\[(?<pid>\d+)\])?: (?<message>.*)",
         "syslog",
+        start=_BEGUN,
     ),
     Shape(
         "log4j as Kafka's brokers write it",
         rf"\[(?<ts>{_STAMP})\] (?<level>{_LEVEL}) (?<message>.*?)(?: \((?<logger>[\w.$]+)\))?",
+        start=rf"\[{_BEGUN}",
     ),
     Shape(
         "log4j as Spark and Hadoop write it",
         rf"(?<ts>\d\d/\d\d/\d\d \d\d:\d\d:\d\d) (?<level>{_LEVEL}) +(?<logger>[^\s:]+): "
         r"(?<message>.*)",
         has_short_years=True,
+        start=r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d ",
     ),
     Shape(
         "log4j as HDFS writes it",
         rf"(?<ts>\d{{6}} \d{{6}}) (?<pid>\d+) (?<level>{_LEVEL}) +(?<logger>[^\s:]+): "
         r"(?<message>.*)",
         has_short_years=True,
+        start=r"\d{6} \d{6} \d+ ",
     ),
     Shape(
         "log4j with a level before the thread",
         rf"(?<ts>{_STAMP}) (?<level>{_LEVEL}) +\[(?<thread>.*?)\] (?<logger>[^\s:]+): "
         r"(?<message>.*)",
+        start=_BEGUN,
     ),
     Shape(
         "log4j as ZooKeeper writes it",
         rf"(?<ts>{_STAMP}) - (?<level>{_LEVEL}) +\[(?<thread>.*?)\] - (?<message>.*)",
+        start=_BEGUN,
     ),
     Shape(
         "log of OpenStack",
         rf"(?:(?<file>\S+) )?(?<ts>{_STAMP}) (?<pid>\d+) (?<level>{_LEVEL}) (?<logger>\S+) "
         r"\[(?<request>[^\]]*)\] (?<message>.*)",
+        start=rf"(?:\S+ )?{_BEGUN}",
     ),
     Shape(
         "log of Android (logcat)",
@@ -130,10 +149,12 @@ SHAPES = (
         "log with a level and a thread",
         rf"(?<ts>{_STAMP}) +\[(?<thread>[^\]]+)\] +(?<level>{_LEVEL}) +(?<logger>\S+)(?: -|:) "
         r"(?<message>.*)",
+        start=_BEGUN,
     ),
     Shape(
         "log with a level",
         rf"\[?(?<ts>{_STAMP})\]?[ |-]+\[?(?<level>{_LEVEL})\]?:?[ |-]+(?<message>.*)",
+        start=rf"\[?{_BEGUN}",
     ),
 )
 OLD_SYSLOG = re.compile(
@@ -149,6 +170,35 @@ def find_shape(lines: Sequence[str]) -> Shape | None:
         if lines and matched >= SHARE_MIN * len(lines):
             return shape
     return None
+
+
+def find_started_shape(lines: Sequence[str]) -> Shape | None:
+    """Of lines some of which go on with the record before: by those that begin one."""
+    for shape in SHAPES:
+        starts = [line for line in lines if shape.start and shape.begins(line)]
+        matched = sum(shape.match(line) is not None for line in starts)
+        if len(starts) >= STARTS_MIN and matched >= SHARE_MIN * len(starts):
+            return shape
+    return None
+
+
+def over_lines(shape: Shape) -> Shape:
+    """With what stands in further lines in a column of its own; a format with a name has it in its
+    message."""
+    if shape.format != "regex":
+        return shape
+    pattern = shape.pattern.replace(MESSAGE, FIRST_LINE) + FURTHER_LINES
+    return msgspec.structs.replace(shape, pattern=pattern)
+
+
+def records_by(shape: Shape, lines: Sequence[str]) -> list[str]:
+    """Each with its lines; what stands before the first beginning is one."""
+    found: list[list[str]] = []
+    for line in lines:
+        if shape.begins(line) or not found:
+            found.append([])
+        found[-1].append(line)
+    return ["\n".join(of_record) for of_record in found]
 
 
 def year_doubt(year: int) -> str:
@@ -188,4 +238,5 @@ def _is_pairs(line: str) -> bool:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\(\?<(\w+)>", r"(?P<\1>", pattern))
+    """A dot stands for a line break as well, as it does to Spark where a record may have one."""
+    return re.compile(re.sub(r"\(\?<(\w+)>", r"(?P<\1>", pattern), re.DOTALL)

@@ -23,6 +23,8 @@ class Form(msgspec.Struct, frozen=True):
     """A quoted value may hold line breaks; None: a line is a record."""
     has_blank_lines: bool = False
     """Records are several lines, with an empty one between them."""
+    record_start: str = ""
+    """Records are lines from one that begins so to the next such one; empty: they are not."""
     is_array: bool = False
     """A file is one JSON array of records."""
     columnar: str = ""
@@ -41,7 +43,8 @@ class Form(msgspec.Struct, frozen=True):
     @property
     def separator(self) -> str:
         """What Spark finds between records; empty: ends of lines."""
-        return SEPARATOR.decode() if self.quoting is not None or self.has_blank_lines else ""
+        is_several = self.quoting is not None or self.has_blank_lines or self.record_start
+        return SEPARATOR.decode() if is_several else ""
 
 
 def form_of(source: Source) -> Form:
@@ -53,6 +56,7 @@ def form_of(source: Source) -> Form:
         encoding=options.get("encoding", "utf-8"),
         quoting=_quoting(format_, options),
         has_blank_lines=format_ == "journald",
+        record_start=options.get("record_start", ""),
         is_array=options.get("array") == "true",
         columnar=format_ if format_ in COLUMNAR else "",
     )

@@ -77,3 +77,18 @@ def test_each_site_s_files_are_counted_and_their_disorder_is_measured(
 
     assert (gives["nothing"].files, gives["nothing"].found.lines) == (0, 0)
     assert gives["nothing"].disorder == ""
+
+
+@pytest.mark.spark
+def test_a_trace_is_of_the_record_before_it(running_spark: RunningSpark, tmp_path: Path) -> None:
+    """Each record is one, in its own place: none lies behind another."""
+    (source,) = sources_of(
+        "CREATE SOURCE said (ts TIMESTAMP, what STRING) WITH (format = 'regex', path = '*.log', "
+        r"time = 'ts', pattern = r'(\S+) (.*)', record_start = r'\d{4}-');"
+    )
+    (tmp_path / "a").mkdir()
+    trace = "java.io.IOException: 2026\n\tat a.B.c(B.java:1)\n\n\t... 3 more\n"
+    log = "".join(f"2026-05-01T12:00:{n % 60:02d}Z x\n{trace * (n % 3)}" for n in range(60))
+    (tmp_path / "a" / "a.log").write_text(log)
+    (gives,) = check_folders(source, {"a": tmp_path / "a"}, running_spark)
+    assert (gives.found.lines, gives.found.malformed, gives.found.behind) == (60, 0, 0)

@@ -46,6 +46,7 @@ TIMES = {
 }
 ACCESS = '10.0.0.1 - - [31/May/2026:14:00:00 +0200] "GET /a?b=1 HTTP/1.1" 200 -'
 OBJECT = {"@timestamp": T, "a.b": 1, "geo": {"city": "Oslo", "x-y": [1]}, "ok": True}
+TRACE = "java.io.IOException: no (space)\n\tat a.B.c(B.java:1)\n\nCaused by: x\n\t... 3 more\n"
 TEXTS = {
     **{f"time_{name}": f"ts;n\n{value};1\n{value};2\n" for name, value in TIMES.items()},
     "comma": f"ts,city,n\n{T},Oslo,1\n{T},Bern,2\n",
@@ -65,6 +66,11 @@ TEXTS = {
     "syslog_5424": "<34>1 2026-05-31T12:00:00Z web su - ID47 - hi\n" * 2,
     "syslog_iso": "2026-05-31T14:00:00+02:00 web sshd[7]: hi\n" * 2,
     "kafka": "[2026-05-31 12:00:00,000] INFO Closed. (kafka.server.Log)\n" * 2,
+    "kafka_traces": "[2026-05-31 12:00:00,000] ERROR No. (kafka.server.Log)\n"
+    f"{TRACE}[2026-05-31 12:00:00,000] INFO Closed. (kafka.server.Log)\n",
+    "hadoop_traces": f"2026-05-31 12:00:00,000 WARN [main] a.b.C: slow\n{TRACE}" * 2,
+    "spark_traces": f"26/05/31 12:00:00 ERROR spark.Manager: acls: x\n{TRACE}" * 2,
+    "syslog_traces": f"2026-05-31T14:00:00+02:00 web app[7]: hi\n{TRACE}" * 2,
     "level": "2026-05-31 12:00:00 ERROR it failed\n" * 2,
     "logfmt": f'ts={T} level=info msg="a b"\nts={T} level=warn\n',
     "w3c": "#Fields: date time c-ip sc-status\n" + "2026-05-31 12:00:00 10.0.0.1 200\n" * 2,

@@ -140,6 +140,19 @@ def test_a_file_that_two_sources_name_is_cut_only_as_both_allow(tmp_path: Path) 
         assert taken(tmp_path / "sites", into, Sample(0.001), found) == LINES
 
 
+def test_records_that_begin_as_the_source_says_are_not_cut(tmp_path: Path) -> None:
+    folder = tmp_path / "sites" / "north"
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("".join(LINES))
+    found = compile_statements(
+        "CREATE SOURCE a (at TIMESTAMP, rest STRING) WITH (format = 'regex', path = '*.csv', "
+        r"time = 'at', pattern = r'([^,]*)(.*)', record_start = r'\d'); "
+        "CREATE STREAM of_a AS SELECT count(*) AS n FROM a GROUP BY window(at, '1 hour');",
+        root="root", installer="root", next_counter=1,
+    )  # fmt: skip
+    assert taken(tmp_path / "sites", tmp_path / "s", Sample(0.001), found) == LINES
+
+
 def test_what_can_not_be_cut_is_in_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     folder = tmp_path / "sites" / "north"
     folder.mkdir(parents=True)

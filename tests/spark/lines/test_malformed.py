@@ -91,6 +91,9 @@ def test_each_format_says_what_a_line_should_be(spark: SparkSession) -> None:
     assert only(source(SourceFormat.JSON), record).startswith("n: wanted int, came '[1]'")
     pattern = source(SourceFormat.REGEX, pattern=r"(\S+) (\S+) (\S+)")
     assert only(pattern, "a b").startswith("wanted a line that the pattern matches from end to end")
+    assert "say record_start" in only(pattern, "\tat a.B.c(B.java:1)")
+    started = source(SourceFormat.REGEX, pattern=r"(\S+) (\S+) (\S+)", record_start=r"\d")
+    assert only(started, "a\nb").startswith("wanted a record whose lines the pattern matches")
     assert only(pattern, f"{T} a x").startswith("n: wanted int, came 'x'")
     written = source(timestamp_format="epoch_ms")
     assert only(written, f"{T},a,1").startswith(

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
@@ -293,6 +293,50 @@ def test_after_a_failure_workers_have_a_pause(
             for _ in range(worker_lines.PAUSE_BATCHES + 1)
         ]
     assert [one is None for one in made] == [True] * worker_lines.PAUSE_BATCHES + [False]
+
+
+@pytest.mark.parametrize("query_count", [1, 2])
+def test_every_batch_reads_its_own_files_and_is_planned_once(
+    runner: BatchRunner,
+    noted: Noted,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    query_count: int,
+) -> None:
+    """Of one site, of two, of one again; by one query and by several."""
+    views = list[object]()
+    made = worker_lines.frame_of
+    monkeypatch.setattr(
+        worker_lines, "frame_of", lambda *given: views.append(given) or made(*given)
+    )
+    queries = tuple(per_domain(f"q{n}") for n in range(query_count))
+    for number, names in enumerate(["a", "ab", "b", "ab", "a"]):
+        batches = []
+        for name in names:
+            inbox = ListInbox(tmp_path / f"{number}{name}", queries[0].program.source)
+            inbox.put(*(f"2026-05-01T12:00:01Z,{name}{number},{number},1" for _ in range(9)))
+            batches.append(SiteBatch(name, tuple(inbox.chunks), queries))
+        for name, outcome in zip(names, runner.run(batches), strict=True):
+            for one in outcome.results:
+                assert one.table is not None
+                (row,) = one.table.to_pylist()
+                assert (row["domain"], int(row["sum_2"])) == (f"{name}{number}", 9 * number)
+            assert (outcome.lines, outcome.records) == (9, 9)
+    assert (noted.batches, noted.failures, len(views)) == (5, [], 1)
+
+
+def test_a_statement_over_the_rows_of_workers_is_parsed_once(
+    spark: SparkSession, noted: Noted, tmp_path: Path
+) -> None:
+    workers = LineWorkers()
+    for number in range(3):
+        given = asked(tmp_path / str(number), GOOD[: 10 * (number + 1)])
+        with linked(tmp_path / "linked", [given.inbox.chunks]) as found:
+            assert workers.parser(spark, given.parser, found, byte_count=1) is not None
+            frame = workers.sql(f"SELECT count(*) FROM {worker_lines.WORKER_LINES}")
+            assert frame.collect()[0][0] == 10 * (number + 1)
+            phases = cast(Any, frame)._jdf.queryExecution().tracker().phases()
+            assert phases.contains("parsing") == (number == 0)
 
 
 def test_a_small_batch_is_the_jvms(spark: SparkSession, tmp_path: Path) -> None:

@@ -171,6 +171,9 @@ def source(**changes: Any) -> Query:
         ),
         (source(options=(("quote", "x" * 2000),)), "or is too long"),
         (source(format="regex", options=(("pattern", "(x)"),)), "1 groups for 4 columns"),
+        (source(format="regex", options=(("record_start", "(?=x)"),)), "a record_start is made of"),
+        (source(format="regex", options=(("record_start", "x" * 201),)), "at most 200 characters"),
+        (source(options=(("record_start", "x"),)), "option 'record_start' is not admitted"),
     ],
 )
 def test_parts_that_do_not_agree_are_refused(query: Query, message: str) -> None:

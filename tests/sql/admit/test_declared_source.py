@@ -294,3 +294,15 @@ def test_below_a_header_columns_may_be_left_out_and_stand_in_any_order() -> None
     select = "sum(bytes) AS n FROM s GROUP BY window(ts, '10 seconds')"
     (query,) = asking(select, HEADED, "bytes BIGINT, ts TIMESTAMP")
     check_query(query, Policy(declared=(declared(HEADED),)))
+
+
+def test_records_over_several_lines_begin_as_they_are_declared() -> None:
+    """A trace that became records of its own would show what belongs to a protected column."""
+    regex = "format = 'regex', path = 'a.log', time = 'ts', pattern = r'(.*)(.*)(.*)(.*)(.*)'"
+    started = regex + r", record_start = r'\d{4}-'"
+    (query,) = asking(options=started)
+    check_query(query, Policy(declared=(declared(started),)))
+    (query,) = asking(options=regex)
+    assert r"its option record_start is not set, not '\\d{4}-'" in refusal(query, declared(started))
+    (query,) = asking(options=started.replace("{4}", "{2}"))
+    assert "its option record_start is" in refusal(query, declared(started))

@@ -35,7 +35,7 @@ LINES_FORMATS = frozenset(
 )
 """Each line is a record, wherever a block begins."""
 SEVERAL_LINES = ("multiline", "array")
-"""Options with which it is not."""
+"""Options with which it is not, if they are true; nor is it with any ``record_start``."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -122,6 +122,7 @@ def _is_divisible(path: Path, source: Source) -> bool:
     """By what is known to be safe, so that a format of tomorrow is not cut by mistake."""
     options = dict(source.options)
     is_over_several = any(options.get(name, "false").lower() == "true" for name in SEVERAL_LINES)
+    is_over_several |= "record_start" in options
     is_of_lines = str(source.format) in LINES_FORMATS and not is_over_several
     return is_of_lines and not is_compressed(path.name) and _ends_lines_in_a_byte(path, source)
 

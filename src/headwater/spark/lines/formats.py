@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from headwater.algebra.rows.columns import Column
 from headwater.plan.sources.log_formats import (
@@ -21,7 +23,7 @@ from headwater.spark.lines.fields import Fields
 from headwater.spark.lines.fixed_fields import FixedFields
 from headwater.spark.lines.json_fields import JsonFields
 from headwater.spark.lines.named_fields import JournalFields, LogfmtFields
-from headwater.spark.lines.pattern_fields import PatternFields
+from headwater.spark.lines.pattern_fields import GOING_ON, LINE_WANTED, RECORD_WANTED, PatternFields
 from headwater.sql.read.time_of import converted_time
 
 
@@ -55,7 +57,7 @@ def fields_of(
         case SourceFormat.REGEX:
             numbers = dict(zip(names, group_numbers(options["pattern"], names), strict=True))
             groups = tuple((numbers[name],) for name in used)
-            return PatternFields(tuple(used), options["pattern"], groups)
+            return _over_lines(PatternFields(tuple(used), options["pattern"], groups), options)
         case SourceFormat.FIXED:
             widths = tuple(int(width) for width in options["widths"].split(","))
             return FixedFields(names, widths, null)
@@ -91,4 +93,12 @@ def _named_pattern(source: Source, used: Sequence[str], null: str) -> PatternFie
         named.groups
     )
     groups = tuple(places[name] for name in used)
-    return PatternFields(tuple(used), named.pattern, groups, null)
+    fields = PatternFields(tuple(used), named.pattern, groups, null)
+    return _over_lines(fields, all_options(source)) if source.format == "syslog" else fields
+
+
+def _over_lines(fields: PatternFields, options: Mapping[str, str]) -> PatternFields:
+    """Of a format whose records may go over several lines, where the source says how they begin."""
+    if "record_start" not in options:
+        return msgspec.structs.replace(fields, wanted=LINE_WANTED + GOING_ON)
+    return msgspec.structs.replace(fields, wanted=RECORD_WANTED, is_over_lines=True)

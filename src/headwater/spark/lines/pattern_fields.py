@@ -9,6 +9,10 @@ from headwater.spark.lines.fields import FIELDS, LINE, literal
 MARK = "\x01"
 """Stands between the groups of a pattern; a line that has one itself does not match."""
 
+LINE_WANTED = "wanted a line that the pattern matches from end to end"
+RECORD_WANTED = "wanted a record whose lines the pattern matches from end to end"
+GOING_ON = "; if it goes on with the record before it, as a trace does, say record_start"
+
 
 class PatternFields(msgspec.Struct, frozen=True):
     """Groups of a regular expression that matches the line from end to end.
@@ -24,6 +28,10 @@ class PatternFields(msgspec.Struct, frozen=True):
     """For each of the names: the groups of which at most one has its text."""
     null: str = ""
     is_empty_null: bool = True
+    wanted: str = LINE_WANTED
+    """Of what does not match, for people."""
+    is_over_lines: bool = False
+    """A record may be several lines: a dot stands for what is between them, too."""
 
     def before(self) -> list[str]:
         return []
@@ -31,7 +39,7 @@ class PatternFields(msgspec.Struct, frozen=True):
     def of_line(self) -> str:
         texts = ("".join(f"${number}" for number in numbers) for numbers in self.groups)
         marked = "".join(f"{MARK}{text}" for text in texts)
-        whole = rf"\A(?:{self.pattern})\z"
+        whole = rf"{'(?s)' if self.is_over_lines else ''}\A(?:{self.pattern})\z"
         replaced = f"regexp_replace({LINE}, {literal(whole)}, {literal(marked)})"
         has_mark = f"contains({LINE}, {literal(MARK)})"
         return f"if({has_mark}, NULL, split({replaced}, {literal(MARK)}, -1))"
@@ -46,7 +54,7 @@ class PatternFields(msgspec.Struct, frozen=True):
         return f"coalesce({size} OR get({FIELDS}, 0) <> '', true)"
 
     def fault(self) -> str:
-        return literal("wanted a line that the pattern matches from end to end")
+        return literal(self.wanted)
 
     def needs_head(self) -> bool:
         return False

@@ -29,6 +29,7 @@ from headwater.reading.headers import (
     line_at,
 )
 from headwater.reading.journal import Journal
+from headwater.reading.record_starts import Joining
 from headwater.reading.records import Separating
 from headwater.reading.text import MARK_BYTES_MAX, Encoding, ToUtf8, encoding_of
 from headwater.reading.whole import Damaged, Incomplete, look_whole
@@ -186,20 +187,24 @@ def _texts(read_at: ReadAt, piece: Piece) -> Iterator[bytes]:
 
 
 def _records(texts: Iterator[bytes], form: Form, *, is_file: bool) -> Iterator[bytes]:
-    if form.quoting is not None:
-        separating = Separating(form.quoting)
+    reading = _reading(form)
+    if reading is not None:
         for text in texts:
-            yield separating.next(text)
-        yield separating.next(b"", is_last=True)
-    elif form.has_blank_lines:
-        journal = Journal()
-        for text in texts:
-            yield journal.next(text)
-        yield journal.next(b"", is_last=True)
+            yield reading.next(text)
+        yield reading.next(b"", is_last=True)
     elif form.is_array and is_file:
         yield lines_of_array(b"".join(_bounded(texts)))
     else:
         yield from texts
+
+
+def _reading(form: Form) -> Separating | Joining | Journal | None:
+    """Of records over several lines; None: each line is one."""
+    if form.quoting is not None:
+        return Separating(form.quoting)
+    if form.record_start:
+        return Joining(form.record_start)
+    return Journal() if form.has_blank_lines else None
 
 
 def _bounded(texts: Iterator[bytes]) -> Iterator[bytes]:

@@ -176,7 +176,7 @@ class BatchRunner:
             try:
                 with self.jobs.by_workers():
                     return self._run_over(
-                        session, session, by_workers, group, batches, byte_count=byte_count
+                        session, self._workers, by_workers, group, batches, byte_count=byte_count
                     )
             except WorkersFailed as error:
                 self._workers.failed(str(error))

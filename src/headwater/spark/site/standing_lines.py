@@ -6,7 +6,8 @@ kept: the relation over the directory of a batch (``lines``), which is told to l
 and the analysed plan of each statement over it. From there on Spark works for each batch.
 
 Only the lines of files with the same directory and columns are taken for the same relation: files
-that have columns of their own, and those that workers read, are planned anew each time.
+that have columns of their own are planned anew each time. Of those that workers read
+see ``worker_lines``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,42 @@ class Analyser(Protocol):
     def sql(self, sqlQuery: str) -> DataFrame: ...
 
 
+class StandingPlans:
+    """The analysed plans of statements over a view. They may come from several threads."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self._plans: dict[str, Any] = {}
+        self._dataset: Any = None
+        """Spark's own way from an analysed plan to a frame; to look it up takes several calls."""
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def clear(self) -> None:
+        """The view is another one from now on."""
+        self._plans.clear()
+
+    def sql(self, text: str, *, is_kept: bool) -> DataFrame:
+        """A statement over the view, and over nothing else that changes. Raises
+        ``SPARK_ERRORS``."""
+        plan = self._plans.get(text)
+        if plan is not None:
+            return DataFrame(self._dataset.ofRows(self.session._jsparkSession, plan), self.session)
+        frame = self.session.sql(text)
+        if is_kept:
+            self._keep(text, frame)
+        return frame
+
+    def _keep(self, text: str, frame: DataFrame) -> None:
+        if self._dataset is None:
+            jvm: Any = self.session._jvm
+            self._dataset = jvm.org.apache.spark.sql.classic.Dataset
+        if len(self._plans) >= TEXTS_MAX:
+            self._plans.clear()
+        self._plans[text] = frame._jdf.queryExecution().analyzed()
+
+
 class StandingLines:
     """For the batches of one source in one session. Statements may come from several threads."""
 
@@ -38,9 +75,7 @@ class StandingLines:
         self._frame: DataFrame | None = None
         self._relation: Any = None
         """The analysed plan of the lines."""
-        self._analysed: dict[str, Any] = {}
-        self._dataset: Any = None
-        """Spark's own way from an analysed plan to a frame; to look it up takes several calls."""
+        self._plans = StandingPlans(session)
 
     def read(self, found: Linked, *, byte_count: int) -> DataFrame:
         """As ``read_lines``, and as the view ``LINES``. Raises ``SPARK_ERRORS``."""
@@ -49,7 +84,7 @@ class StandingLines:
             self._relation.refresh()
             return self._frame
         self._kind, self._frame = None, None
-        self._analysed.clear()
+        self._plans.clear()
         frame = read_lines(self.session, found, byte_count=byte_count)
         frame.createOrReplaceTempView(LINES)
         self._relation = frame._jdf.queryExecution().analyzed()
@@ -57,23 +92,7 @@ class StandingLines:
         return frame
 
     def sql(self, sqlQuery: str) -> DataFrame:
-        """A statement over the view, and over nothing else that changes. Raises
-        ``SPARK_ERRORS``."""
-        plan = self._analysed.get(sqlQuery)
-        if plan is not None:
-            return DataFrame(self._dataset.ofRows(self.session._jsparkSession, plan), self.session)
-        frame = self.session.sql(sqlQuery)
-        if self._kind is not None:
-            self._keep(sqlQuery, frame)
-        return frame
-
-    def _keep(self, text: str, frame: DataFrame) -> None:
-        if self._dataset is None:
-            jvm: Any = self.session._jvm
-            self._dataset = jvm.org.apache.spark.sql.classic.Dataset
-        if len(self._analysed) >= TEXTS_MAX:
-            self._analysed.clear()
-        self._analysed[text] = frame._jdf.queryExecution().analyzed()
+        return self._plans.sql(sqlQuery, is_kept=self._kind is not None)
 
 
 def _kind(found: Linked, *, byte_count: int) -> tuple[object, ...] | None:

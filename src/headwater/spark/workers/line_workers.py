@@ -49,10 +49,18 @@ class Reading(msgspec.Struct, frozen=True):
     """The name of the column for the number of the site."""
     head: str = ""
     """The same for that of the header; empty: nobody asks for it."""
+    tasks_path: str = ""
+    """A file that has the tasks, which are then empty here: see ``in_a_file``."""
 
     @property
     def names(self) -> list[str]:
         return [*self.strict.names, self.site, *([self.head] if self.head else [])]
+
+    def tasks_here(self) -> tuple[tuple[Stretch, ...], ...]:
+        if not self.tasks_path:
+            return self.tasks
+        with open(self.tasks_path, "rb") as file:
+            return msgspec.msgpack.decode(file.read(), type=tuple[tuple[Stretch, ...], ...])
 
     def columns_of(self, block: bytes, *, head: int) -> list[pa.RecordBatch]:
         if isinstance(self.strict, StrictJson):
@@ -60,12 +68,21 @@ class Reading(msgspec.Struct, frozen=True):
         return columns_of(block, self.strict, self.layouts[head])
 
 
+def in_a_file(reading: Reading, path: str, *, count: int) -> Reading:
+    """With so many tasks as the file there says, which is written: all batches whose lines are read
+    in the same way then have equal readings."""
+    with open(path, "wb") as file:
+        file.write(msgspec.msgpack.encode(reading.tasks))
+    return msgspec.structs.replace(reading, tasks=((),) * count, tasks_path=path)
+
+
 def read_tasks(reading: Reading, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What Spark calls in a worker, with the numbers of tasks in the first column."""
     pa.set_cpu_count(1)
+    tasks = reading.tasks_here()
     for batch in numbers:
         for number in batch.column(0).to_pylist():
-            for stretch in reading.tasks[number]:
+            for stretch in tasks[number] if number < len(tasks) else ():
                 yield from _batches(reading, stretch)
 
 

@@ -6,6 +6,10 @@ elsewhere (``Parser``). So this is a matter of cost alone. Workers take a proces
 time to begin; they get large batches of a local Spark, most of whose lines they can take
 (``readings``).
 
+What a worker is told to do is in Spark's plan, and batches differ in their files alone. So these
+stand in a file beside the lines, where a worker looks for its task; the view, and the statements
+that are analysed over it, are those of the batch before (``standing_lines``).
+
 A worker may die, hang, or lack what it imports. Then the batch is read by the JVM after all, which
 is said in the log, and workers have a pause. One that hangs is ended by Spark; where the job's own
 time is over before that, it is the workers' fault as long as nobody knows better (``site_jobs``).
@@ -14,6 +18,7 @@ time is over before that, it is the workers' fault as long as nobody knows bette
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import msgspec
 import structlog
@@ -25,8 +30,9 @@ from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.jvm.session import core_count
 from headwater.spark.lines.lines import Linked
 from headwater.spark.lines.parse import Parser
+from headwater.spark.site.standing_lines import StandingPlans
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
-from headwater.spark.workers.line_workers import Reading, read_tasks
+from headwater.spark.workers.line_workers import Reading, in_a_file, read_tasks
 from headwater.spark.workers.map_in_arrow import map_in_arrow
 from headwater.spark.workers.readings import kinds_of, reading_of
 
@@ -34,8 +40,12 @@ log = structlog.get_logger()
 
 WORKER_LINES = "__worker_lines"
 """The view of the batch's session."""
-WORKERS_BYTES_MIN = 32 << 20
-"""Smaller batches are the JVM's: to plan and hand over a task for a worker takes longer."""
+TASKS = "_tasks"
+"""In the directory of the batch: Spark's readers pass over what is called so."""
+WORKERS_BYTES_MIN = 16 << 20
+"""Smaller batches are the JVM's. Of 8 MiB both took the same CPU, for one query and for five, and
+workers take memory; of 16 MiB they took a sixth less, of 32 MiB a quarter
+(``benchmarks/worker_batches.py``)."""
 WORKERS_MAX = 8
 """At once for one source, each of which takes memory beside the heap; fewer on fewer cores."""
 PAUSE_BATCHES = 10
@@ -61,11 +71,14 @@ SPARK_TYPES = {
 
 
 class LineWorkers:
-    """For the batches of one source, one at a time."""
+    """For the batches of one source, one at a time: a ``Planner`` over the view that it makes."""
 
     def __init__(self) -> None:
         self._pause = 0
         """Batches for the JVM that are still to come."""
+        self._kind: tuple[object, ...] | None = None
+        """What the view depends on; None: there is none that can be used."""
+        self._plans: StandingPlans | None = None
 
     def parser(
         self, session: SparkSession, parser: Parser, found: Linked, *, byte_count: int
@@ -81,17 +94,36 @@ class LineWorkers:
         if reading is None:
             return None
         try:
-            session.conf.set(IDLE_SETTING, str(WORKER_IDLE_S_MAX))
-            session.conf.set(KILL_SETTING, "true")
-            frame_of(session, reading).createOrReplaceTempView(WORKER_LINES)
-        except SPARK_ERRORS as error:
+            self._make_view(session, in_a_file(reading, str(_tasks(found)), count=tasks))
+        except (*SPARK_ERRORS, OSError) as error:
             self.failed(message_of(error))
             return None
         return msgspec.structs.replace(parser, by_workers=kinds_of(parser))
 
+    def _make_view(self, session: SparkSession, reading: Reading) -> None:
+        kind = (session, reading)
+        if kind == self._kind:
+            return
+        self._kind, self._plans = None, StandingPlans(session)
+        session.conf.set(IDLE_SETTING, str(WORKER_IDLE_S_MAX))
+        session.conf.set(KILL_SETTING, "true")
+        frame_of(session, reading).createOrReplaceTempView(WORKER_LINES)
+        self._kind = kind
+
+    def sql(self, sqlQuery: str) -> DataFrame:
+        """A statement over the view, and over nothing else that changes. Raises
+        ``SPARK_ERRORS``."""
+        assert self._plans is not None, "a view has been made"
+        return self._plans.sql(sqlQuery, is_kept=True)
+
     def failed(self, why: str) -> None:
+        self._kind = None
         self._pause = PAUSE_BATCHES
         log.warning("Python workers failed, the JVM reads the batch", why=why, pause=PAUSE_BATCHES)
+
+
+def _tasks(found: Linked) -> Path:
+    return found.directory / TASKS
 
 
 def frame_of(session: SparkSession, reading: Reading) -> DataFrame:

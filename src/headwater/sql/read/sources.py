@@ -14,6 +14,7 @@ from headwater.plan.sources.globs import glob_fault
 from headwater.plan.sources.log_formats import COLUMNAR, LOG_FORMATS, LogFormat
 from headwater.plan.sources.malformed_max import EXAMPLES as MOST
 from headwater.plan.sources.malformed_max import malformed_max
+from headwater.plan.sources.record_start import record_start_fault
 from headwater.plan.sources.regex_groups import group_numbers
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.sources.time_formats import EPOCHS, ISO, formats_fault, formats_of, formats_text
@@ -44,6 +45,9 @@ _LINES = {
     "comment": "what lines that are no records begin with",
 }
 _NULL = {"null_value": "the text that stands for NULL"}
+_SEVERAL_LINES = {
+    "record_start": "what the first line of a record begins with, where others may follow it"
+}
 _YEAR = {"year": "of times that say none, as 'May  1 12:00:00' does not"}
 _DELIMITED = {
     **_LINES,
@@ -59,12 +63,16 @@ FORMAT_OPTIONS: dict[SourceFormat, dict[str, str]] = {
     SourceFormat.CSV: _DELIMITED,
     SourceFormat.TSV: _DELIMITED,
     SourceFormat.JSON: {**_LINES, "array": "true: a file is one JSON array of records"},
-    SourceFormat.REGEX: {**_LINES, "pattern": "a Java regular expression, one group a column"},
+    SourceFormat.REGEX: {
+        **_LINES,
+        **_SEVERAL_LINES,
+        "pattern": "a Java regular expression, one group a column",
+    },
     SourceFormat.FIXED: {**_LINES, **_NULL, "widths": "of the columns in characters, as '10,5,8'"},
     SourceFormat.LOGFMT: {**_LINES, **_NULL},
     SourceFormat.APACHE: {**_LINES, **_NULL},
     SourceFormat.NGINX: {**_LINES, **_NULL},
-    SourceFormat.SYSLOG: {**_LINES, **_NULL, **_YEAR},
+    SourceFormat.SYSLOG: {**_LINES, **_NULL, **_YEAR, **_SEVERAL_LINES},
     **dict.fromkeys((SourceFormat.W3C, SourceFormat.CLOUDFRONT), _HEADED),
     **dict.fromkeys((SourceFormat.JOURNALD, *COLUMNAR), _ANYWHERE),
 }
@@ -284,6 +292,8 @@ def _format_options(
             found[name] = options.one_of(name, ("true", "false"), found[name])
     if "encoding" in found:
         found["encoding"] = ENCODING_NAMES.get(found["encoding"].lower(), found["encoding"])
+    for name in ("pattern", "record_start"):
+        _check_backslashes(options, name)
     for name, text in found.items():
         fault = value_fault(name, text)
         if fault is not None:
@@ -314,6 +324,8 @@ def value_fault(name: str, text: str) -> str | None:
             return f"no encoding `{text[:60]}`{choices('encodings', ENCODINGS, near=text)}"
         case "year" if re.fullmatch(r"\d{4}", text) is None:
             return f"wanted a year, such as '2026', got '{text[:60]}'"
+        case "record_start":
+            return record_start_fault(text)
         case "widths" if re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", text) is None:
             return f"wanted widths in characters, such as '10,5,8', got '{text[:60]}'"
         case name if name in SWITCHES and text not in ("true", "false"):
@@ -349,14 +361,17 @@ def _pattern(statement: SourceStatement, options: Options) -> str:
     pattern = options.required("pattern", r"r'(\S+) (\S+)'")
     if len(pattern) > PATTERN_LENGTH_MAX:
         raise options.refused("pattern", f"a pattern has at most {PATTERN_LENGTH_MAX} characters")
-    if options.has_single_backslash("pattern"):
-        raise options.refused(
-            "pattern",
-            r"in '…' a backslash is SQL's own escape and is gone before the pattern is read; "
-            r"write pattern = r'…'",
-        )
     try:
         group_numbers(pattern, [column.name for column in statement.columns])
     except ValueError as error:
         raise options.refused("pattern", str(error)) from error
     return pattern
+
+
+def _check_backslashes(options: Options, name: str) -> None:
+    if name in options.names() and options.has_single_backslash(name):
+        raise options.refused(
+            name,
+            r"in '…' a backslash is SQL's own escape and is gone before the pattern is read; "
+            rf"write {name} = r'…'",
+        )

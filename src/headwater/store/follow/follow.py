@@ -21,6 +21,7 @@ from headwater.store.disk import Disk
 from headwater.store.follow.directories import Reach
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.listing import Closed, Glob, Listing, joined
+from headwater.store.follow.open_records import OpenRecords
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
 from headwater.store.follow.poll_round import Round
 from headwater.store.follow.watch import Watch
@@ -58,6 +59,7 @@ class LogFollower:
         self._disk = disk or cuts.disk
         self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
         self._state = cuts.open_source(source)
+        self._open_records = OpenRecords()
         self._watch = Watch(
             cuts.files(self._state),
             places=cuts.places(self._state),
@@ -115,8 +117,9 @@ class LogFollower:
             if not look.file.checked or look.found.size <= look.file.position:
                 continue
             reading = Reading(look.file, [])
+            is_still = self._watch.still_s(look, now_s=round_.now_s) >= self._config.record_wait_s
             try:
-                cutter.read_on(reading, look.read_at, look.found.size)
+                cutter.read_on(reading, look.read_at, look.found.size, is_still=is_still)
                 is_same = reading.file.print.is_in(look.read_at, reading.file.position)
             except OSError as error:
                 round_.refused[look.file.path] = error.strerror or str(error)
@@ -124,6 +127,7 @@ class LogFollower:
             if is_same:
                 look.file = reading.file
                 look.is_behind = reading.is_behind
+                look.is_open = reading.is_open
                 readings.append(reading)
             else:
                 cutter.discard(reading.cuts)
@@ -234,10 +238,14 @@ class LogFollower:
         unread = sum(file.unread_bytes for file in behind)
         is_behind = bool(behind or cutter.stalled)
         is_clean = round_.is_clean and not is_behind
+        opened = {id_: look.file.position for id_, look in round_.looks.items() if look.is_open}
+        all_read_s = None
+        if is_clean:
+            all_read_s = self._open_records.all_read_s(opened, now_s=round_.now_s)
         report = self._cuts.polled(
             self._state,
-            started_s=round_.now_s,
-            is_clean=is_clean,
+            started_s=round_.now_s if all_read_s is None else all_read_s,
+            is_clean=all_read_s is not None,
             has_unread=not round_.is_clean,
             is_behind=is_behind,
         )
@@ -247,7 +255,7 @@ class LogFollower:
             files=len(self._watch),
             cuts=sum(len(reading.cuts) for reading in readings),
             bytes=cutter.bytes,
-            is_clean=is_clean,
+            is_clean=is_clean and not opened,
             stalled=cutter.stalled,
             pending_bytes=max(0, self._watch.unfinished_bytes - unread),
             lost_bytes=round_.lost_bytes,

@@ -29,6 +29,9 @@ class FollowConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A longer line is stepped over and counted as unparsed."""
     poll_bytes_max: int = 256 * MEBIBYTE
     """What one poll spools at most; the next one goes on."""
+    record_wait_s: float = 1.0
+    """Where a record is over when the next one begins: how long its file may stay as it is until
+    the last one is taken to be over. A program writes a record and its trace at once."""
     held_files_max: int = 64
     """Handles that stay open between polls."""
     linger_s: float = 60.0
@@ -67,7 +70,8 @@ class Poll(msgspec.Struct, frozen=True):
     bytes: int = 0
     is_clean: bool = True
     """The end of the input was reached: all whole lines that were in matching files when they were
-    listed are registered, but for what ``refused`` names as left alone."""
+    listed are registered, but for what ``refused`` names as left alone. Not so where the last
+    record of a file may go on."""
     stalled: str = ""
     """Why nothing more could be spooled: no room, or an error of the disk. Empty: nothing is."""
     pending_bytes: int = 0

@@ -22,6 +22,8 @@ class Look:
     """It is in no listing any more: only a handle or our own link leads to it."""
     is_behind: bool = False
     """Whole lines are left in it."""
+    is_open: bool = False
+    """Its last record is not known to be over."""
     is_sure: bool = True
     """Its inode can't have been given to another file since it was last looked at."""
 

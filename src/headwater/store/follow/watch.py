@@ -269,7 +269,7 @@ class Watch:
             self.open_files.prove(file.key)
             is_decided = file.checked or file.id in self._copies.copy_of
             is_at_rest = look.is_quiet and is_decided and file.id not in round_.unknown
-            if is_at_rest and not (look.is_behind or look.is_orphan):
+            if is_at_rest and not (look.is_behind or look.is_open or look.is_orphan):
                 self._files.quiet[file.id] = _signature(look.found)
             else:
                 self._files.quiet.pop(file.id, None)
@@ -305,6 +305,10 @@ class Watch:
         """The round was not registered: remember all the same that a link leads to it."""
         self._files.put(file)
         return file
+
+    def still_s(self, look: Look, *, now_s: float) -> float:
+        """For how long its size has been what it is."""
+        return now_s - self._files.moved_s.setdefault(look.file.id, now_s)
 
     def give_up_orphans(self, round_: Round) -> None:
         """A file that left and has not grown for ``linger_s`` is over; half a line is lost."""

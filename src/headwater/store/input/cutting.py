@@ -17,6 +17,7 @@ from headwater.reading.headers import (
     line_at,
 )
 from headwater.reading.journal import record_end
+from headwater.reading.record_starts import starts_in_file
 from headwater.reading.records import whole_records
 from headwater.reading.text import MARK_BYTES_MAX, Encoding, as_utf8, encoding_of, last_line_end
 from headwater.store.disk import explained
@@ -36,6 +37,8 @@ class Reading(msgspec.Struct):
     skipped_lines: int = 0
     is_behind: bool = False
     """Whole lines are left in the file."""
+    is_open: bool = False
+    """Whole lines are left in it that further ones may go on with: the last record is not over."""
 
 
 class Cutter:
@@ -52,9 +55,12 @@ class Cutter:
         self._stem = stem
         self._form = form or Form()
 
-    def read_on(self, reading: Reading, read_at: ReadAt, size: int) -> None:
+    def read_on(
+        self, reading: Reading, read_at: ReadAt, size: int, *, is_still: bool = False
+    ) -> None:
         """Cut what lies between the position and ``size``. Raises ``OSError`` of the source; the
-        caller then discards what was cut so far."""
+        caller then discards what was cut so far. ``is_still``: nothing has been written to it for
+        so long that its last record is taken to be over."""
         encoding = Encoding()
         if reading.file.position < size:
             encoding = encoding_of(read_at(MARK_BYTES_MAX, 0), self._form)
@@ -65,14 +71,19 @@ class Cutter:
             position = reading.file.position
             block = read_at(min(self._config.cut_bytes_max, size - position), position)
             is_doubtful = position < reading.file.doubtful
-            if is_doubtful:
+            if is_doubtful and not self._form.separator:
                 block = _lines_before(block, reading.file.doubtful - position)
             if self._form.has_fields_lines:
                 block = self._below_one_header(reading, read_at, block, encoding)
                 header = reading.file.fields
             stretch = self._stretch(block, reading.file, encoding)
-            if stretch.consumed == 0 and reading.file.packed and position + len(block) == size:
+            is_last = position + len(block) == size
+            if stretch.consumed == 0 and is_last and reading.file.packed:
                 stretch = _last_line(block)
+            if stretch.consumed == 0 and self._form.record_start:
+                end = last_line_end(block, encoding.line_feed)
+                reading.is_open = end > 0 and not is_still
+                stretch = self._whole(end if is_still else 0, block)
             if stretch.consumed == 0:
                 break
             if stretch.kept:
@@ -101,6 +112,8 @@ class Cutter:
 
     def _stretch(self, block: bytes, file: Followed, encoding: Encoding) -> Stretch:
         """What is whole in the block: lines, or records over several lines."""
+        if self._form.record_start:
+            return self._whole_records(block, file, encoding)
         if encoding.line_feed != b"\n":
             return self._whole(last_line_end(block, encoding.line_feed), block)
         if self._form.quoting is not None:
@@ -113,6 +126,22 @@ class Cutter:
         return whole_lines(
             block, line_bytes_max=self._config.line_bytes_max, skipping=file.skipping
         )
+
+    def _whole_records(self, block: bytes, file: Followed, encoding: Encoding) -> Stretch:
+        """Up to where the last record begins. One that does not fit a block ends with a line. Where
+        nothing of a file has been read, and it is not begun at its beginning, the rest of a record
+        that was there before is stepped over."""
+        is_rest = file.skipping or (file.position > 0 and file.print.checksum is None)
+        starts = starts_in_file(block, self._form.record_start, encoding, is_rest=is_rest)
+        through = last_line_end(block, encoding.line_feed)
+        if is_rest and not len(starts):
+            return Stretch((), through, 0, skipping=through > 0 or file.skipping)
+        if is_rest and starts[0] > 0:
+            return Stretch((), int(starts[0]), 0, skipping=False)
+        end = int(starts[-1]) if len(starts) else 0
+        if not end and len(block) >= self._config.cut_bytes_max:
+            end = through
+        return self._whole(end, block)
 
     def _whole(self, end: int, block: bytes) -> Stretch:
         """Up to there; a block in which nothing ends, and that can't become longer, is stepped
