@@ -1,7 +1,7 @@
 """What may leave a site of a column that the site's operator has put on a level.
 
-*denied*: nothing; no query reads it. *aggregated*: what counts and sums make of many records, and
-no value as it is. *free*: everything. Where an expression has several columns each must be free to
+*denied*: nothing; no query reads it. *aggregated*: what counts, sums and moments make of many
+records, and no value as it is. *free*: everything. Where an expression has several columns each must be free to
 go where the expression goes.
 
 Keys travel as they are, min and max are values of single records, and a condition decides which
