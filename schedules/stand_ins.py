@@ -300,18 +300,14 @@ class StandInRoot:
     def __init__(self, spark: StandInSpark) -> None:
         self._spark = spark
 
-    def finish(
-        self, query: Query, windows: Mapping[int, Sequence[tuple[int, pa.Table]]], **_: Any
-    ) -> dict[int, pa.Table]:
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
         spark = self._spark
         if spark.trouble.root_delay_s:
             spark.turns.sleep(spark.chance.random() * spark.trouble.root_delay_s)
         spark.raise_if_ended()
         if spark.is_drawn(spark.trouble.root_fails, "an answer fails"):
             raise SparkFailed(f"query {query.id}: root part: lost an executor")
-        return {
-            window: _counted([table for _, table in panes]) for window, panes in windows.items()
-        }
+        return {window: _counted(groups) for window, groups in windows.items()}
 
     def prepare(self, query: Query) -> None:
         """Nothing is compiled here."""
@@ -321,12 +317,8 @@ class StandInRoot:
         raise SparkFailed(f"query {query.id}: there is nothing to judge")
 
 
-def _counted(tables: Sequence[pa.Table]) -> pa.Table:
-    counts: dict[int, int] = {}
-    for table in tables:
-        for number, count in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            counts[number] = counts.get(number, 0) + count
-    rows = sorted(counts.items())
+def _counted(groups: pa.Table) -> pa.Table:
+    rows = sorted(zip(*(column.to_pylist() for column in groups.columns), strict=True))
     return pa.table(
         {
             "id": pa.array([number for number, _ in rows], pa.int64()),

@@ -42,3 +42,6 @@ CREATE STREAM q33 AS SELECT window, count(*) AS n FROM hits WHERE id < 0 GROUP B
 CREATE STREAM q34 AS SELECT window, id, count(*) AS n FROM hits GROUP BY window(ts, '1 day'), id;
 CREATE STREAM q35 AS SELECT window, avg(status) AS a, sum(cast(latency AS INT)) AS whole FROM hits WHERE latency BETWEEN 0 AND 1000 GROUP BY window(ts, '1 minute');
 CREATE STREAM q36 AS SELECT window, domain, min(price) AS lo FROM hits GROUP BY window(ts, '45 seconds', '15 seconds'), domain ORDER BY lo, domain LIMIT 4;
+CREATE STREAM q37 AS SELECT window, domain, stddev(price) AS s, var_pop(status) AS v, skewness(id) AS skew, kurtosis(id) AS kurt FROM hits GROUP BY window(ts, '1 minute'), domain;
+CREATE STREAM q38 AS SELECT window, round(corr(id, status), 6) AS c, covar_samp(id, price) AS cov, regr_slope(id, status) FILTER (WHERE cached) AS slope FROM hits GROUP BY window(ts, '60 seconds', '20 seconds');
+CREATE STREAM q39 AS SELECT window, bit_and(status) AS both, bit_or(id) AS either, bit_xor(id) AS odd FROM hits GROUP BY window(ts, '1 minute');

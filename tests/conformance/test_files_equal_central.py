@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nasty_logs import write_sites
 
-from headwater.agent.answers import answer_runner, large_answers
+from headwater.agent.answers import answer_runner, merge_in_shares
 from headwater.local.trial.compare_results import differences
 from headwater.local.trial.try_query import try_central, try_query
 from headwater.spark.rows import collect
@@ -28,7 +28,7 @@ def test_answers_whose_rows_all_went_by_files_equal_those_of_one_spark(
         (collect, "QUICK_BYTES_MAX"),
         (answer_runner, "QUICK_BYTES_MAX"),
         (answer_runner, "MERGE_BYTES_MAX"),
-        (large_answers, "MERGE_BYTES_MAX"),
+        (merge_in_shares, "MERGE_BYTES_MAX"),
         (update_maker, "MERGE_BYTES_MAX"),
         (image_packer, "WAITING_BYTES_MAX"),
     ):

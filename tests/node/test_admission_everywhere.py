@@ -71,7 +71,7 @@ def evil() -> dict[str, Query]:
         ),
         "a call of Java at the root": changed(
             root_sql=rewritten(
-                GOOD.program.root_sql, "SUM(count_2)", "REFLECT('java.lang.System', 'exit')"
+                GOOD.program.root_sql, "count_2", "REFLECT('java.lang.System', 'exit')"
             )
         ),
         "settings of its own": changed(settings=(("spark.sql.extensions", "evil.Extension"),)),

@@ -129,18 +129,13 @@ class AddingRoot:
     def prepare(self, query: Query) -> None:
         """Nothing is compiled here."""
 
-    def finish(
-        self, query: Query, windows: Mapping[int, Sequence[tuple[int, pa.Table]]]
-    ) -> dict[int, pa.Table]:
-        return {window: _added(query, panes) for window, panes in windows.items()}
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
+        return {window: _shown(query, groups) for window, groups in windows.items()}
 
 
-def _added(query: Query, panes: Sequence[tuple[int, pa.Table]]) -> pa.Table:
-    groups: dict[tuple[Any, ...], list[Any]] = {}
-    for _, table in panes:
-        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            key, values = row[: len(query.program.keys)], list(row[len(query.program.keys) :])
-            _merge(query, groups, key, values)
+def _shown(query: Query, groups: pa.Table) -> pa.Table:
+    keys = len(query.program.keys)
+    found = zip(*(column.to_pylist() for column in groups.columns), strict=True)
     schema = pa.schema([(column.name, arrow_type(column.type)) for column in query.program.output])
-    rows = [(*key, *map(int, values)) for key, values in sorted(groups.items())]
+    rows = [(*row[:keys], *map(int, row[keys:])) for row in sorted(found)]
     return _table(rows, schema)

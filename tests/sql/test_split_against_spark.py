@@ -125,12 +125,16 @@ def split_answer(spark: "SparkSession", query: Query, records: "DataFrame") -> p
 
 def root_answer(spark: "SparkSession", query: Query, merged: dict[int, pa.Table]) -> pa.Table:
     window = query.window
-    parts = []
+    panes: dict[int, list[pa.Table]] = {}
     for pane, rows in merged.items():
         for number in window.windows_of(pane):
-            edges = {"start": window.window_start_us(number), "end": window.window_end_us(number)}
-            column = pa.array([edges] * rows.num_rows, arrow_type(WINDOW))
-            parts.append(rows.add_column(0, "window", column))
+            panes.setdefault(number, []).append(rows)
+    parts = []
+    for number, tables in panes.items():
+        groups = ArrowMerger(query.program).groups(tables).merged
+        edges = {"start": window.window_start_us(number), "end": window.window_end_us(number)}
+        column = pa.array([edges] * groups.num_rows, arrow_type(WINDOW))
+        parts.append(groups.add_column(0, "window", column))
     spark.createDataFrame(pa.concat_tables(parts)).createOrReplaceTempView("panes")
     return spark.sql(query.program.root_sql).toArrow()
 

@@ -10,7 +10,7 @@ from store_kit import query_of, rows_of
 from headwater.agent.answers.answer_runner import FinishedRows
 from headwater.errors import GroupFailed
 from headwater.plan.query import Query
-from headwater.spark.root.bad_groups import GroupFinisher, Verdict, WindowPanes
+from headwater.spark.root.bad_groups import GroupFinisher, Verdict
 
 BAD = "/bad"
 
@@ -21,12 +21,11 @@ class Jobs:
     def __init__(self) -> None:
         self.count = 0
 
-    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
         self.count += 1
-        found = {w: pa.concat_tables([t for _, t in panes]) for w, panes in windows.items()}
-        if any(BAD in table["page"].to_pylist() for table in found.values()):
+        if any(BAD in table["page"].to_pylist() for table in windows.values()):
             raise GroupFailed("q", "[BAD]")
-        return found
+        return dict(windows)
 
     def judge(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, Verdict]:
         self.count += 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,16 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 from store_kit import MERGER, QUERY, envelope_of, query_of, rows_of
 
-from headwater.agent.answers import large_answers
+from headwater.agent.answers import large_answers, merge_in_shares
 from headwater.agent.answers.large_answers import LargeAnswers
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.rows.arrow_rows import Groups
 from headwater.errors import GroupFailed
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import Keep, KeptSummary, WindowAnswer
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.root.bad_groups import Finished
-from headwater.spark.root.pane_files import PANE, PaneFiles
+from headwater.spark.root.window_files import START, WindowFiles
 from headwater.spark.rows.row_files import SavedRows
 from headwater.store.ledger.root_ledger import RootLedger
 
@@ -28,19 +30,17 @@ SUMMARIES = 4
 
 
 class FileJobs:
-    """In place of Spark: the rows of the panes as they are, and what each job was given."""
+    """In place of Spark: what each job was given."""
 
     def __init__(self, *, bad: bool = False) -> None:
         self.bad = bad
         self.jobs: list[dict[int, int]] = []
-        """Of each job: rows in its files by pane."""
+        """Of each job: groups in its files by window."""
 
-    def finish_files(
-        self, query: Query, panes: PaneFiles, windows: Mapping[int, Iterable[int]], into: Path
-    ) -> dict[int, SavedRows]:
-        table = pq.read_table(panes._folder)
-        counts = table.group_by(PANE).aggregate([(PANE, "count")]).to_pydict()
-        self.jobs.append(dict(zip(counts[PANE], counts[f"{PANE}_count"], strict=True)))
+    def finish_files(self, query: Query, groups: WindowFiles, into: Path) -> dict[int, SavedRows]:
+        starts_us = pq.read_table(groups._folder)[START].cast(pa.int64()).to_pylist()
+        windows = Counter(query.window.first_window_from(start_us) for start_us in starts_us)
+        self.jobs.append(dict(windows))
         if self.bad:
             raise GroupFailed("q", "[BAD]")
         into.mkdir()
@@ -53,8 +53,8 @@ class Searching:
     def __init__(self) -> None:
         self.asked: list[dict[int, int]] = []
 
-    def finish(self, query: Query, windows: Mapping[int, list[tuple[int, pa.Table]]]) -> Finished:
-        self.asked.append({w: sum(t.num_rows for _, t in panes) for w, panes in windows.items()})
+    def finish(self, query: Query, windows: Mapping[int, Groups]) -> Finished:
+        self.asked.append({w: groups.merged.num_rows for w, groups in windows.items()})
         rows = {window: pa.table({"n": [window]}) for window in windows}
         return Finished(rows, {window: LeftOut(count=1) for window in windows})
 
@@ -88,17 +88,17 @@ def test_a_job_takes_windows_by_their_bytes_and_all_are_answered(
     finished = large.finish(query, answer_of(query), tmp_path)
     assert [sorted(job) for job in jobs.jobs] == [[0, 1], [2, 3], [4, 5]]
     assert sorted(finished.rows) == list(PANES)
-    assert {count for job in jobs.jobs for count in job.values()} == {10}, "small panes are merged"
+    assert {count for job in jobs.jobs for count in job.values()} == {10}, "each group once"
 
 
-def test_a_pane_that_is_too_large_to_merge_goes_to_spark_as_it_came(
+def test_a_window_that_is_too_large_to_merge_at_once_is_merged_by_shares(
     ledger: RootLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_answers, "MERGE_BYTES_MAX", 1)
+    monkeypatch.setattr(merge_in_shares, "MERGE_BYTES_MAX", 1)
     jobs, query = FileJobs(), query_of()
     LargeAnswers(ledger, jobs, Searching()).finish(query, answer_of(query), tmp_path)  # type: ignore[arg-type]
     (job,) = jobs.jobs
-    assert job == dict.fromkeys(PANES, 10 * SUMMARIES)
+    assert job == dict.fromkeys(PANES, 10)
 
 
 def test_where_a_group_fails_windows_are_searched_one_at_a_time(

@@ -10,7 +10,10 @@ from headwater.algebra.rows.types import arrow_type
 def test_every_aggregate_is_found_by_each_of_its_names() -> None:
     assert set(AGGREGATES) == {
         "count", "count_if", "sum", "avg", "mean", "min", "max",
-        "bool_and", "every", "bool_or", "any", "some",
+        "bool_and", "every", "bool_or", "any", "some", "bit_and", "bit_or", "bit_xor",
+        "var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev", "std",
+        "skewness", "kurtosis", "covar_pop", "covar_samp", "corr", "regr_count", "regr_avgx",
+        "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "regr_slope", "regr_intercept", "regr_r2",
     }  # fmt: skip
     assert {AGGREGATES[name].name for name in AGGREGATES} == {one.name for one in ALL}
 

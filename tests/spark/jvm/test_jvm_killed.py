@@ -68,7 +68,7 @@ def answer():
     schema = summary_schema(query.program)
     columns = zip(schema, (["a"], [1], [Decimal(5)]))
     rows = pa.table([pa.array(values, field.type) for field, values in columns], schema=schema)
-    return root.finish(query, {3: [(3, rows)]})[3].to_pylist()
+    return root.finish(query, {3: rows})[3].to_pylist()
 
 def deaths():
     return [event for event in events if isinstance(event, k.JvmDied)]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pane_finisher import PaneFinisher
 from spark_kit import per_domain, stream
 
 from headwater.algebra.rows.types import summary_schema
@@ -21,10 +22,8 @@ from headwater.spark.root import bad_groups
 from headwater.spark.root.bad_groups import (
     JOBS_MAX,
     REASONS_MAX,
-    GroupFinisher,
     KnownFailures,
     Verdict,
-    WindowPanes,
     search_by_halving,
 )
 
@@ -53,16 +52,15 @@ class Jobs:
     def count(self) -> int:
         return len(self.finished) + self.judged
 
-    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
-        tables = {w: pa.concat_tables([t for _, t in panes]) for w, panes in windows.items()}
-        self.finished.append(sum(table.num_rows for table in tables.values()))
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
+        self.finished.append(sum(table.num_rows for table in windows.values()))
         if self.is_gone:
             raise SparkFailed("the JVM is gone")
-        for table in tables.values():
+        for table in windows.values():
             for row in table.to_pylist():
                 if self.is_bad(row) and not self.is_rejected(row):
                     raise GroupFailed("query q", f"[BAD] {row['domain']}")
-        return {w: table for w, table in tables.items() if table.num_rows}
+        return {w: table for w, table in windows.items() if table.num_rows}
 
     def judge(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, Verdict]:
         self.judged += 1
@@ -101,7 +99,7 @@ def many(count: int, *, bad: set[int]) -> pa.Table:
 
 def test_an_answer_without_bad_groups_costs_one_job() -> None:
     jobs = Jobs(negative)
-    finished = GroupFinisher(jobs).finish(QUERY, {3: [(3, table(("a", 1)))], 4: [(4, table())]})
+    finished = PaneFinisher(jobs).finish(QUERY, {3: [(3, table(("a", 1)))], 4: [(4, table())]})
     assert jobs.count == 1
     assert finished.left_out == {}
 
@@ -112,7 +110,7 @@ def test_one_bad_group_is_left_out_and_all_others_of_all_windows_stand() -> None
         3: [(3, table(("a", 1), ("b", 2))), (4, table(("a", 10)))],
         4: [(4, table(("a", 10), ("bad", -1), ("c", 5)))],
     }
-    finished = GroupFinisher(jobs).finish(QUERY, windows)
+    finished = PaneFinisher(jobs).finish(QUERY, windows)
     assert {w: counts(rows) for w, rows in finished.rows.items()} == {
         3: {"a": 11, "b": 2},
         4: {"a": 10, "c": 5},
@@ -127,7 +125,7 @@ def test_one_bad_group_is_left_out_and_all_others_of_all_windows_stand() -> None
 def test_thousands_of_bad_groups_take_a_few_jobs() -> None:
     jobs = Jobs(negative)
     bad = set(range(0, 5_000, 2))
-    finished = GroupFinisher(jobs).finish(QUERY, {1: [(1, many(5_000, bad=bad))]})
+    finished = PaneFinisher(jobs).finish(QUERY, {1: [(1, many(5_000, bad=bad))]})
     assert finished.rows[1].num_rows == 2_500
     assert finished.left_out[1].count == 2_500
     assert finished.left_out[1].unresolved == 0
@@ -138,7 +136,7 @@ def test_thousands_of_bad_groups_take_a_few_jobs() -> None:
 def test_reasons_are_asked_of_the_first_of_each_window_within_a_limit() -> None:
     jobs = Jobs(negative)
     windows = {w: [(w, many(6, bad={1, 2, 3, 4, 5}))] for w in range(10)}
-    finished = GroupFinisher(jobs).finish(QUERY, windows)
+    finished = PaneFinisher(jobs).finish(QUERY, windows)
     assert jobs.count == 3 + REASONS_MAX
     for left_out in finished.left_out.values():
         assert left_out.count == 5
@@ -149,14 +147,14 @@ def test_reasons_are_asked_of_the_first_of_each_window_within_a_limit() -> None:
 def test_a_group_that_having_rejects_is_neither_in_the_answer_nor_left_out() -> None:
     jobs = Jobs(negative, is_rejected=lambda row: row["count_1"] == -7)
     rows = table(("a", 1), ("hidden", -7), ("bad", -1))
-    finished = GroupFinisher(jobs).finish(QUERY, {1: [(1, rows)]})
+    finished = PaneFinisher(jobs).finish(QUERY, {1: [(1, rows)]})
     assert counts(finished.rows[1]) == {"a": 1}
     assert finished.left_out[1].count == 1
 
 
 def test_the_next_answer_begins_with_the_verdict_and_a_mended_group_comes_back() -> None:
     jobs = Jobs(negative)
-    finisher = GroupFinisher(jobs)
+    finisher = PaneFinisher(jobs)
     finisher.finish(QUERY, {1: [(1, table(("a", 1), ("b", -1)))]})
     before = jobs.count
     same = finisher.finish(QUERY, {1: [(1, table(("a", 2), ("b", -1)))]})
@@ -173,7 +171,7 @@ def test_the_next_answer_begins_with_the_verdict_and_a_mended_group_comes_back()
 
 def test_a_group_that_is_bad_for_another_reason_is_asked_anew() -> None:
     jobs = Jobs(negative)
-    finisher = GroupFinisher(jobs)
+    finisher = PaneFinisher(jobs)
     finisher.finish(QUERY, {1: [(1, table(("b", -1)))]})
     before = len(jobs.finished)
     finisher.finish(QUERY, {1: [(1, table(("b", -2)))]})
@@ -182,7 +180,7 @@ def test_a_group_that_is_bad_for_another_reason_is_asked_anew() -> None:
 
 def test_without_a_verdict_groups_are_found_by_halving_and_remembered() -> None:
     jobs = Jobs(negative, can_judge=False)
-    finisher = GroupFinisher(jobs)
+    finisher = PaneFinisher(jobs)
     windows = {w: [(w, many(100, bad={17} if w == 2 else set()))] for w in range(8)}
     finished = finisher.finish(QUERY, windows)
     assert finished.left_out[2].named[0].keys == {"domain": "d17"}
@@ -206,7 +204,7 @@ def test_a_verdict_that_does_not_hold_is_not_believed() -> None:
             return {1: Verdict(failing=(0, 1))}
 
     for jobs in (Blind(negative), Harsh(negative)):
-        finished = GroupFinisher(jobs).finish(QUERY, {1: [(1, table(("a", 1), ("b", -1)))]})
+        finished = PaneFinisher(jobs).finish(QUERY, {1: [(1, table(("a", 1), ("b", -1)))]})
         assert counts(finished.rows[1]) == {"a": 1}
         assert finished.left_out[1].named[0].keys == {"domain": "b"}
 
@@ -214,7 +212,7 @@ def test_a_verdict_that_does_not_hold_is_not_believed() -> None:
 def test_what_is_not_found_within_the_limit_is_left_out_and_said() -> None:
     jobs = Jobs(negative, can_judge=False)
     bad = set(range(0, 400, 2))
-    finished = GroupFinisher(jobs).finish(QUERY, {1: [(1, many(4_000, bad=bad))]})
+    finished = PaneFinisher(jobs).finish(QUERY, {1: [(1, many(4_000, bad=bad))]})
     assert jobs.count == 1 + JOBS_MAX, "the first try, and all that the search may take"
     left_out = finished.left_out[1]
     assert len(bad) <= left_out.count < 500
@@ -225,7 +223,7 @@ def test_what_is_not_found_within_the_limit_is_left_out_and_said() -> None:
 
 def test_a_sum_that_overflows_while_panes_are_merged_is_left_out_like_any_other() -> None:
     jobs = Jobs(lambda row: False)
-    finisher = GroupFinisher(jobs)
+    finisher = PaneFinisher(jobs)
     big = table(("a", 1), ("big", 2**62))
     jobs.is_bad = lambda row: row["domain"] == "big"
     finished = finisher.finish(QUERY, {1: [(1, big), (2, big)]})
@@ -238,7 +236,7 @@ def test_a_sum_that_overflows_while_panes_are_merged_is_left_out_like_any_other(
 
 def test_trouble_that_is_no_groups_is_a_failure_of_the_answer() -> None:
     jobs = Jobs(negative)
-    finisher = GroupFinisher(jobs)
+    finisher = PaneFinisher(jobs)
     finisher.finish(QUERY, {1: [(1, table(("b", -1)))]})
     jobs.is_gone = True
     with pytest.raises(SparkFailed, match="the JVM is gone"):
@@ -247,18 +245,18 @@ def test_trouble_that_is_no_groups_is_a_failure_of_the_answer() -> None:
 
 def test_a_query_that_fails_without_any_group_is_no_matter_of_groups() -> None:
     class Broken(Jobs):
-        def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
+        def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
             self.finished.append(0)
             raise GroupFailed("query q", "[BAD] whatever it is given")
 
     jobs = Broken(lambda row: True)
     with pytest.raises(SparkFailed, match="also without any group"):
-        GroupFinisher(jobs).finish(QUERY, {1: [(1, table(("a", 1)))]})
+        PaneFinisher(jobs).finish(QUERY, {1: [(1, table(("a", 1)))]})
     assert jobs.count == 4
 
 
 def test_where_every_group_is_bad_the_answer_has_no_rows() -> None:
-    finished = GroupFinisher(Jobs(negative)).finish(QUERY, {1: [(1, table(("a", -1), (None, -2)))]})
+    finished = PaneFinisher(Jobs(negative)).finish(QUERY, {1: [(1, table(("a", -1), (None, -2)))]})
     assert finished.rows == {}
     assert finished.left_out[1].count == 2
     assert finished.left_out[1].named[1].keys == {"domain": None}
@@ -279,11 +277,11 @@ def test_keys_are_told_as_text_of_a_bounded_length() -> None:
         pa.array([-1]),
     ]
     rows = pa.Table.from_arrays(row, schema=schema)
-    finished = GroupFinisher(Jobs(lambda one: True, can_judge=True)).finish
+    finished = PaneFinisher(Jobs(lambda one: True, can_judge=True)).finish
     jobs = Jobs(lambda one: True)
     jobs.finish = failing  # type: ignore[method-assign]
     jobs.judge = lambda _q, windows: {w: Verdict((0,)) for w in windows}  # type: ignore[method-assign]
-    finished = GroupFinisher(jobs).finish(query, {1: [(1, rows)]})
+    finished = PaneFinisher(jobs).finish(query, {1: [(1, rows)]})
     keys = finished.left_out[1].named[0].keys
     assert len(keys["domain"] or "") == bad_groups.KEY_CHARACTERS_MAX
     assert keys["d"] == "2026-05-01"
@@ -291,8 +289,8 @@ def test_keys_are_told_as_text_of_a_bounded_length() -> None:
     assert keys["b"] == "00ff"
 
 
-def failing(query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
-    if any(t.num_rows for panes in windows.values() for _, t in panes):
+def failing(query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
+    if any(groups.num_rows for groups in windows.values()):
         raise GroupFailed("query q", "[BAD]")
     return {}
 
@@ -358,16 +356,15 @@ def test_nothing_left_out_is_false_and_says_so() -> None:
 class Ordering(Jobs):
     """A Spark that fails on a bad group only where it has to be ordered: beside another one."""
 
-    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
-        tables = {w: pa.concat_tables([t for _, t in panes]) for w, panes in windows.items()}
-        if all(table.num_rows < 2 for table in tables.values()):
-            self.finished.append(sum(table.num_rows for table in tables.values()))
-            return {w: table for w, table in tables.items() if table.num_rows}
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
+        if all(table.num_rows < 2 for table in windows.values()):
+            self.finished.append(sum(table.num_rows for table in windows.values()))
+            return {w: table for w, table in windows.items() if table.num_rows}
         return super().finish(query, windows)
 
 
 def test_a_group_that_fails_only_beside_others_is_the_only_one_left_out() -> None:
-    finished = GroupFinisher(Ordering(negative)).finish(QUERY, {0: [(0, many(8, bad={5}))]})
+    finished = PaneFinisher(Ordering(negative)).finish(QUERY, {0: [(0, many(8, bad={5}))]})
     assert len(counts(finished.rows[0])) == 7
     (named,) = finished.left_out[0].named
     assert (named.keys, named.reason) == ({"domain": "d5"}, "[BAD] d5")
@@ -376,6 +373,6 @@ def test_a_group_that_fails_only_beside_others_is_the_only_one_left_out() -> Non
 def test_no_group_is_accused_that_passes_alone() -> None:
     """Without a verdict halving can't tell who it was: what is in doubt is left out as such."""
     jobs = Ordering(negative, can_judge=False)
-    finished = GroupFinisher(jobs).finish(QUERY, {0: [(0, many(8, bad={5}))]})
+    finished = PaneFinisher(jobs).finish(QUERY, {0: [(0, many(8, bad={5}))]})
     assert finished.left_out[0].named == ()
     assert finished.left_out[0].unresolved == finished.left_out[0].count > 0

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pane_finisher import PaneFinisher
 from spark_kit import per_domain, stream
 
+from headwater.agent.answers.merge_in_shares import merge_in_shares
+from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.types import summary_schema
 from headwater.errors import GroupFailed
 from headwater.plan.query import Query
 from headwater.spark.root import root_part
-from headwater.spark.root.pane_files import PaneFiles
 from headwater.spark.root.root_part import RootSpark
+from headwater.spark.root.window_files import WindowFiles
 from headwater.spark.root.window_rows import FILES_KEPT, KeptFiles, WindowRows
 from headwater.spark.rows import row_files
 from headwater.spark.rows.handover import HandoverPlace
@@ -37,12 +40,18 @@ def by_files(
     spark: SparkSession, place: Path, query: Query, panes: dict[int, list[pa.Table]],
     windows: dict[int, Iterable[int]],
 ) -> dict[int, WindowRows]:  # fmt: skip
-    folder = place / "panes"
+    """Groups of a window are merged by shares, as an agent does it for a large answer."""
+    folder, shares = place / "groups", place / "shares"
     folder.mkdir()
-    with PaneFiles(query, folder) as files:
-        for pane, tables in panes.items():
-            files.add(pane, tables)
-    return RootSpark(spark).finish_files(query, files, windows, place / "rows")
+    shares.mkdir()
+    merger = ArrowMerger(query.program)
+    with WindowFiles(query, folder) as files:
+        for window, numbers in windows.items():
+            parts = [table for pane in numbers for table in panes[pane]]
+            for groups in merge_in_shares(merger, parts, shares):
+                files.add(window, groups.merged)
+    assert list(shares.iterdir()) == []
+    return RootSpark(spark).finish_files(query, files, place / "rows")
 
 
 def whole(rows: WindowRows) -> pa.Table:
@@ -63,9 +72,8 @@ def test_answers_by_files_are_those_by_the_driver(
         for pane in (3, 4, 9)
     }
     found = by_files(spark, tmp_path, query, parts, {pane: [pane] for pane in parts})
-    wanted = RootSpark(spark).finish(
-        query, {pane: [(pane, one) for one in tables] for pane, tables in parts.items()}
-    )
+    windows = {pane: [(pane, one) for one in tables] for pane, tables in parts.items()}
+    wanted = PaneFinisher(RootSpark(spark)).finish(query, windows).rows
     assert sorted(found) == sorted(wanted) == [3, 4, 9]
     for window, rows in found.items():
         assert rows.num_rows == 75

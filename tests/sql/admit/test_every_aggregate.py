@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headwater.algebra.aggregates import AGGREGATES, ALL, RULES, SITE_FUNCTIONS
+from headwater.algebra.aggregates import AGGREGATES, ALL, RULES, SITE_FUNCTIONS, comoments
 from headwater.algebra.aggregates.aggregate import UnfitArguments
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
@@ -31,12 +31,12 @@ def calls() -> Iterator[str]:
     for name, aggregate in AGGREGATES.items():
         if aggregate.takes_star:
             yield f"{name}(*)"
-        for column, kind in COLUMNS.items():
+        for columns in [*((column,) for column in COLUMNS), ("whole", "twice")]:
             try:
-                aggregate.split((kind,))
+                aggregate.split(tuple(COLUMNS[column] for column in columns))
             except UnfitArguments:
                 continue
-            yield f"{name}({column})"
+            yield f"{name}({', '.join(columns)})"
 
 
 def asking(call: str) -> Query:
@@ -57,7 +57,8 @@ def test_what_is_compiled_of_an_aggregate_is_admitted_by_its_rule_and_by_no_othe
     own = AGGREGATES[call.partition("(")[0]].merge.name
     assert {partial.merge for partial in query.program.partials} == {own}
     for other in RULES.keys() - {own}:
-        with pytest.raises(QueryRefused, match=f"does not merge by {other}"):
+        refused = f"does not merge by {other}|wanted columns side by side|wanted a count"
+        with pytest.raises(QueryRefused, match=refused):
             check_query(merging_by(other, query))
 
 
@@ -72,7 +73,7 @@ def test_every_function_that_is_admitted_is_one_that_an_aggregate_computes() -> 
     made = {
         (function.lower(), aggregate.merge.name)
         for aggregate in ALL
-        for kinds in [(), *((kind,) for kind in COLUMNS.values())]
+        for kinds in [(), *((kind,) for kind in COLUMNS.values()), ("int", "double")]
         for function in functions_of(aggregate.name, kinds)
     }
     assert made == SITE_FUNCTIONS
@@ -100,8 +101,9 @@ def test_a_rule_that_nobody_has_is_refused_for_the_query_alone() -> None:
 def test_the_guide_names_every_aggregate() -> None:
     said = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "sql.md").read_text("utf-8")
     row = said.partition("\n| aggregates | ")[2].partition("\n")[0]
-    assert set(re.findall(r"`(\w+)(?:\([*x]\))?`", row)) == {one.name for one in ALL}
+    assert set(re.findall(r"`(\w+)(?:\([*x]\))?`", row)) == set(AGGREGATES)
 
 
-def test_columns_of_which_no_value_may_leave_are_open_to_counts_and_sums_alone() -> None:
-    assert {"count", "count_if", "sum"} == MANY_TO_ONE
+def test_columns_of_which_no_value_may_leave_are_open_to_counts_sums_and_moments_alone() -> None:
+    moments = {"avg", "var_pop", "skewness", "kurtosis", *comoments.FUNCTIONS}
+    assert {"count", "count_if", "sum", *moments} == MANY_TO_ONE

@@ -21,13 +21,10 @@ GROUP BY
 SELECT
   `window`,
   domain,
-  CAST(SUM(sum_1) AS BIGINT) AS total,
-  CAST(SUM(sum_1) AS DOUBLE) / NULLIF(SUM(count_2), 0) AS mean,
-  SUM(count_2) AS known
+  CAST(sum_1 AS BIGINT) AS total,
+  CAST(sum_1 AS DOUBLE) / NULLIF(count_2, 0) AS mean,
+  count_2 AS known
 FROM panes
-GROUP BY
-  `window`,
-  domain
 
 -- central
 SELECT

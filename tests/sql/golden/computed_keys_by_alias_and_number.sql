@@ -27,13 +27,8 @@ SELECT
   class,
   column_2,
   hour,
-  MAX(max_1) - MIN(min_2) AS spread
+  max_1 - min_2 AS spread
 FROM panes
-GROUP BY
-  `window`,
-  class,
-  column_2,
-  hour
 
 -- central
 SELECT

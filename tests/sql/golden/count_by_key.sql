@@ -20,11 +20,8 @@ GROUP BY
 SELECT
   `window`,
   domain,
-  SUM(count_1) AS hits
+  count_1 AS hits
 FROM panes
-GROUP BY
-  `window`,
-  domain
 
 -- central
 SELECT

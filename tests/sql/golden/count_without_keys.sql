@@ -17,10 +17,8 @@ GROUP BY
 -- root
 SELECT
   `window`,
-  SUM(count_1) AS hits
+  count_1 AS hits
 FROM panes
-GROUP BY
-  `window`
 
 -- central
 SELECT

@@ -28,16 +28,12 @@ GROUP BY
 SELECT
   `window`,
   domain,
-  SUM(count_1) AS errors,
-  SUM(count_2) AS bad
+  count_1 AS errors,
+  count_2 AS bad
 FROM panes
-GROUP BY
-  `window`,
-  domain
-HAVING
-  SUM(count_1) > 3
-  AND (
-    CAST(SUM(sum_3) AS DOUBLE) / NULLIF(SUM(count_4), 0)
+WHERE
+  count_1 > 3 AND (
+    CAST(sum_3 AS DOUBLE) / NULLIF(count_4, 0)
   ) > 1.5
 
 -- central

@@ -30,11 +30,8 @@ FROM (
     SELECT
       `window`,
       domain,
-      MAX(bool_or_1) AS any_ok
+      bool_or_1 AS any_ok
     FROM panes
-    GROUP BY
-      `window`,
-      domain
   )
 )
 WHERE

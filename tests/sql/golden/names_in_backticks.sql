@@ -33,12 +33,9 @@ FROM (
     SELECT
       `window`,
       domain AS `user-agent`,
-      CAST(SUM(sum_1) AS BIGINT) AS `the ``sum```,
-      MAX(max_2) AS `größe.x`
+      CAST(sum_1 AS BIGINT) AS `the ``sum```,
+      max_2 AS `größe.x`
     FROM panes
-    GROUP BY
-      `window`,
-      domain
   )
 )
 WHERE

@@ -22,14 +22,11 @@ GROUP BY
 SELECT
   `window`,
   domain AS `end`,
-  SUM(count_1_) AS `select`,
-  MAX(max_2) AS count_1
+  count_1_ AS `select`,
+  max_2 AS count_1
 FROM panes
-GROUP BY
-  `window`,
-  domain
-HAVING
-  SUM(count_1_) > 1
+WHERE
+  count_1_ > 1
 
 -- central
 SELECT

@@ -35,13 +35,10 @@ FROM (
     SELECT
       `window`,
       domain,
-      MIN(min_1) AS best,
-      SUM(count_2) AS __order_1,
+      min_1 AS best,
+      count_2 AS __order_1,
       UPPER(domain) AS __order_2
     FROM panes
-    GROUP BY
-      `window`,
-      domain
   )
 )
 WHERE

@@ -21,10 +21,8 @@ GROUP BY
 -- root
 SELECT
   `window`,
-  MAX(max_1) AS worst
+  max_1 AS worst
 FROM panes
-GROUP BY
-  `window`
 
 -- central
 SELECT

@@ -20,13 +20,11 @@ GROUP BY
 -- root
 SELECT
   `window`,
-  CAST(SUM(sum_1) AS BIGINT) AS s,
-  CAST(SUM(sum_2) AS BIGINT) AS b,
-  SUM(sum_3) AS m,
-  CAST(SUM(sum_4) AS DECIMAL(20, 2)) AS p
+  CAST(sum_1 AS BIGINT) AS s,
+  CAST(sum_2 AS BIGINT) AS b,
+  sum_3 AS m,
+  CAST(sum_4 AS DECIMAL(20, 2)) AS p
 FROM panes
-GROUP BY
-  `window`
 
 -- central
 SELECT

@@ -25,11 +25,9 @@ FROM (
   SELECT
     `window`,
     `window` AS w,
-    SUM(count_1) AS n,
-    SUM(count_1) * 2 AS twice
+    count_1 AS n,
+    count_1 * 2 AS twice
   FROM panes
-  GROUP BY
-    `window`
 )
 ORDER BY
   `window`,

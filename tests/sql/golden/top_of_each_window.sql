@@ -31,11 +31,8 @@ FROM (
     SELECT
       `window`,
       domain,
-      CAST(SUM(sum_1) AS BIGINT) AS total
+      CAST(sum_1 AS BIGINT) AS total
     FROM panes
-    GROUP BY
-      `window`,
-      domain
   )
 )
 WHERE

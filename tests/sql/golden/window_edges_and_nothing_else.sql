@@ -20,8 +20,6 @@ SELECT
   `window`.start AS start,
   `window`.`end` AS `end`
 FROM panes
-GROUP BY
-  `window`
 
 -- central
 SELECT

@@ -114,7 +114,7 @@ def test_a_refusal_shows_the_line_and_points_at_the_place() -> None:
         ("SELECT percentile_approx(ms, 0.5) FROM access {W}", "8", "needs all values in one place"),
         ("SELECT collect_list(ms) FROM access {W}", "8", "grows with the data; GROUP BY the"),
         ("SELECT first(ms) FROM access {W}", "8", "first depends on the order in which records"),
-        ("SELECT stddev(ms) FROM access {W}", "8", "avg(x * x) - avg(x) * avg(x)"),
+        ("SELECT stddev(domain) FROM access {W}", "8", "stddev_samp takes a number, got string"),
         ("SELECT approx_count_distinct(ms) FROM access {W}", "8", "one row for each distinct"),
         ("SELECT row_number() OVER (ORDER BY ms) FROM access {W}", "8", "ORDER BY … LIMIT"),
         ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FROM access {W}", "8",

@@ -45,11 +45,8 @@ root    hub
   SELECT
     `window`,
     domain,
-    CAST(SUM(sum_1) AS DOUBLE) / NULLIF(SUM(count_2), 0) AS mean
+    CAST(sum_1 AS DOUBLE) / NULLIF(count_2, 0) AS mean
   FROM panes
-  GROUP BY
-    `window`,
-    domain
   yields window, domain string, mean double
 """
 

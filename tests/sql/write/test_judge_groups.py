@@ -30,8 +30,8 @@ def test_every_item_is_judged_inside_the_call_that_catches() -> None:
     assert write_verdict_sql(query.program.root_sql) == (
         "SELECT __group, NOT __mark IS NULL AS is_rejected FROM (SELECT __group, "
         "TRY_TO_BINARY(CASE WHEN TRUE THEN CONCAT('k', CAST(XXHASH64("
-        "`window`, domain, 1 / SUM(count_1)) AS STRING)) ELSE 'r' END, 'utf-8') AS __mark "
-        "FROM panes GROUP BY __group, `window`, domain) "
+        "`window`, domain, 1 / count_1) AS STRING)) ELSE 'r' END, 'utf-8') AS __mark "
+        "FROM panes) "
         "WHERE __mark IS NULL OR __mark = X'72'"
     )
 
@@ -41,7 +41,7 @@ def test_having_decides_before_the_items_are_looked_at() -> None:
         "SELECT domain, 1 / count(*) AS x FROM hits GROUP BY window(ts, '1s'), domain "
         "HAVING count(*) > 0"
     )
-    assert "CASE WHEN SUM(count_1) > 0 THEN CONCAT" in write_verdict_sql(query.program.root_sql)
+    assert "CASE WHEN count_1 > 0 THEN CONCAT" in write_verdict_sql(query.program.root_sql)
 
 
 def test_what_is_ordered_by_and_not_selected_is_judged_too() -> None:
@@ -50,14 +50,21 @@ def test_what_is_ordered_by_and_not_selected_is_judged_too() -> None:
         "ORDER BY 1 / sum(bytes) DESC LIMIT 3"
     )
     verdict = write_verdict_sql(query.program.root_sql)
-    assert "XXHASH64(`window`, domain, 1 / CAST(SUM(sum_1) AS BIGINT))" in verdict
+    assert "XXHASH64(`window`, domain, 1 / CAST(sum_1 AS BIGINT))" in verdict
     assert "LIMIT" not in verdict
     assert "ROW_NUMBER" not in verdict
 
 
+def test_a_root_part_that_merges_panes_itself_is_judged_as_it_was() -> None:
+    former = "SELECT `window`, domain, 1 / SUM(count_1) AS x FROM panes GROUP BY `window`, domain"
+    verdict = write_verdict_sql(f"{former} HAVING SUM(count_1) > 0")
+    assert "CASE WHEN SUM(count_1) > 0 THEN CONCAT" in verdict
+    assert "FROM panes GROUP BY __group, `window`, domain)" in verdict
+
+
 def test_a_root_part_of_another_form_is_not_judged() -> None:
-    with pytest.raises(NotJudged, match="wanted SELECT … FROM panes GROUP BY"):
-        write_verdict_sql("SELECT nothing FROM panes")
+    with pytest.raises(NotJudged, match="wanted SELECT … FROM panes, got"):
+        write_verdict_sql("SELECT nothing FROM elsewhere")
 
 
 def test_the_reference_finds_its_groups_over_records_and_not_over_partials() -> None:

@@ -21,8 +21,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import structlog
 
-from headwater.agent.answers.large_answers import MERGE_BYTES_MAX, LargeAnswers
+from headwater.agent.answers.large_answers import LargeAnswers
+from headwater.agent.answers.merge_in_shares import MERGE_BYTES_MAX
 from headwater.agent.stores import SiteStores
+from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
@@ -196,6 +198,14 @@ class AnswerRunner:
         return self._stores.ledger.publish(query, answered, rows, writer), left_out
 
 
+def _merged(query: Query, windows: Mapping[int, Panes]) -> dict[int, Groups]:
+    """Each group of a window once, whatever the number of its panes."""
+    merger = ArrowMerger(query.program)
+    return {
+        window: merger.groups([table for _, table in panes]) for window, panes in windows.items()
+    }
+
+
 class Known(NamedTuple):
     """What was made of these very tables."""
 
@@ -228,7 +238,7 @@ class FinishedRows:
         """The rows of each window that has any, and the groups that were left out."""
         known = {window: self._find(query, window, panes) for window, panes in windows.items()}
         fresh = {window: panes for window, panes in windows.items() if known[window] is None}
-        made = self._groups.finish(query, fresh) if fresh else Finished()
+        made = self._groups.finish(query, _merged(query, fresh)) if fresh else Finished()
         with self._lock:
             for window, panes in fresh.items():
                 one = Known(panes, made.rows.get(window), made.left_out.get(window))

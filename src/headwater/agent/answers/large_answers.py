@@ -1,10 +1,9 @@
 """Answers whose rows are too many for memory: from the ledger to files, and from files to files.
 
-The summaries of a pane are merged here only where that takes little memory; of a larger pane Spark
-gets them as they were accepted, one by one, and merges them itself. So what is in memory at any
-time is a few summaries, whatever the number of groups.
+The summaries of a window's panes are merged by shares of the keys (``merge_in_shares``), so what is
+in memory at any time is a few summaries, whatever the number of groups. Spark gets each group once.
 
-A job takes the windows whose rows fit into ``JOB_BYTES_MAX`` on the disk, and at least one.
+A job takes the windows whose groups fit into ``JOB_BYTES_MAX``, and at least one.
 """
 
 from __future__ import annotations
@@ -15,23 +14,22 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from headwater.agent.answers.merge_in_shares import merge_in_shares
+from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.row_pieces import RowPieces
-from headwater.errors import GroupFailed, PaneIsLarge
+from headwater.errors import GroupFailed
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer
 from headwater.root.said.envelope import LeftOut
-from headwater.spark.root.bad_groups import GroupFinisher
-from headwater.spark.root.pane_files import PaneFiles
+from headwater.spark.root.bad_groups import GroupFinisher, overflowing
 from headwater.spark.root.root_part import RootSpark
+from headwater.spark.root.window_files import WindowFiles
 from headwater.spark.rows.row_files import SavedRows
 from headwater.store.ledger.root_ledger import RootLedger
 
-MERGE_BYTES_MAX = 32 << 20
-"""Summaries of one pane that are merged here, as Arrow holds them: merging takes about three times
-that. Of more, each goes to Spark as it came."""
 JOB_BYTES_MAX = 256 << 20
-"""Rows of one job of Spark, as Arrow holds them; further windows are answered by the next one."""
+"""Groups of one job of Spark, as Arrow holds them; further windows are answered by the next one."""
 
 
 class FinishedFiles(msgspec.Struct, frozen=True):
@@ -59,58 +57,56 @@ class LargeAnswers:
             number += 1
             job = folder / str(number)
             job.mkdir()
-            with PaneFiles(query, job) as panes:
-                taken = self._written(query, answer, waiting, panes)
+            with WindowFiles(query, job) as files:
+                taken = self._written(query, answer, waiting, files, folder)
             waiting = waiting[len(taken) :]
-            windows = {request.window: request.panes for request in taken}
             try:
-                rows |= self._spark.finish_files(query, panes, windows, folder / f"{number}-rows")
+                rows |= self._spark.finish_files(query, files, folder / f"{number}-rows")
+                left_out |= {window: out for window, out in taken.items() if out}
             except GroupFailed:
-                for request in taken:
-                    found, out = self._searched(query, answer, request, folder)
-                    rows |= found
-                    left_out |= out
-            panes.remove()
+                for request in answer.requests:
+                    if request.window in taken:
+                        found, out = self._searched(query, answer, request, folder)
+                        rows |= found
+                        left_out |= out
+            files.remove()
         return FinishedFiles(rows, left_out)
 
     def _written(
-        self, query: Query, answer: Answer, waiting: Sequence[WindowAnswer], panes: PaneFiles
-    ) -> list[WindowAnswer]:
-        """The windows whose panes are in the files now: those that fit, and at least one."""
-        taken: list[WindowAnswer] = []
+        self,
+        query: Query,
+        answer: Answer,
+        waiting: Sequence[WindowAnswer],
+        files: WindowFiles,
+        folder: Path,
+    ) -> dict[int, LeftOut]:
+        """The windows whose groups are in the files now: those that fit, and at least one. With
+        the groups that overflow, which are in no file."""
+        merger = ArrowMerger(query.program)
+        taken: dict[int, LeftOut] = {}
+        shares = folder / "shares"
+        shares.mkdir(exist_ok=True)
         for request in waiting:
-            if taken and panes.bytes > JOB_BYTES_MAX:
+            if taken and files.bytes > JOB_BYTES_MAX:
                 break
-            for pane in request.panes:
-                if pane not in panes.panes:
-                    panes.add(pane, self._parts(query, pane, answer.kept_through))
-            taken.append(request)
+            taken[request.window] = LeftOut()
+            for groups in merge_in_shares(merger, self._parts(query, answer, request), shares):
+                files.add(request.window, groups.merged)
+                taken[request.window] += overflowing(groups)
         return taken
 
-    def _parts(self, query: Query, pane: int, kept_through: int) -> Iterator[pa.Table]:
-        """Merged where they are few."""
-        try:
-            merged = self._ledger.pane_rows(
-                str(query.id), pane, kept_through=kept_through, bytes_max=MERGE_BYTES_MAX
+    def _parts(self, query: Query, answer: Answer, request: WindowAnswer) -> Iterator[pa.Table]:
+        for pane in request.panes:
+            yield from self._ledger.pane_parts(
+                str(query.id), pane, kept_through=answer.kept_through
             )
-        except PaneIsLarge:
-            yield from self._ledger.pane_parts(str(query.id), pane, kept_through=kept_through)
-        else:
-            if merged is not None:
-                yield merged
 
     def _searched(
         self, query: Query, answer: Answer, request: WindowAnswer, folder: Path
     ) -> tuple[dict[int, RowPieces], dict[int, LeftOut]]:
         """A window in which a group fails: found in memory, a window at a time."""
-        tables = [
-            (pane, table)
-            for pane in request.panes
-            for table in self._ledger.pane_parts(
-                str(query.id), pane, kept_through=answer.kept_through
-            )
-        ]
-        finished = self._groups.finish(query, {request.window: tables})
+        groups = ArrowMerger(query.program).groups(list(self._parts(query, answer, request)))
+        finished = self._groups.finish(query, {request.window: groups})
         rows = {
             window: SavedRows.of(table, folder / f"window{window}.parquet")
             for window, table in finished.rows.items()

@@ -6,12 +6,21 @@ Open ``aggregate`` first: what each of them says of itself. Then ``merge_rule``.
 
 from headwater.algebra.aggregates.aggregate import Aggregate
 from headwater.algebra.aggregates.average import AVERAGE
+from headwater.algebra.aggregates.bits import BITS
+from headwater.algebra.aggregates.comoments import COMOMENTS
 from headwater.algebra.aggregates.count import COUNT, COUNT_IF
 from headwater.algebra.aggregates.extremes import BOOL_AND, BOOL_OR, MAX, MIN
 from headwater.algebra.aggregates.merge_rule import MergeRule
+from headwater.algebra.aggregates.moments import MOMENTS
 from headwater.algebra.aggregates.sum import SUM
 
-ALL = (COUNT, COUNT_IF, SUM, AVERAGE, MIN, MAX, BOOL_AND, BOOL_OR)
+ALL = (
+    *(COUNT, COUNT_IF, SUM, AVERAGE),
+    *(MIN, MAX, BOOL_AND, BOOL_OR),
+    *BITS,
+    *MOMENTS,
+    *COMOMENTS,
+)
 
 AGGREGATES: dict[str, Aggregate] = {
     name: aggregate for aggregate in ALL for name in (aggregate.name, *aggregate.synonyms)

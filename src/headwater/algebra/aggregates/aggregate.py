@@ -12,10 +12,11 @@ gives for all records at once, in the same type.
 
 Who compiles, admits, merges, compares or explains reads it here; there is no second list. Spark
 computes partials and finishes, from the SQL that a ``Split`` spells out, in which ``{x}`` takes the
-arguments and ``{filter}`` the FILTER clause or nothing; ``arrow_rows`` merges by the rule.
+arguments, ``{first}`` and ``{second}`` one of them, and ``{filter}`` the FILTER clause or nothing;
+``arrow_rows`` merges by the rule.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -63,6 +64,12 @@ class Aggregate(msgspec.Struct, frozen=True):
     makes_one_of_many: bool = False
     """Its partials are numbers that many records have in common, and no value as it is: a site lets
     it have columns of which no value may leave."""
+
+
+def spelled(template: str, arguments: Sequence[str], condition: str = "") -> str:
+    """SQL of an aggregate with these arguments, and its FILTER clause where it has one."""
+    first, second = (*arguments, "", "")[:2]
+    return template.format(x=", ".join(arguments), first=first, second=second, filter=condition)
 
 
 class UnfitArguments(ValueError):

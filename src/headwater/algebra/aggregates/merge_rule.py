@@ -34,7 +34,8 @@ class MergeRule(msgspec.Struct, frozen=True):
     function: str
     """Of Arrow's grouping."""
     sql: str
-    """The function of SQL that does the same to the rows of several panes, in the root part."""
+    """The function of SQL that does the same to several rows: root parts of 0.3 and before called
+    it. Empty: they had no such rule."""
     fault: Callable[[Types], str | None]
     """What it wants of columns of these types that it can't merge; None: it can."""
     lift: Callable[[Columns], Columns]

@@ -53,8 +53,8 @@ class ArrowMerger:
 
     def __init__(self, layout: RowLayout, rules: Mapping[str, MergeRule] = RULES) -> None:
         self.schema: pa.Schema = summary_schema(layout)
-        self._key_names = [key.name for key in layout.keys]
-        self._keys = [str(index) for index in range(len(self._key_names))]
+        self.key_names = [key.name for key in layout.keys]
+        self._keys = [str(index) for index in range(len(self.key_names))]
         self._states = _states(layout, self.schema, rules)
 
     def none(self) -> pa.Table:
@@ -90,13 +90,13 @@ class ArrowMerger:
         fits = np.logical_and.reduce(masks)
         apart = table.take(self._row_numbers(prepared, ~fits))
         merged = self._lowered(grouped.filter(pa.array(fits)))
-        keys = grouped.select(self._keys).rename_columns(self._key_names)
+        keys = grouped.select(self._keys).rename_columns(self.key_names)
         columns = tuple(n for state, mask in fitting if mask is not None for n in state.names)
         return Groups(merged, apart, keys.filter(pa.array(~fits)), int((~fits).sum()), columns)
 
     def _all_fit(self, merged: pa.Table) -> Groups:
         none = self.none()
-        return Groups(merged, none, none.select(self._key_names), 0, ())
+        return Groups(merged, none, none.select(self.key_names), 0, ())
 
     def size_bytes(self, rows: pa.Table) -> int:
         return int(rows.nbytes)
@@ -104,7 +104,7 @@ class ArrowMerger:
     def _prepared(self, table: pa.Table) -> pa.Table:
         """Columns that Arrow groups as Spark does. Names are positions, so that no name of a column
         can collide with one that Arrow makes."""
-        columns = [_key_for_grouping(table.column(name)) for name in self._key_names]
+        columns = [key_for_grouping(table.column(name)) for name in self.key_names]
         for state in self._states:
             columns += state.rule.lift([table.column(name) for name in state.names])
         return pa.table(columns, names=[str(index) for index in range(len(columns))])
@@ -112,7 +112,10 @@ class ArrowMerger:
     def _aggregated(self, prepared: pa.Table) -> pa.Table:
         """One row for each group, under the same names."""
         wanted = [(place, one.rule.function) for one in self._states for place in one.places]
-        grouped = prepared.group_by(self._keys, use_threads=False).aggregate(wanted)
+        rows, keys = prepared, self._keys
+        if not keys:  # Arrow lists values only of groups that have a key
+            rows, keys = prepared.append_column("all", pa.repeat(0, prepared.num_rows)), ["all"]
+        grouped = rows.group_by(keys, use_threads=False).aggregate(wanted)
         columns = [grouped.column(key) for key in self._keys]
         columns += [grouped.column(f"{place}_{function}") for place, function in wanted]
         return pa.table(columns, names=prepared.column_names)
@@ -207,7 +210,7 @@ def _columns_text(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema)[:500]
 
 
-def _key_for_grouping(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def key_for_grouping(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A key such that Arrow's equality, which is of bits, is Spark's."""
     if not pa.types.is_floating(column.type):
         return column

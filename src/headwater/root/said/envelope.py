@@ -113,6 +113,13 @@ class LeftOut(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.count > 0
 
+    def __add__(self, other: LeftOut) -> LeftOut:
+        return LeftOut(
+            count=self.count + other.count,
+            unresolved=self.unresolved + other.unresolved,
+            named=(*self.named, *other.named)[:LEFT_OUT_NAMED_MAX],
+        )
+
     def text(self) -> str:
         """In one line, for people."""
         groups = "1 group was" if self.count == 1 else f"{self.count} groups were"

@@ -62,4 +62,4 @@ def _finish(root: RootSpark, query: Query, results: Sequence[QueryResult]) -> No
     tables = [one.table for one in results if one.query == str(query.id) and one.table is not None]
     for table in tables:
         window = query.window.windows_of(table["pane"][0].as_py())[-1]
-        root.finish(query, {window: [(0, table.drop_columns("pane"))]})
+        root.finish(query, {window: table.drop_columns("pane")})

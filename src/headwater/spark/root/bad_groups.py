@@ -4,11 +4,11 @@ All due windows of a query are finished in one job, and in ANSI mode one group t
 ends it. Retried as it is, it would end every later answer too. So when a job fails for a value, the
 groups that fail are found and left out, counted and named; the other groups and windows stand.
 
-1. The panes of each window are merged, so that each group is one row. A group whose sum leaves the
-   type of its partial is out already.
-2. One job judges all groups of all windows (``sql.write.judge_groups``), however many fail.
-3. The first few of those that fail in a window are run alone, for Spark's own words.
-4. One job finishes the others.
+1. One job judges all groups of all windows (``sql.write.judge_groups``), however many fail.
+2. The first few of those that fail in a window are run alone, for Spark's own words.
+3. One job finishes the others.
+
+A group whose sum leaves the type of its partial is known from merging, and out already.
 
 Where a verdict can't be had, or does not hold (a group that was to fail passes alone, or the others
 still fail), groups are searched by halving, first among windows, then within them: a part that
@@ -31,7 +31,7 @@ import msgspec
 import pyarrow as pa
 import structlog
 
-from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups
+from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.words.malformed import Malformed
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.plan.query import Query
@@ -50,8 +50,8 @@ DOUBTED_MAX = 1_024
 KEY_CHARACTERS_MAX = 200
 """Of one key of a named group."""
 
-WindowPanes = Mapping[int, Sequence[tuple[int, pa.Table]]]
-"""For each window the rows of those of its panes that have any."""
+WindowGroups = Mapping[int, Groups]
+"""For each window what its panes were merged to."""
 Group = tuple[int, int]
 """(window, row among its merged groups)"""
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class Verdict(msgspec.Struct, frozen=True):
 class GroupJobs(Protocol):
     """What is asked of Spark; ``RootSpark`` does it."""
 
-    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
         """Raises ``GroupFailed`` for a value, ``SparkFailed`` for anything else."""
 
     def judge(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, Verdict]:
@@ -95,11 +95,12 @@ class GroupFinisher:
         self._doubted: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def finish(self, query: Query, windows: WindowPanes) -> Finished:
+    def finish(self, query: Query, windows: WindowGroups) -> Finished:
         """Raises ``SparkFailed`` where it is no matter of single groups."""
         if not self._is_doubted(query):
+            merged = {window: groups.merged for window, groups in windows.items()}
             try:
-                return Finished(self._jobs.finish(query, windows))
+                return Finished(self._jobs.finish(query, merged), _overflowing(windows))
             except GroupFailed as error:
                 log.info("groups of an answer fail", query=str(query.id), error=error.reason)
         search = _Search(self._jobs, query, windows, self._known)
@@ -193,25 +194,20 @@ class _Search:
     """The windows of one answer, of which at least one group fails, or did lately."""
 
     def __init__(
-        self, jobs: GroupJobs, query: Query, windows: WindowPanes, known: KnownFailures
+        self, jobs: GroupJobs, query: Query, windows: WindowGroups, known: KnownFailures
     ) -> None:
         self._jobs = jobs
         self._query = query
         self._known = known
         self._jobs_left = JOBS_MAX
-        merger = ArrowMerger(query.program)
-        self._groups: dict[int, Groups] = {
-            window: merger.groups([table for _, table in panes])
-            for window, panes in windows.items()
-        }
+        self._groups = windows
         self._failing: dict[Group, str] = {}
         self._rejected: set[Group] = set()
         self._unresolved: set[Group] = set()
 
     @property
     def found_any(self) -> bool:
-        overflowing = any(groups.overflowing_count for groups in self._groups.values())
-        return bool(overflowing or self._failing or self._rejected or self._unresolved)
+        return bool(self._failing or self._rejected or self._unresolved)
 
     def finish(self) -> Finished:
         rows = self._finish_judged()
@@ -313,20 +309,20 @@ class _Search:
         """The others in one job. Raises ``GroupFailed`` if one of them fails nevertheless."""
         self._jobs_left -= 1
         out = self._failing.keys() | self._rejected | self._unresolved
-        panes = {}
+        good = {}
         for window, groups in self._groups.items():
             kept = [row for row in range(groups.merged.num_rows) if (window, row) not in out]
             if kept:
-                panes[window] = [(0, groups.merged.take(kept))]
-        if panes:
-            return self._jobs.finish(self._query, panes)
+                good[window] = groups.merged.take(kept)
+        if good:
+            return self._jobs.finish(self._query, good)
         return self._finish_nothing()
 
     def _finish_nothing(self) -> dict[int, pa.Table]:
         """Where every group fails, the query itself may be at fault: then there is no answer."""
         window, groups = next(iter(self._groups.items()))
         try:
-            return self._jobs.finish(self._query, {window: [(0, groups.merged.slice(0, 0))]})
+            return self._jobs.finish(self._query, {window: groups.merged.slice(0, 0)})
         except GroupFailed as error:
             raise SparkFailed(f"{error} (also without any group)") from error
 
@@ -336,9 +332,9 @@ class _Search:
         rows: dict[int, list[int]] = {}
         for window, row in part:
             rows.setdefault(window, []).append(row)
-        panes = {w: [(0, self._groups[w].merged.take(numbers))] for w, numbers in rows.items()}
+        part_rows = {w: self._groups[w].merged.take(numbers) for w, numbers in rows.items()}
         try:
-            self._jobs.finish(self._query, panes)
+            self._jobs.finish(self._query, part_rows)
         except GroupFailed as error:
             return error.reason
         return None
@@ -352,21 +348,29 @@ class _Search:
         groups = self._groups[window]
         failing = [group for group in self._failing if group[0] == window]
         unresolved = [group for group in self._unresolved if group[0] == window]
-        columns = ", ".join(groups.columns)
-        named = [
-            LeftOutGroup(_keys(groups.overflowing, row), f"a sum leaves its type: {columns}")
-            for row in range(min(groups.overflowing_count, LEFT_OUT_NAMED_MAX))
-        ]
         keys = groups.merged.select(groups.overflowing.column_names)
-        named += [
+        named = tuple(
             LeftOutGroup(_keys(keys, group[1]), self._failing[group])
             for group in failing[:LEFT_OUT_NAMED_MAX]
-        ]
-        return LeftOut(
-            count=groups.overflowing_count + len(failing) + len(unresolved),
-            unresolved=len(unresolved),
-            named=tuple(named[:LEFT_OUT_NAMED_MAX]),
         )
+        return overflowing(groups) + LeftOut(
+            count=len(failing) + len(unresolved), unresolved=len(unresolved), named=named
+        )
+
+
+def _overflowing(windows: WindowGroups) -> dict[int, LeftOut]:
+    found = {window: overflowing(groups) for window, groups in windows.items()}
+    return {window: left_out for window, left_out in found.items() if left_out}
+
+
+def overflowing(groups: Groups) -> LeftOut:
+    """The groups that have no row, since merging them leaves a type."""
+    reason = f"a sum leaves its type: {', '.join(groups.columns)}"
+    named = range(min(groups.overflowing_count, LEFT_OUT_NAMED_MAX))
+    return LeftOut(
+        count=groups.overflowing_count,
+        named=tuple(LeftOutGroup(_keys(groups.overflowing, row), reason) for row in named),
+    )
 
 
 def _keys(table: pa.Table, row: int) -> dict[str, str | None]:

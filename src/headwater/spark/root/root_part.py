@@ -1,9 +1,8 @@
-"""The root part of a query on Spark: rows of merged panes in, finished answers out.
+"""The root part of a query on Spark: merged groups of windows in, finished answers out.
 
 All windows that are due for a query are finished in one job, since a job costs more than the few
-thousand rows in it. A pane lies in several windows where a query slides, so its rows are given
-once for each of them, with the window in a column; grouping by that column is what keeps the
-windows apart, in Spark's own SQL.
+thousand rows in it. Each group of a window is one row, with the window in a column; merging is the
+algebra's, and Spark computes what is shown of a group, what HAVING keeps, order and limit.
 
 Few rows go through the driver, in and out. Many are read from files and written to files by Spark
 itself (``handover``), so that no number of groups fills the driver's heap.
@@ -12,7 +11,7 @@ itself (``handover``), so that no number of groups fills the driver's heap.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -27,10 +26,10 @@ from headwater.errors import GroupFailed, HeadwaterError, SparkFailed
 from headwater.plan.query import Query
 from headwater.spark.jvm.keeper import Spark, spark_of
 from headwater.spark.jvm.suspicion import NoSuspicion, Suspicion
-from headwater.spark.root.bad_groups import Verdict, WindowPanes
-from headwater.spark.root.pane_files import PANE, PaneFiles
+from headwater.spark.root.bad_groups import Verdict
 from headwater.spark.root.root_job import JOB_S_MAX, root_job
 from headwater.spark.root.root_sessions import RootSessions
+from headwater.spark.root.window_files import END, START, WindowFiles, with_window
 from headwater.spark.root.window_rows import TIMESTAMP, WindowRows, by_window
 from headwater.spark.rows.handover import HandoverPlace
 from headwater.spark.rows.row_files import arrow_schema, files_in, place, write_rows
@@ -39,14 +38,12 @@ from headwater.sql.read.sql_text import parse
 from headwater.sql.write.judge_groups import GROUP_COLUMN, SETTINGS, NotJudged, write_verdict_sql
 
 T = TypeVar("T")
-START, END = "__start", "__end"
 POOL = "root"
 """Of Spark's scheduler: answers are short and awaited, so they share fairly with long batches."""
 ONE_TASK_ROWS = 200_000
-"""Up to here one task groups and orders everything, without a shuffle, in half the time."""
+"""Up to here one task orders everything, without a shuffle, in half the time."""
 ONE_TASK_FILE_ROWS = 500_000
-"""The same for rows in files, where reading and writing are part of it: 390,000 rows took 3.6 s of
-CPU with a shuffle between two tasks and take 2.6 without, and no longer by the clock."""
+"""The same for rows in files, where reading and writing are part of it."""
 SUSPECT_S_MAX = 300.0
 """For one job of a query that may have ended a JVM: it has the JVM for itself meanwhile."""
 VIEW = "panes"
@@ -79,28 +76,26 @@ class RootSpark:
         assert self._handover is not None, "whoever answers from files names a place for them"
         return self._handover
 
-    def finish(self, query: Query, windows: WindowPanes) -> dict[int, pa.Table]:
-        """The answer's rows for each window that has any, in the query's order.
+    def finish(self, query: Query, windows: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
+        """The answer's rows for each window that has any, in the query's order. Of each window its
+        groups are given, each once.
 
         Raises ``GroupFailed`` where Spark refuses a value, else ``SparkFailed``: also when it takes
         longer than ``job_s_max``, and when there is no Spark now.
         """
-        panes = _panes_table(query, windows)
-        answer = self._run(query, lambda session: _ran(session, panes, query.program.root_sql))
+        groups = _groups_table(query, windows)
+        answer = self._run(query, lambda session: _ran(session, groups, query.program.root_sql))
         return split_by_window(query, answer)
 
-    def finish_files(
-        self, query: Query, panes: PaneFiles, windows: Mapping[int, Iterable[int]], into: Path
-    ) -> dict[int, WindowRows]:
+    def finish_files(self, query: Query, groups: WindowFiles, into: Path) -> dict[int, WindowRows]:
         """The same for rows in files, with the answers in files below ``into``, which is made.
 
-        ``windows`` are the panes of each. Raises as ``finish`` does.
+        Raises as ``finish`` does.
         """
 
         def run(session: SparkSession) -> dict[int, WindowRows]:
-            pairs = _windows(session, query, windows)
-            rows = panes.frame(session).join(pairs, PANE).drop(PANE)
-            _show_panes(rows.coalesce(1) if panes.rows <= ONE_TASK_FILE_ROWS else rows)
+            rows = groups.frame(session)
+            _show_panes(rows.coalesce(1) if groups.rows <= ONE_TASK_FILE_ROWS else rows)
             answer = session.sql(query.program.root_sql)
             schema = arrow_schema(answer)
             is_ordered = _is_ordered(query.program.root_sql)
@@ -118,10 +113,10 @@ class RootSpark:
             sql = write_verdict_sql(query.program.root_sql)
         except NotJudged as error:
             raise SparkFailed(f"query {query.id}: root part: {error}") from error
-        panes = _panes_table(query, {window: [(0, rows)] for window, rows in windows.items()})
-        numbers = pa.array(range(panes.num_rows), pa.int64())
-        panes = panes.append_column(GROUP_COLUMN, numbers)
-        found = self._run(query, lambda session: _ran(session, panes, sql), SETTINGS)
+        groups = _groups_table(query, windows)
+        numbers = pa.array(range(groups.num_rows), pa.int64())
+        groups = groups.append_column(GROUP_COLUMN, numbers)
+        found = self._run(query, lambda session: _ran(session, groups, sql), SETTINGS)
         return _by_window(windows, dict(zip(*(c.to_pylist() for c in found.columns), strict=True)))
 
     def _run(
@@ -173,13 +168,13 @@ class RootSpark:
         schema = summary_schema(query.program)
         nothing = pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
         with contextlib.suppress(HeadwaterError):
-            self.finish(query, {0: [(0, nothing)]})
+            self.finish(query, {0: nothing})
 
 
-def _ran(session: SparkSession, panes: pa.Table, sql: str) -> pa.Table:
+def _ran(session: SparkSession, groups: pa.Table, sql: str) -> pa.Table:
     """Through the driver."""
-    frame = session.createDataFrame(panes)
-    _show_panes(frame.coalesce(1) if panes.num_rows <= ONE_TASK_ROWS else frame)
+    frame = session.createDataFrame(groups)
+    _show_panes(frame.coalesce(1) if groups.num_rows <= ONE_TASK_ROWS else frame)
     return session.sql(sql).toArrow()
 
 
@@ -188,22 +183,6 @@ def _show_panes(frame: DataFrame) -> None:
     window = F.struct(F.col(START).alias("start"), F.col(END).alias("end"))
     frame = frame.select(window.alias(WINDOW_COLUMN), "*").drop(START, END)
     frame.createOrReplaceTempView(VIEW)
-
-
-def _windows(
-    session: SparkSession, query: Query, windows: Mapping[int, Iterable[int]]
-) -> DataFrame:
-    """Each pane beside each of its windows; a few rows, which every task gets."""
-    pairs = [(pane, window) for window, panes in windows.items() for pane in panes]
-    starts_us = [query.window.window_start_us(window) for _, window in pairs]
-    ends_us = [query.window.window_end_us(window) for _, window in pairs]
-    columns = [
-        pa.array([pane for pane, _ in pairs], pa.int64()),
-        pa.array(starts_us, TIMESTAMP),
-        pa.array(ends_us, TIMESTAMP),
-    ]
-    table = pa.Table.from_arrays(columns, names=[PANE, START, END])
-    return F.broadcast(session.createDataFrame(table))
 
 
 @lru_cache(maxsize=1_000)
@@ -241,16 +220,8 @@ def _by_window(
     return found
 
 
-def _panes_table(query: Query, windows: WindowPanes) -> pa.Table:
+def _groups_table(query: Query, windows: Mapping[int, pa.Table]) -> pa.Table:
     schema = summary_schema(query.program)
-    parts = []
-    for window, panes in windows.items():
-        rows = pa.concat_tables([table.cast(schema) for _, table in panes])
-        for name, at_us in (
-            (START, query.window.window_start_us(window)),
-            (END, query.window.window_end_us(window)),
-        ):
-            column = pa.repeat(pa.scalar(at_us, TIMESTAMP), rows.num_rows)
-            rows = rows.append_column(pa.field(name, TIMESTAMP), column)
-        parts.append(rows)
-    return pa.concat_tables(parts)
+    return pa.concat_tables(
+        with_window(query, window, groups.cast(schema)) for window, groups in windows.items()
+    )

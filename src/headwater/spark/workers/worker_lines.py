@@ -71,7 +71,7 @@ SPARK_TYPES = {
 
 
 class LineWorkers:
-    """For the batches of one source, one at a time: a ``Planner`` over the view that it makes."""
+    """For the batches of one source, one at a time: an ``Analyser`` over the view that it makes."""
 
     def __init__(self) -> None:
         self._pause = 0

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from headwater.algebra.aggregates import AGGREGATES, RULES, SITE_FUNCTIONS
 from headwater.algebra.aggregates.aggregate import UnfitArguments
+from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
 from headwater.errors import QueryRefused
@@ -34,7 +35,7 @@ Relation = Mapping[str, str]
 """The columns of a view or subquery, with their types."""
 
 COMPUTED = {function for function, _ in SITE_FUNCTIONS}
-MERGED = {rule.sql for rule in RULES.values()}
+MERGED = {rule.sql for rule in RULES.values() if rule.sql}
 """Aggregates of a site part, and of a root part."""
 
 
@@ -58,6 +59,7 @@ def check_site_sql(query: Query) -> None:
         program.partials, expressions[1 + len(program.keys) :], strict=True
     ):
         _check_partial(partial, expression, records)
+    _check_merging(program)
     _check_where(select, query, records, keys=expressions[1 : 1 + len(program.keys)])
     used = {column.name for column in select.find_all(exp.Column)}
     if used != set(program.columns_used):
@@ -158,6 +160,14 @@ def _check_partial(partial: Partial, expression: exp.Expr, records: Relation) ->
     _check_type(f"partial {partial.name}", found, partial.type)
 
 
+def _check_merging(program: Program) -> None:
+    """Columns of a state stand side by side, in types that their rule can merge."""
+    try:
+        ArrowMerger(program)
+    except ValueError as error:
+        raise QueryRefused(f"site part: {error}") from error
+
+
 def _is_call(node: exp.Expr) -> bool:
     call = node.this if isinstance(node, exp.Filter) else node
     return isinstance(call, exp.Anonymous) and name_of(call) in COMPUTED
@@ -208,14 +218,14 @@ def _without_part(condition: exp.Expr, wanted: str) -> exp.Expr:
 
 
 def _relation(select: exp.Select, panes: Relation, *, depth: int) -> dict[str, str]:
-    """The columns of the root part: one grouping of panes, within at most two that order it."""
+    """The columns of the root part: the groups, within at most two SELECTs that order them."""
     origin = select.args.get("from_")
     inner = origin.this if origin is not None else None
     if not isinstance(inner, exp.Subquery):
-        return _grouping(select, panes)
+        return (_finishing if select.args.get("group") is None else _grouping)(select, panes)
     if depth == 2 or not isinstance(inner.this, exp.Select) or inner.args.get("alias"):
         raise QueryRefused(
-            f"root part: wanted a subquery only to order one grouping, got {sql_of(inner)[:100]}"
+            f"root part: wanted a subquery only to order groups, got {sql_of(inner)[:100]}"
         )
     _check_clauses(select, {"expressions", "from_", "where", "order"}, None)
     below = _relation(inner.this, panes, depth=depth + 1)
@@ -253,7 +263,19 @@ def _ranking(select: exp.Select, below: Relation) -> dict[str, str]:
     return {**below, RANK: "int"}
 
 
+def _finishing(select: exp.Select, panes: Relation) -> dict[str, str]:
+    """Of each group, which is one row: what is shown of it, where HAVING keeps it."""
+    _check_clauses(select, {"expressions", "from_", "where"}, PANES)
+    found = {name: _type(expression, panes) for name, expression in _named_items(select)}
+    where = select.args.get("where")
+    if where is not None:
+        _check_type("HAVING", _type(where.this, panes), "boolean")
+    return found
+
+
 def _grouping(select: exp.Select, panes: Relation) -> dict[str, str]:
+    """As 0.3 and before wrote it, who merged the panes of a window here; of groups that are one row
+    each it is the same."""
     _check_clauses(select, {"expressions", "from_", "group", "having"}, PANES)
     merged: dict[str, str] = dict(panes)
 

@@ -1,8 +1,8 @@
 """What may leave a site of a column that the site's operator has put on a level.
 
-*denied*: nothing; no query reads it. *aggregated*: what counts and sums make of many records, and
-no value as it is. *free*: everything. Where an expression has several columns each must be free to
-go where the expression goes.
+*denied*: nothing; no query reads it. *aggregated*: what counts, sums and moments make of many
+records, and no value as it is. *free*: everything. Where an expression has several columns each
+must be free to go where the expression goes.
 
 Keys travel as they are, min and max are values of single records, and a condition decides which
 keys and values travel; all three need *free*. (A boolean's ``bool_and`` and ``bool_or`` are its min

@@ -3,7 +3,7 @@
 ::
 
     avg(bytes), sum(bytes)      site    sum_1 = sum(bytes), count_2 = count(bytes)
-                                root    sum(sum_1) / sum(count_2), sum(sum_1)
+                                root    sum_1 / count_2, sum_1
 
 Partials are known by the SQL that computes them and the rule that merges them, so calls that need
 the same ones share them.
@@ -42,7 +42,7 @@ def _split(group: Grouped, names: set[str]) -> Split:
                 name = _free_name(f"{column.stem}_{len(partials) + 1}", taken)
                 state.append(Partial(name, column.type, rule.name))
                 partials[state[-1]] = text
-            merged += [f"{rule.sql}({name_sql(one.name)})" for one in state]
+            merged += [name_sql(one.name) for one in state]
         finishes.append(call.split.finish.format(*merged))
     return Split(group, partials, tuple(finishes))
 

@@ -72,7 +72,7 @@ class Call(msgspec.Struct, frozen=True):
     def sql(self, template: str) -> str:
         """SQL of the aggregate's, with this call's arguments and FILTER clause."""
         kept = "" if self.condition is None else f" FILTER(WHERE {sql_of(self.condition)})"
-        return template.format(x=", ".join(map(sql_of, self.arguments)), filter=kept)
+        return described.spelled(template, [sql_of(one) for one in self.arguments], kept)
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -21,10 +21,6 @@ instead, and each value is a row of the answer with its count(*)
 first first_value last last_value any_value max_by min_by nth_value: depends on the order in which \
 records are read; take min(x) or max(x)
 
-std stddev stddev_pop stddev_samp variance var_pop var_samp skewness kurtosis corr covar_pop \
-covar_samp: is not available; avg(x * x) - avg(x) * avg(x) is the population variance, and sqrt() \
-of it the standard deviation
-
 approx_count_distinct: is not available; GROUP BY the column, and the answer has one row for each \
 distinct value
 

@@ -11,7 +11,7 @@ NULL says that the group fails, ``k…`` that it is kept, ``r`` that HAVING reje
 items would have done. The hash is there so that every item is computed, and nothing is compared
 with it. ``SETTINGS`` must hold: otherwise Spark computes what occurs twice before the call, outside
 of what is caught. The aggregates themselves are computed outside as well; so the root judges merged
-groups, whose aggregates are of one row, and the reference uses aggregates that don't fail.
+groups, and the reference uses aggregates that don't fail.
 """
 
 from __future__ import annotations
@@ -47,15 +47,14 @@ def write_verdict_sql(root_sql: str) -> str:
     (false). Raises ``NotJudged``.
     """
     select = _over_panes(root_sql)
-    having = select.args.get("having")
+    kept, group = select.args.get("where") or select.args.get("having"), select.args.get("group")
     items = [sql_of(item.unalias()) for item in select.expressions]
-    groups = [sql_of(group) for group in select.args["group"].expressions]
-    mark = mark_sql(items, None if having is None else sql_of(having.this))
+    mark = mark_sql(items, None if kept is None else sql_of(kept.this))
+    groups = [] if group is None else [GROUP_COLUMN, *map(sql_of, group.expressions)]
+    marked = select_sql([GROUP_COLUMN, f"{mark} AS {MARK_COLUMN}"], PANES, groups=groups)
     return (
-        f"SELECT {GROUP_COLUMN}, NOT {MARK_COLUMN} IS NULL AS is_rejected FROM ("
-        f"SELECT {GROUP_COLUMN}, {mark} AS {MARK_COLUMN} FROM {PANES} "
-        f"GROUP BY {', '.join([GROUP_COLUMN, *groups])}"
-        f") WHERE {MARK_COLUMN} IS NULL OR {MARK_COLUMN} = {REJECTED}"
+        f"SELECT {GROUP_COLUMN}, NOT {MARK_COLUMN} IS NULL AS is_rejected FROM ({marked}) "
+        f"WHERE {MARK_COLUMN} IS NULL OR {MARK_COLUMN} = {REJECTED}"
     )
 
 
@@ -63,10 +62,9 @@ def _over_panes(root_sql: str) -> exp.Select:
     for select in parse(root_sql).find_all(exp.Select):
         source = select.args.get("from_")
         table = source.this if source is not None else None
-        is_inner = isinstance(table, exp.Table) and table.name == PANES
-        if is_inner and select.args.get("group") is not None:
+        if isinstance(table, exp.Table) and table.name == PANES:
             return select
-    raise NotJudged(f"wanted SELECT … FROM {PANES} GROUP BY …, got {root_sql[:200]!r}")
+    raise NotJudged(f"wanted SELECT … FROM {PANES}, got {root_sql[:200]!r}")
 
 
 def mark_sql(items: Sequence[str], having: str | None) -> str:

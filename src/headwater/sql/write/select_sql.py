@@ -20,13 +20,13 @@ def select_sql(
     view: str,
     *,
     where: Iterable[str] = (),
-    groups: Iterable[str],
+    groups: Iterable[str] = (),
     having: str | None = None,
 ) -> str:
-    condition = " AND ".join(where)
+    condition, grouping = " AND ".join(where), ", ".join(groups)
     text = f"SELECT {', '.join(columns)} FROM {view}"
     text += f" WHERE {condition}" if condition else ""
-    text += f" GROUP BY {', '.join(groups)}"
+    text += f" GROUP BY {grouping}" if grouping else ""
     return text if having is None else f"{text} HAVING {having}"
 
 

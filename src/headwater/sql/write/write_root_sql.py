@@ -1,8 +1,11 @@
-"""The root part as SQL over ``panes``: merge, finish, keep what HAVING keeps, order, limit."""
+"""The root part as SQL over ``panes``: finish, keep what HAVING keeps, order, limit.
+
+Each group of a window is one row there: merging is the algebra's, and done before.
+"""
 
 from sqlglot import exp
 
-from headwater.sql.read.sql_text import column, name_sql, named_sql, parse, parse_expression, sql_of
+from headwater.sql.read.sql_text import column, named_sql, parse, parse_expression, sql_of
 from headwater.sql.tree.nodes import Node, Shown, Split, the
 from headwater.sql.tree.slots import KEY, filled
 from headwater.sql.write.select_sql import WINDOW, ordered_sql, select_sql
@@ -21,7 +24,6 @@ def write_root_sql(tree: Node) -> str:
         return column(keys[index].name) if kind == KEY else parse_expression(split.finishes[index])
 
     columns = [WINDOW, *(named_sql(over_panes(one.expression), one.name) for one in shown.columns)]
-    groups = [WINDOW, *(name_sql(key.name) for key in keys)]
-    having = None if shown.having is None else over_panes(shown.having.condition)
-    inner = select_sql(columns, PANES, groups=groups, having=having)
+    where = [] if shown.having is None else [over_panes(shown.having.condition)]
+    inner = select_sql(columns, PANES, where=where)
     return sql_of(parse(ordered_sql(tree, inner)))

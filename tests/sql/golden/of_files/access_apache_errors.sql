@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(ts) DIV 600000000 - CAST(UNIX_MICROS(ts) % 600000000 < 0 AS BIGINT) AS pane, COUNT(*) AS count_1, COUNT_IF(status >= 500) AS count_2, COUNT_IF(status = 404) AS count_3, SUM(CAST(bytes AS DECIMAL(38, 0))) AS sum_4 FROM records WHERE NOT ts IS NULL GROUP BY 1
 -- root
-SELECT `window`, `window`.start AS start, SUM(count_1) AS requests, SUM(count_2) AS failed, SUM(count_3) AS not_found, CAST(SUM(sum_4) AS BIGINT) AS bytes FROM panes GROUP BY `window`
+SELECT `window`, `window`.start AS start, count_1 AS requests, count_2 AS failed, count_3 AS not_found, CAST(sum_4 AS BIGINT) AS bytes FROM panes
 -- central
 SELECT `window`, window.start AS start, COUNT(*) AS requests, COUNT_IF(status >= 500) AS failed, COUNT_IF(status = 404) AS not_found, SUM(bytes) AS bytes FROM records AS access GROUP BY WINDOW(ts, '10 minutes')
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(event_time) DIV 1800000000 - CAST(UNIX_MICROS(event_time) % 1800000000 < 0 AS BIGINT) AS pane, `x-edge-location`, COUNT(*) AS count_1, COUNT_IF(`x-edge-result-type` IN ('Hit', 'RefreshHit')) AS count_2, SUM(CAST(`sc-bytes` AS DECIMAL(38, 0))) AS sum_3 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, start, location, requests, hits, bytes FROM (SELECT `window`, `window`.start AS start, `x-edge-location` AS location, SUM(count_1) AS requests, SUM(count_2) AS hits, CAST(SUM(sum_3) AS BIGINT) AS bytes FROM panes GROUP BY `window`, `x-edge-location`) ORDER BY `window`, location, start, requests, hits, bytes
+SELECT `window`, start, location, requests, hits, bytes FROM (SELECT `window`, `window`.start AS start, `x-edge-location` AS location, count_1 AS requests, count_2 AS hits, CAST(sum_3 AS BIGINT) AS bytes FROM panes) ORDER BY `window`, location, start, requests, hits, bytes
 -- central
 SELECT `window`, start, location, requests, hits, bytes FROM (SELECT `window`, window.start AS start, `x-edge-location` AS location, COUNT(*) AS requests, COUNT_IF(`x-edge-result-type` IN ('Hit', 'RefreshHit')) AS hits, SUM(`sc-bytes`) AS bytes FROM records AS edge GROUP BY WINDOW(event_time, '30 minutes'), `x-edge-location`) ORDER BY `window`, location, start, requests, hits, bytes
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(`time`) DIV 900000000 - CAST(UNIX_MICROS(`time`) % 900000000 < 0 AS BIGINT) AS pane, host, COUNT(*) AS count_1, COUNT_IF(upstream IS NULL) AS count_2, MAX(request_time) AS max_3, COUNT_IF(request_time > 0.2) AS count_4 FROM records WHERE NOT `time` IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, start, host, requests, cached, slowest_s, slow FROM (SELECT `window`, `window`.start AS start, host, SUM(count_1) AS requests, SUM(count_2) AS cached, MAX(max_3) AS slowest_s, SUM(count_4) AS slow FROM panes GROUP BY `window`, host) ORDER BY `window`, slow DESC, host, start, requests, cached, slowest_s
+SELECT `window`, start, host, requests, cached, slowest_s, slow FROM (SELECT `window`, `window`.start AS start, host, count_1 AS requests, count_2 AS cached, max_3 AS slowest_s, count_4 AS slow FROM panes) ORDER BY `window`, slow DESC, host, start, requests, cached, slowest_s
 -- central
 SELECT `window`, start, host, requests, cached, slowest_s, slow FROM (SELECT `window`, window.start AS start, host, COUNT(*) AS requests, COUNT_IF(upstream IS NULL) AS cached, MAX(request_time) AS slowest_s, COUNT_IF(request_time > 0.2) AS slow FROM records AS access GROUP BY WINDOW(`time`, '15 minutes'), host) ORDER BY `window`, slow DESC, host, start, requests, cached, slowest_s
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(at) DIV 86400000000 - CAST(UNIX_MICROS(at) % 86400000000 < 0 AS BIGINT) AS pane, COUNT(*) AS count_1, CAST(SUM(seconds) AS DECIMAL(38, 0)) AS sum_2, MAX(seconds) AS max_3 FROM records WHERE NOT at IS NULL GROUP BY 1
 -- root
-SELECT `window`, `window`.start AS start, SUM(count_1) AS visits, CAST(SUM(sum_2) AS BIGINT) AS seconds, MAX(max_3) AS longest FROM panes GROUP BY `window`
+SELECT `window`, `window`.start AS start, count_1 AS visits, CAST(sum_2 AS BIGINT) AS seconds, max_3 AS longest FROM panes
 -- central
 SELECT `window`, window.start AS start, COUNT(*) AS visits, SUM(seconds) AS seconds, MAX(seconds) AS longest FROM records AS visits GROUP BY WINDOW(at, '1 day')
 -- central, without groups that fail

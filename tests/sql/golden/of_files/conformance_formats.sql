@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(ts) DIV 60000000 - CAST(UNIX_MICROS(ts) % 60000000 < 0 AS BIGINT) AS pane, method, status, COUNT(*) AS count_1, SUM(CAST(bytes AS DECIMAL(38, 0))) AS sum_2, COUNT(agent) AS count_3 FROM records WHERE NOT ts IS NULL GROUP BY 1, 2, 3
 -- root
-SELECT `window`, method, status, SUM(count_1) AS n, CAST(SUM(sum_2) AS BIGINT) AS bytes, SUM(count_3) AS agents FROM panes GROUP BY `window`, method, status
+SELECT `window`, method, status, count_1 AS n, CAST(sum_2 AS BIGINT) AS bytes, count_3 AS agents FROM panes
 -- central
 SELECT `window`, method, status, COUNT(*) AS n, SUM(bytes) AS bytes, COUNT(agent) AS agents FROM records AS apache GROUP BY WINDOW(ts, '1 minute'), method, status
 -- central, without groups that fail
@@ -14,7 +14,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(ts) DIV 60000000 - CAST(UNIX_MICROS(ts) % 60000000 < 0 AS BIGINT) AS pane, path, COUNT(*) AS count_1 FROM records WHERE NOT ts IS NULL AND (status < 400) GROUP BY 1, 2
 -- root
-SELECT `window`, path, SUM(count_1) AS n FROM panes GROUP BY `window`, path
+SELECT `window`, path, count_1 AS n FROM panes
 -- central
 SELECT `window`, path, COUNT(*) AS n FROM records AS nginx WHERE status < 400 GROUP BY WINDOW(ts, '1 minute'), path
 -- central, without groups that fail
@@ -26,7 +26,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(ts) DIV 60000000 - CAST(UNIX_MICROS(ts) % 60000000 < 0 AS BIGINT) AS pane, host, app, COUNT(*) AS count_1, COUNT(pid) AS count_2 FROM records WHERE NOT ts IS NULL GROUP BY 1, 2, 3
 -- root
-SELECT `window`, host, app, SUM(count_1) AS n, SUM(count_2) AS pids FROM panes GROUP BY `window`, host, app
+SELECT `window`, host, app, count_1 AS n, count_2 AS pids FROM panes
 -- central
 SELECT `window`, host, app, COUNT(*) AS n, COUNT(pid) AS pids FROM records AS syslog GROUP BY WINDOW(ts, '1 minute'), host, app
 -- central, without groups that fail
@@ -38,7 +38,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(event_time) DIV 60000000 - CAST(UNIX_MICROS(event_time) % 60000000 < 0 AS BIGINT) AS pane, level, COUNT(*) AS count_1, CAST(SUM(ms) AS DECIMAL(38, 0)) AS sum_2, MAX(at) AS max_3, MAX(event_time) AS max_4 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, level, SUM(count_1) AS n, CAST(SUM(sum_2) AS BIGINT) AS ms, MAX(max_3) AS newest, MAX(max_4) AS newest_time FROM panes GROUP BY `window`, level
+SELECT `window`, level, count_1 AS n, CAST(sum_2 AS BIGINT) AS ms, max_3 AS newest, max_4 AS newest_time FROM panes
 -- central
 SELECT `window`, level, COUNT(*) AS n, SUM(ms) AS ms, MAX(at) AS newest, MAX(event_time) AS newest_time FROM records AS logfmt GROUP BY WINDOW(event_time, '1 minute'), level
 -- central, without groups that fail
@@ -50,7 +50,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(event_time) DIV 60000000 - CAST(UNIX_MICROS(event_time) % 60000000 < 0 AS BIGINT) AS pane, host, CAST(SUM(n) AS DECIMAL(38, 0)) AS sum_1 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, host, CAST(SUM(sum_1) AS BIGINT) AS n FROM panes GROUP BY `window`, host
+SELECT `window`, host, CAST(sum_1 AS BIGINT) AS n FROM panes
 -- central
 SELECT `window`, host, SUM(n) AS n FROM records AS `fixed` GROUP BY WINDOW(event_time, '1 minute'), host
 -- central, without groups that fail
@@ -62,7 +62,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(event_time) DIV 60000000 - CAST(UNIX_MICROS(event_time) % 60000000 < 0 AS BIGINT) AS pane, country, `user-agent`, COUNT(*) AS count_1, CAST(SUM(price) AS DECIMAL(38, 2)) AS sum_2, MAX(geo['lat']) AS max_3, COUNT_IF(geo['country'] = country) AS count_4, COUNT(`first`) AS count_5, COUNT(tags) AS count_6 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2, 3
 -- root
-SELECT `window`, country, `user-agent`, SUM(count_1) AS n, CAST(SUM(sum_2) AS DECIMAL(18, 2)) AS `the price`, MAX(max_3) AS lat, SUM(count_4) AS same, SUM(count_5) AS firsts, SUM(count_6) AS tags FROM panes GROUP BY `window`, country, `user-agent`
+SELECT `window`, country, `user-agent`, count_1 AS n, CAST(sum_2 AS DECIMAL(18, 2)) AS `the price`, max_3 AS lat, count_4 AS same, count_5 AS firsts, count_6 AS tags FROM panes
 -- central
 SELECT `window`, country, `user-agent`, COUNT(*) AS n, SUM(price) AS `the price`, MAX(geo.lat) AS lat, COUNT_IF(geo.country = country) AS same, COUNT(first) AS firsts, COUNT(tags) AS tags FROM records AS nested GROUP BY WINDOW(event_time, '1 minute'), country, `user-agent`
 -- central, without groups that fail
@@ -74,7 +74,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(ts) DIV 60000000 - CAST(UNIX_MICROS(ts) % 60000000 < 0 AS BIGINT) AS pane, `a b`, SUM(CAST(n AS DECIMAL(38, 0))) AS sum_1 FROM records WHERE NOT ts IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, `a b`, CAST(SUM(sum_1) AS BIGINT) AS n FROM panes GROUP BY `window`, `a b`
+SELECT `window`, `a b`, CAST(sum_1 AS BIGINT) AS n FROM panes
 -- central
 SELECT `window`, `a b`, SUM(n) AS n FROM records AS pipes GROUP BY WINDOW(ts, '1 minute'), `a b`
 -- central, without groups that fail
@@ -86,7 +86,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(ts) DIV 60000000 - CAST(UNIX_MICROS(ts) % 60000000 < 0 AS BIGINT) AS pane, `the name`, COUNT(*) AS count_1, CAST(SUM(n) AS DECIMAL(38, 0)) AS sum_2 FROM records WHERE NOT ts IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, `the name`, SUM(count_1) AS n, CAST(SUM(sum_2) AS BIGINT) AS sum FROM panes GROUP BY `window`, `the name`
+SELECT `window`, `the name`, count_1 AS n, CAST(sum_2 AS BIGINT) AS sum FROM panes
 -- central
 SELECT `window`, `the name`, COUNT(*) AS n, SUM(n) AS sum FROM records AS headed GROUP BY WINDOW(ts, '1 minute'), `the name`
 -- central, without groups that fail
@@ -98,7 +98,7 @@ SELECT `window`, COUNT(*) AS left_out FROM (SELECT `window` FROM records WHERE N
 -- site
 SELECT UNIX_MICROS(event_time) DIV 60000000 - CAST(UNIX_MICROS(event_time) % 60000000 < 0 AS BIGINT) AS pane, `cs-uri-stem`, COUNT(*) AS count_1, CAST(SUM(`sc-status`) AS DECIMAL(38, 0)) AS sum_2 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, `cs-uri-stem`, SUM(count_1) AS n, CAST(SUM(sum_2) AS BIGINT) AS statuses FROM panes GROUP BY `window`, `cs-uri-stem`
+SELECT `window`, `cs-uri-stem`, count_1 AS n, CAST(sum_2 AS BIGINT) AS statuses FROM panes
 -- central
 SELECT `window`, `cs-uri-stem`, COUNT(*) AS n, SUM(`sc-status`) AS statuses FROM records AS w3c GROUP BY WINDOW(event_time, '1 minute'), `cs-uri-stem`
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(event_time) DIV 86400000000 - CAST(UNIX_MICROS(event_time) % 86400000000 < 0 AS BIGINT) AS pane, Origin, COUNT(*) AS count_1, COUNT(DepDelay) AS count_2, CAST(SUM(DepDelay) AS DECIMAL(38, 0)) AS sum_3, MAX(DepDelay) AS max_4, CAST(SUM(Distance) AS DECIMAL(38, 0)) AS sum_5 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, start, Origin, flights, departed, mean_delay, worst_delay, miles FROM (SELECT `window`, `window`.start AS start, Origin, SUM(count_1) AS flights, SUM(count_2) AS departed, CAST(SUM(sum_3) AS DOUBLE) / NULLIF(SUM(count_2), 0) AS mean_delay, MAX(max_4) AS worst_delay, CAST(SUM(sum_5) AS BIGINT) AS miles FROM panes GROUP BY `window`, Origin) ORDER BY `window`, Origin, start, flights, departed, mean_delay, worst_delay, miles
+SELECT `window`, start, Origin, flights, departed, mean_delay, worst_delay, miles FROM (SELECT `window`, `window`.start AS start, Origin, count_1 AS flights, count_2 AS departed, CAST(sum_3 AS DOUBLE) / NULLIF(count_2, 0) AS mean_delay, max_4 AS worst_delay, CAST(sum_5 AS BIGINT) AS miles FROM panes) ORDER BY `window`, Origin, start, flights, departed, mean_delay, worst_delay, miles
 -- central
 SELECT `window`, start, Origin, flights, departed, mean_delay, worst_delay, miles FROM (SELECT `window`, window.start AS start, Origin, COUNT(*) AS flights, COUNT(DepDelay) AS departed, AVG(DepDelay) AS mean_delay, MAX(DepDelay) AS worst_delay, SUM(Distance) AS miles FROM records AS flights GROUP BY WINDOW(event_time, '1 day'), Origin) ORDER BY `window`, Origin, start, flights, departed, mean_delay, worst_delay, miles
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(created_at) DIV 900000000 - CAST(UNIX_MICROS(created_at) % 900000000 < 0 AS BIGINT) AS pane, repository, COUNT(*) AS count_1, COUNT_IF(type = 'PushEvent') AS count_2, CAST(SUM(commits) AS DECIMAL(38, 0)) AS sum_3 FROM records WHERE NOT created_at IS NULL AND (public) GROUP BY 1, 2
 -- root
-SELECT `window`, start, repository, events, pushes, commits FROM (SELECT `window`, `window`.start AS start, repository, SUM(count_1) AS events, SUM(count_2) AS pushes, CAST(SUM(sum_3) AS BIGINT) AS commits FROM panes GROUP BY `window`, repository) ORDER BY `window`, events DESC, repository, start, pushes, commits
+SELECT `window`, start, repository, events, pushes, commits FROM (SELECT `window`, `window`.start AS start, repository, count_1 AS events, count_2 AS pushes, CAST(sum_3 AS BIGINT) AS commits FROM panes) ORDER BY `window`, events DESC, repository, start, pushes, commits
 -- central
 SELECT `window`, start, repository, events, pushes, commits FROM (SELECT `window`, window.start AS start, repository, COUNT(*) AS events, COUNT_IF(type = 'PushEvent') AS pushes, SUM(commits) AS commits FROM records AS events WHERE public GROUP BY WINDOW(created_at, '15 minutes'), repository) ORDER BY `window`, events DESC, repository, start, pushes, commits
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(event_time) DIV 21600000000 - CAST(UNIX_MICROS(event_time) % 21600000000 < 0 AS BIGINT) AS pane, proto, dst_port, COUNT(*) AS count_1, COUNT(country) AS count_2 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2, 3
 -- root
-SELECT `window`, start, proto, dst_port, attempts, from_known_countries FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY `window` ORDER BY attempts DESC, proto, dst_port, start, from_known_countries) AS __rank FROM (SELECT `window`, `window`.start AS start, proto, dst_port, SUM(count_1) AS attempts, SUM(count_2) AS from_known_countries FROM panes GROUP BY `window`, proto, dst_port)) WHERE __rank <= 5 ORDER BY `window`, __rank
+SELECT `window`, start, proto, dst_port, attempts, from_known_countries FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY `window` ORDER BY attempts DESC, proto, dst_port, start, from_known_countries) AS __rank FROM (SELECT `window`, `window`.start AS start, proto, dst_port, count_1 AS attempts, count_2 AS from_known_countries FROM panes)) WHERE __rank <= 5 ORDER BY `window`, __rank
 -- central
 SELECT `window`, start, proto, dst_port, attempts, from_known_countries FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY `window` ORDER BY attempts DESC, proto, dst_port, start, from_known_countries) AS __rank FROM (SELECT `window`, window.start AS start, proto, dst_port, COUNT(*) AS attempts, COUNT(country) AS from_known_countries FROM records AS attempts GROUP BY WINDOW(event_time, '6 hours'), proto, dst_port)) WHERE __rank <= 5 ORDER BY `window`, __rank
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(at) DIV 1200000000 - CAST(UNIX_MICROS(at) % 1200000000 < 0 AS BIGINT) AS pane, logger, level, COUNT(*) AS count_1, COUNT_IF(message LIKE '%ISR%') AS count_2 FROM records WHERE NOT at IS NULL AND (level <> 'INFO') GROUP BY 1, 2, 3
 -- root
-SELECT `window`, start, logger, level, lines, isr FROM (SELECT `window`, `window`.start AS start, logger, level, SUM(count_1) AS lines, SUM(count_2) AS isr FROM panes GROUP BY `window`, logger, level) ORDER BY `window`, lines DESC, logger, level, start, isr
+SELECT `window`, start, logger, level, lines, isr FROM (SELECT `window`, `window`.start AS start, logger, level, count_1 AS lines, count_2 AS isr FROM panes) ORDER BY `window`, lines DESC, logger, level, start, isr
 -- central
 SELECT `window`, start, logger, level, lines, isr FROM (SELECT `window`, window.start AS start, logger, level, COUNT(*) AS lines, COUNT_IF(message LIKE '%ISR%') AS isr FROM records AS brokers WHERE level <> 'INFO' GROUP BY WINDOW(at, '20 minutes'), logger, level) ORDER BY `window`, lines DESC, logger, level, start, isr
 -- central, without groups that fail

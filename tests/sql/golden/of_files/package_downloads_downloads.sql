@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(event_time) DIV 21600000000 - CAST(UNIX_MICROS(event_time) % 21600000000 < 0 AS BIGINT) AS pane, package, title, COUNT(*) AS count_1, SUM(CAST(size AS DECIMAL(38, 0))) AS sum_2, COUNT_IF(r_version IS NULL) AS count_3 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2, 3
 -- root
-SELECT `window`, start, package, title, downloads, bytes, by_other_programs FROM (SELECT `window`, `window`.start AS start, package, title, SUM(count_1) AS downloads, CAST(SUM(sum_2) AS BIGINT) AS bytes, SUM(count_3) AS by_other_programs FROM panes GROUP BY `window`, package, title) ORDER BY `window`, downloads DESC, package, start, title, bytes, by_other_programs
+SELECT `window`, start, package, title, downloads, bytes, by_other_programs FROM (SELECT `window`, `window`.start AS start, package, title, count_1 AS downloads, CAST(sum_2 AS BIGINT) AS bytes, count_3 AS by_other_programs FROM panes) ORDER BY `window`, downloads DESC, package, start, title, bytes, by_other_programs
 -- central
 SELECT `window`, start, package, title, downloads, bytes, by_other_programs FROM (SELECT `window`, window.start AS start, package, title, COUNT(*) AS downloads, SUM(size) AS bytes, COUNT_IF(r_version IS NULL) AS by_other_programs FROM records AS downloads GROUP BY WINDOW(event_time, '6 hours'), package, title) ORDER BY `window`, downloads DESC, package, start, title, bytes, by_other_programs
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(received_at) DIV 3600000000 - CAST(UNIX_MICROS(received_at) % 3600000000 < 0 AS BIGINT) AS pane, sensor, COUNT(*) AS count_1, COUNT(celsius) AS count_2, MAX(celsius) AS max_3, COUNT_IF(ABS(UNIX_SECONDS(received_at) - UNIX_SECONDS(measured_at)) > 60) AS count_4 FROM records WHERE NOT received_at IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, start, sensor, readings, measured, warmest, by_a_bad_clock FROM (SELECT `window`, `window`.start AS start, sensor, SUM(count_1) AS readings, SUM(count_2) AS measured, MAX(max_3) AS warmest, SUM(count_4) AS by_a_bad_clock FROM panes GROUP BY `window`, sensor) ORDER BY `window`, warmest DESC, sensor, start, readings, measured, by_a_bad_clock
+SELECT `window`, start, sensor, readings, measured, warmest, by_a_bad_clock FROM (SELECT `window`, `window`.start AS start, sensor, count_1 AS readings, count_2 AS measured, max_3 AS warmest, count_4 AS by_a_bad_clock FROM panes) ORDER BY `window`, warmest DESC, sensor, start, readings, measured, by_a_bad_clock
 -- central
 SELECT `window`, start, sensor, readings, measured, warmest, by_a_bad_clock FROM (SELECT `window`, window.start AS start, sensor, COUNT(*) AS readings, COUNT(celsius) AS measured, MAX(celsius) AS warmest, COUNT_IF(ABS(UNIX_SECONDS(received_at) - UNIX_SECONDS(measured_at)) > 60) AS by_a_bad_clock FROM records AS readings GROUP BY WINDOW(received_at, '1 hour'), sensor) ORDER BY `window`, warmest DESC, sensor, start, readings, measured, by_a_bad_clock
 -- central, without groups that fail

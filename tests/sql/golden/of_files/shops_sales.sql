@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(sold_at) DIV 600000000 - CAST(UNIX_MICROS(sold_at) % 600000000 < 0 AS BIGINT) AS pane, product, CAST(SUM(quantity) AS DECIMAL(38, 0)) AS sum_1, CAST(SUM(quantity * price) AS DECIMAL(38, 2)) AS sum_2 FROM records WHERE NOT sold_at IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, start, product, pieces, revenue FROM (SELECT `window`, `window`.start AS start, product, CAST(SUM(sum_1) AS BIGINT) AS pieces, CAST(SUM(sum_2) AS DECIMAL(29, 2)) AS revenue FROM panes GROUP BY `window`, product) ORDER BY `window`, revenue DESC, start, product, pieces
+SELECT `window`, start, product, pieces, revenue FROM (SELECT `window`, `window`.start AS start, product, CAST(sum_1 AS BIGINT) AS pieces, CAST(sum_2 AS DECIMAL(29, 2)) AS revenue FROM panes) ORDER BY `window`, revenue DESC, start, product, pieces
 -- central
 SELECT `window`, start, product, pieces, revenue FROM (SELECT `window`, window.start AS start, product, SUM(quantity) AS pieces, SUM(quantity * price) AS revenue FROM records AS sales GROUP BY WINDOW(sold_at, '10 minutes'), product) ORDER BY `window`, revenue DESC, start, product, pieces
 -- central, without groups that fail

@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(event_time) DIV 600000000 - CAST(UNIX_MICROS(event_time) % 600000000 < 0 AS BIGINT) AS pane, rendition, COUNT(*) AS count_1, SUM(CAST(bytes AS DECIMAL(38, 0))) AS sum_2, COUNT(origin) AS count_3, CAST(SUM(ms) AS DECIMAL(38, 0)) AS sum_4, COUNT(ms) AS count_5 FROM records WHERE NOT event_time IS NULL GROUP BY 1, 2
 -- root
-SELECT `window`, start, rendition, segments, traffic, from_origin, mean_ms FROM (SELECT `window`, `window`.start AS start, rendition, SUM(count_1) AS segments, CAST(SUM(sum_2) AS BIGINT) AS traffic, SUM(count_3) AS from_origin, CAST(SUM(sum_4) AS DOUBLE) / NULLIF(SUM(count_5), 0) AS mean_ms FROM panes GROUP BY `window`, rendition) ORDER BY `window`, traffic DESC, start, rendition, segments, from_origin, mean_ms
+SELECT `window`, start, rendition, segments, traffic, from_origin, mean_ms FROM (SELECT `window`, `window`.start AS start, rendition, count_1 AS segments, CAST(sum_2 AS BIGINT) AS traffic, count_3 AS from_origin, CAST(sum_4 AS DOUBLE) / NULLIF(count_5, 0) AS mean_ms FROM panes) ORDER BY `window`, traffic DESC, start, rendition, segments, from_origin, mean_ms
 -- central
 SELECT `window`, start, rendition, segments, traffic, from_origin, mean_ms FROM (SELECT `window`, window.start AS start, rendition, COUNT(*) AS segments, SUM(bytes) AS traffic, COUNT(origin) AS from_origin, AVG(ms) AS mean_ms FROM records AS segments GROUP BY WINDOW(event_time, '10 minutes'), rendition) ORDER BY `window`, traffic DESC, start, rendition, segments, from_origin, mean_ms
 -- central, without groups that fail

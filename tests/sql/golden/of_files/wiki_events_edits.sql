@@ -2,7 +2,7 @@
 -- site
 SELECT UNIX_MICROS(`time`) DIV 3600000000 - CAST(UNIX_MICROS(`time`) % 3600000000 < 0 AS BIGINT) AS pane, channel, page, COUNT(*) AS count_1, CAST(SUM(added) AS DECIMAL(38, 0)) AS sum_2, CAST(SUM(deleted) AS DECIMAL(38, 0)) AS sum_3, COUNT(countryIsoCode) AS count_4 FROM records WHERE NOT `time` IS NULL AND (NOT isRobot) GROUP BY 1, 2, 3
 -- root
-SELECT `window`, start, channel, page, edits, added, deleted, from_known_countries FROM (SELECT `window`, `window`.start AS start, channel, page, SUM(count_1) AS edits, CAST(SUM(sum_2) AS BIGINT) AS added, CAST(SUM(sum_3) AS BIGINT) AS deleted, SUM(count_4) AS from_known_countries FROM panes GROUP BY `window`, channel, page HAVING SUM(count_1) > 2) ORDER BY `window`, edits DESC, channel, page, start, added, deleted, from_known_countries
+SELECT `window`, start, channel, page, edits, added, deleted, from_known_countries FROM (SELECT `window`, `window`.start AS start, channel, page, count_1 AS edits, CAST(sum_2 AS BIGINT) AS added, CAST(sum_3 AS BIGINT) AS deleted, count_4 AS from_known_countries FROM panes WHERE count_1 > 2) ORDER BY `window`, edits DESC, channel, page, start, added, deleted, from_known_countries
 -- central
 SELECT `window`, start, channel, page, edits, added, deleted, from_known_countries FROM (SELECT `window`, window.start AS start, channel, page, COUNT(*) AS edits, SUM(added) AS added, SUM(deleted) AS deleted, COUNT(countryIsoCode) AS from_known_countries FROM records AS edits WHERE NOT isRobot GROUP BY WINDOW(`time`, '1 hour'), channel, page HAVING COUNT(*) > 2) ORDER BY `window`, edits DESC, channel, page, start, added, deleted, from_known_countries
 -- central, without groups that fail
