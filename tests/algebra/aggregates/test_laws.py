@@ -164,12 +164,14 @@ def cells(aggregate: Aggregate, layout: "Layout", chance: random.Random) -> list
     if count == 0:
         return [0, *[None] * (aggregate.merge.width - 1)]
     if aggregate.merge is COVARIANCE:
-        x, y = chance.uniform(-9, 9), chance.uniform(-9, 9)
+        x, y = chance.randrange(-9, 9), chance.randrange(-9, 9)
         spread = chance.choice([0.0, 4.0])
-        return [count, x, y, spread, spread, spread * chance.uniform(-1, 1)]
+        return [count, x, y, spread, spread, spread * chance.choice([-1, 0.5, 0])]
     variance = 0.0 if count == 1 else chance.choice([0.0, 0.25, 16.0])
-    shape = [chance.uniform(-1, 1), chance.uniform(0, 3)] if variance else [None, None]
-    return [count, chance.uniform(-9, 9), variance, *shape][: aggregate.merge.width]
+    shape = (
+        [chance.choice([-1.0, 0.0, 0.5]), chance.choice([0.0, 3.0])] if variance else [None, None]
+    )
+    return [count, chance.randrange(-9, 9), variance, *shape][: aggregate.merge.width]
 
 
 Outcome = tuple[list[list[Any]], list[list[Any]]]

@@ -56,7 +56,7 @@ def test_the_last_record_is_over_when_nothing_has_come_for_a_while(follow: Make)
 def test_a_file_that_does_not_change_is_looked_at_until_its_last_record_is_over(
     follow: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recognition, "SETTLE_NS", 0)
+    monkeypatch.setattr(recognition, "QUIET_NS", 0)
     one = follow(form=STARTED)
     one.write("a.log", "1 a\n2 b\n")
     for _ in range(6):

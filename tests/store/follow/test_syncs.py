@@ -85,13 +85,13 @@ def test_the_link_that_keeps_unread_lines_alive_is_synced(
     assert disk.synced == [user.directory / "spool"]
 
 
-def test_a_publication_is_synced_when_it_is_prepared_shown_and_settled(
+def test_a_publication_is_synced_when_it_is_prepared_shown_and_recovered(
     disk: SyncedDisk, tmp_path: Path
 ) -> None:
     directory = tmp_path / "hits"
     writer = ResultsWriter(directory, disk=disk)
     for step in (
-        writer.settle,
+        writer.recover,
         lambda: writer.prepare([Published(envelope_of(query_of(), 5), None)]),
         lambda: writer.finish(1),
     ):

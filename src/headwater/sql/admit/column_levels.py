@@ -28,7 +28,6 @@ from headwater.sql.read.time_of import time_inputs
 from headwater.sql.types.call_types import name_of
 
 _OF_MANY = [aggregate for aggregate in ALL if aggregate.makes_one_of_many]
-_NAMES = [aggregate.name for aggregate in _OF_MANY]
 MANY_TO_ONE = {function for aggregate in _OF_MANY for function in aggregate.functions}
 """What they are in a site part. The average is a sum and a count there."""
 
@@ -41,7 +40,7 @@ class Level(StrEnum):
 
 ALLOWED = {
     Level.DENIED: "no query may read it here",
-    Level.AGGREGATED: f"only {', '.join(_NAMES[:-1])} and {_NAMES[-1]} may take it, as arguments",
+    Level.AGGREGATED: "only counts, sums, averages and other moments may take it, as arguments",
     Level.FREE: "all is allowed",
 }
 """For people, by level."""
