@@ -39,8 +39,8 @@ PLAIN = {
     "plain English: what became of something": """
         asked awaited closed compared delivered departed ended failed finished followed former
         found given guessed held installed kept known linked missing named prepared published
-        readable reader refused running sampled shown signed simulated struck suspended unreadable
-        waiting whole
+        readable reader refused running sampled shown signed simulated suspended unreadable waiting
+        whole
         """,
 }
 """Words of weight that need no meaning, by the reason."""
