@@ -24,6 +24,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -57,6 +60,7 @@ from headwater.plan.roster import Roster, Site
 from headwater.root.config import RootConfig
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.site.site_host import SiteHost
+from headwater.store.recognise import recognition
 
 SOURCE = str(Path(headwater.__file__).parent)
 ROSTER = Roster(1, (Site(0, "home", "-", 1, has_data=False), Site(1, "north", "-", 2)), "home")
@@ -157,6 +161,7 @@ class TwoAgents:
         self.data.mkdir()
         for source in SOURCES:
             (self.data / f"{source}.log").touch()
+            os.utime(self.data / f"{source}.log", (0, 0))
         self._threads = SharedThreads()
         self._host = SiteHost(spark, directory / "spark")
         root = cast(RootSpark, AddingRoot())
@@ -304,7 +309,23 @@ class Ways:
         await self._agents.pass_s(0.0)
 
 
+def walked_alone() -> dict[str, list[tuple[str, str]]]:
+    """By way: (file, function), as a process finds them that has done nothing before: what others
+    have left in caches is not called again."""
+    listed = subprocess.run(
+        [sys.executable, __file__, "--list"], capture_output=True, text=True, check=False
+    )
+    assert listed.returncode == 0, listed.stderr
+    ways = re.split(r"^(\S.*?)  +.*\n", listed.stdout, flags=re.M)[1:]
+    return {
+        name: [(file, function) for file, function in map(str.split, steps.splitlines())]
+        for name, steps in zip(ways[::2], ways[1::2], strict=True)
+    }
+
+
 async def walked() -> dict[str, Codes]:
+    # However long it takes, what was written since the start was just written, and nothing else.
+    recognition.QUIET_NS = 3_600_000_000_000
     with tempfile.TemporaryDirectory(prefix="steps-") as scratch, in_sparks_place() as spark:
         agents = TwoAgents(Path(scratch), spark)
         try:

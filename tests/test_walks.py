@@ -6,14 +6,13 @@ that runs. Items that begin with "Meanwhile" are another thread's, and have no p
 
 from __future__ import annotations
 
-import asyncio
 import re
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
-from steps import SOURCE, steps_in, walked
+from steps import walked_alone
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "reading_order.md").read_text("utf-8")
 TITLES = {
@@ -66,14 +65,7 @@ def plumbing() -> set[str]:
 @pytest.fixture(scope="module")
 def ran() -> dict[str, list[tuple[str, str]]]:
     """By way: (file, function), in the order of the first call."""
-    ways = asyncio.run(walked())
-    return {
-        way: [
-            (Path(code.co_filename).relative_to(SOURCE).as_posix(), code.co_qualname)
-            for code in steps_in(codes)
-        ]
-        for way, codes in ways.items()
-    }
+    return walked_alone()
 
 
 @pytest.mark.parametrize("way", TITLES)
