@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ways import Found, by_following, by_one_spark, by_try, expected_of, write
 
 from headwater.spark.workers import readings, worker_lines
 from headwater.spark.workers.worker_lines import LineWorkers
+from headwater.store.follow.poll import FollowConfig
 
 pytestmark = pytest.mark.spark
 
@@ -36,6 +38,13 @@ def by_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(LineWorkers, "parser", parser)
     monkeypatch.setattr(LineWorkers, "failed", failed)
     return read
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, the next piece of a file comes while its record is waited for."""
+    follows = partial(FollowConfig, record_wait_s=12.0)
+    monkeypatch.setattr("headwater.store.follow.follow.FollowConfig", follows)
 
 
 def differing(found: dict[str, Found], *, is_live: bool = False) -> dict[str, str]:
@@ -74,6 +83,7 @@ def test_one_spark_over_all_files(spark_house, tmp_path: Path) -> None:
     assert different == {}, told(different)
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.timeout(SECONDS_MAX)
 @pytest.mark.parametrize("is_grown", [False, True], ids=["from the earliest", "as they grow"])
 def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) -> None:
@@ -90,6 +100,7 @@ def test_a_finite_input_by_workers(spark_house, tmp_path: Path, by_workers: list
     assert len(set(by_workers)) > 10, by_workers
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.timeout(SECONDS_MAX)
 def test_files_that_grow_by_workers(spark_house, tmp_path: Path, by_workers: list[str]) -> None:
     found = by_following(spark_house.running(), CASES, tmp_path, is_grown=True)

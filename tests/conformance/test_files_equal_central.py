@@ -23,16 +23,16 @@ pytestmark = pytest.mark.spark
 def test_answers_whose_rows_all_went_by_files_equal_those_of_one_spark(
     spark_house, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bounds so small that nothing goes through the driver, and nothing is merged at once."""
+    """Bounds so small that nothing goes through the driver, and little is merged at once."""
     for module, name in (
         (collect, "QUICK_BYTES_MAX"),
         (answer_runner, "QUICK_BYTES_MAX"),
         (answer_runner, "MERGE_BYTES_MAX"),
-        (merge_in_shares, "MERGE_BYTES_MAX"),
         (update_maker, "MERGE_BYTES_MAX"),
         (image_packer, "WAITING_BYTES_MAX"),
     ):
         monkeypatch.setattr(module, name, -1)
+    monkeypatch.setattr(merge_in_shares, "MERGE_BYTES_MAX", 1_000)
     write_sites(tmp_path / "sites", seed=20260303)
     spark = spark_house.running()
     federated = try_query(TEXT, tmp_path / "sites", spark=spark)

@@ -109,9 +109,11 @@ def test_segments_that_are_not_synced_are_missed_after_a_power_cut(
     assert rules_broken(Kind.POWER)
 
 
-def test_a_publication_that_is_settled_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., Any] = ResultsWriter.settle
-    monkeypatch.setattr(ResultsWriter, "settle", lambda self, seq=None: real(self, None))
+def test_a_publication_that_is_recovered_wrongly_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real: Callable[..., Any] = ResultsWriter.recover
+    monkeypatch.setattr(ResultsWriter, "recover", lambda self, seq=None: real(self, None))
     assert rules_broken(Kind.DISK)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pane_finisher import PaneFinisher
 from pyspark.errors import PySparkException
 from spark_kit import HITS, ListInbox, compiled, inverse, per_domain, rows, stream
 
@@ -397,7 +398,7 @@ def test_site_parts_merged_and_finished_equal_one_plain_spark(
     boxes[1].put(*LINES[5:], name="three.csv")
     outcomes = runner.run([site(box.directory.name, box, *queries) for box in boxes])
     for query in queries:
-        answers = RootSpark(spark).finish(query, windows_of(query, outcomes))
+        answers = PaneFinisher(RootSpark(spark)).finish(query, windows_of(query, outcomes)).rows
         reference = central_answers(spark, query, paths_below(folders, query.program.source.path))
         assert answers.keys() == reference.keys()
         for window, answer in answers.items():
