@@ -42,7 +42,7 @@ def by_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, the next piece of a file comes while its record is waited for."""
+    """However busy the machine is, a record is waited for until its next piece comes."""
     follows = partial(FollowConfig, record_wait_s=12.0)
     monkeypatch.setattr("headwater.store.follow.follow.FollowConfig", follows)
 

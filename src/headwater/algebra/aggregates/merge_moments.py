@@ -55,12 +55,11 @@ def merge_comoments(grouped: Columns, types: Types) -> Columns:
     with np.errstate(all="ignore"):
         n, count, mean_x, away_x = _centre(lists, 1)
         _, _, mean_y, away_y = _centre(lists, 2)
+        pairs = ((away_x, away_x), (away_y, away_y), (away_x, away_y))
         products = [
             lists.total(lists.numbers(column) + n * first * second)
-            for column, first, second in (
-                (3, away_x, away_x), (4, away_y, away_y), (5, away_x, away_y)
-            )
-        ]  # fmt: skip
+            for column, (first, second) in enumerate(pairs, start=3)
+        ]
     return _state(count, [mean_x, mean_y, *products], [count == 0] * 5, types)
 
 
