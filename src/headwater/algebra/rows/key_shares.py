@@ -42,16 +42,24 @@ def shares(
 def _numbers(keys: pa.Table, count: int, salt: int) -> npt.NDArray[np.int64]:
     mixed: Hashes = np.full(keys.num_rows, salt, np.uint64)
     for column in keys.columns:
-        mixed = (mixed ^ _hashes(column)) * _FACTOR
-        mixed ^= mixed >> np.uint64(29)
+        mixed = _mixed(mixed * _FACTOR ^ _hashes(column))
     found: npt.NDArray[np.int64] = (mixed % np.uint64(count)).astype(np.int64)
     return found
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """Every bit depends on every bit (the finish of splitmix64): a factor alone would leave the
+    lowest bits of round numbers zero."""
+    bits = (bits ^ bits >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ bits >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    mixed: Hashes = bits ^ bits >> np.uint64(31)
+    return mixed
 
 
 def _hashes(column: pa.ChunkedArray) -> Hashes:
     array = key_for_grouping(column).combine_chunks()
     missing = array.is_null().to_numpy(zero_copy_only=False)
-    return np.where(missing, _NULL, _of_values(array) * _FACTOR)
+    return np.where(missing, _NULL, _mixed(_of_values(array)))
 
 
 def _of_values(array: pa.Array) -> Hashes:
@@ -65,9 +73,12 @@ def _of_values(array: pa.Array) -> Hashes:
         return mixed
     if pa.types.is_nested(array.type):
         return np.zeros(len(array), np.uint64)
-    values = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
-    zero = pa.scalar(0, pa.int64()).cast(values.type)
-    numbers = pc.fill_null(values, zero).to_numpy(zero_copy_only=False)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    elif pa.types.is_temporal(array.type):
+        array = array.view(f"int{array.type.bit_width}")
+    zero = pa.scalar(0, pa.int64()).cast(array.type)
+    numbers = pc.fill_null(array, zero).to_numpy(zero_copy_only=False)
     bits: Hashes = numbers.view(f"u{numbers.dtype.itemsize}").astype(np.uint64)
     return bits
 
