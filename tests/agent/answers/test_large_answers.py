@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -110,3 +111,19 @@ def test_where_a_group_fails_windows_are_searched_one_at_a_time(
     assert [list(asked) for asked in searching.asked] == [[w] for w in PANES]
     assert sorted(finished.rows) == sorted(finished.left_out) == list(PANES)
     assert [next(iter(finished.rows[w]))["n"].to_pylist() for w in PANES] == [[w] for w in PANES]
+
+
+def test_a_group_that_overflows_is_left_out_of_a_large_answer_and_named(
+    ledger: RootLedger, tmp_path: Path
+) -> None:
+    for number in (1_001, 1_002):
+        rows = rows_of(("/big", 2**62), ("/fine", 1))
+        coverage = Coverage.of_whole(number, 7)
+        ledger.write([Keep(QUERY, KeptSummary(number, 0, coverage, rows, True))])
+    jobs, query = FileJobs(), query_of()
+    answer = msgspec.structs.replace(answer_of(query), kept_through=2_000)
+    finished = LargeAnswers(ledger, jobs, Searching()).finish(query, answer, tmp_path)  # type: ignore[arg-type]
+    assert jobs.jobs[0][0] == 11, "the ten of before, and /fine"
+    assert list(finished.left_out) == [0]
+    assert finished.left_out[0].count == 1
+    assert finished.left_out[0].named[0].keys == {"page": "/big"}
